@@ -1,0 +1,49 @@
+# Each target sets up what it needs; nothing has to be installed by hand but git, make and python3 (3.11+).
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help demo test lint golden docs peers browser bench clean
+help: ## This list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@
+
+.venv/demo: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+demo: .venv/demo ## Read the bundled recordings, convert them, and say what each conversion lost
+	@$(BIN)/python demo/demo.py
+
+lint: .venv/ready ## Style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint ## Everything quick: lint, types, layers, tests
+	$(BIN)/python -m pytest -n 2 tests --ignore=tests/peers --ignore=tests/browser
+
+golden: .venv/ready ## Write the expected readings of the golden files anew; read the diff
+	PANTRACE_ACCEPT=1 $(BIN)/python -m pytest tests/formats/test_every_format.py -k golden_reads
+
+docs: .venv/ready ## Write the generated parts of README and docs anew
+	$(BIN)/python -m pantrace_docs
+
+peers: $(patsubst tests/peers/%/requirements.txt,peer-%,$(wildcard tests/peers/*/requirements.txt)) ## The real tools read what we write, each in an environment of its own
+
+.venvs/%/ready: tests/peers/%/requirements.txt pyproject.toml
+	$(PYTHON) -m venv .venvs/$*
+	.venvs/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable . pytest -r tests/peers/$*/requirements.txt
+	@touch $@
+
+peer-%: .venvs/%/ready
+	.venvs/$*/bin/python -m pytest -W default tests/peers/$*
+
+clean: ## Remove environments and outputs
+	rm -rf .venv .venvs demo-out

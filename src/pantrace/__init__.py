@@ -1,0 +1,32 @@
+"""Read any agent's log. Measure it, judge it, gate it, compare it, show it. Write it as any other format, and know
+exactly what was lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .engine.convert import convert, write
+    from .engine.read import read
+    from .engine.validate import validate
+
+__version__ = "0.1.0"
+
+__all__ = ["__version__", "convert", "read", "validate", "write"]
+
+_HOMES = {"convert": "convert", "read": "read", "validate": "validate", "write": "convert"}
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when first used, so that importing pantrace costs next to nothing.
+    if name in _HOMES:
+        from importlib import import_module
+
+        value = getattr(import_module(f"{__name__}.engine.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""The only room that puts the stages in a row."""

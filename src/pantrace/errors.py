@@ -1,0 +1,70 @@
+"""Everything pantrace raises on purpose.
+
+PantraceError             a sentence for the user; `exit_code` says how the command line ends
+├── ReadError             an input could not be read: file, place, what was expected, what to do
+│   └── UnknownFormat     no format claims the input
+├── WriteError            an output could not be written
+│   ├── SampleRefused     one sample cannot be said in the target format; the others can
+│   └── LossRefused       `--strict` was given and the target cannot hold everything
+└── UsageError            a wrong name, option or combination
+    └── MissingExtra      an optional dependency is not installed; names the install command
+"""
+
+from __future__ import annotations
+
+
+class PantraceError(Exception):
+    """A sentence for the user, without a traceback."""
+
+    exit_code = 2
+
+
+class ReadError(PantraceError):
+    """An input, or one record of it, could not be read."""
+
+    def __init__(self, message: str, *, path: str | None = None, place: str | None = None, remedy: str | None = None):
+        super().__init__(message)
+        self.message = message
+        self.path = path
+        self.place = place
+        """Line, member, table or key inside the file, as a person would look for it."""
+        self.remedy = remedy
+
+    def at(self, *, path: str | None = None, place: str | None = None) -> ReadError:
+        """The same error, told where it happened; what is already known stays, an outer place goes in front."""
+        places = [part for part in (place, self.place) if part]
+        return type(self)(self.message, path=self.path or path, place=", ".join(places) or None, remedy=self.remedy)
+
+    def __str__(self) -> str:
+        where = ": ".join(part for part in (self.path, self.place) if part)
+        text = f"{where}: {self.message}" if where else self.message
+        return f"{text} ({self.remedy})" if self.remedy else text
+
+
+class UnknownFormat(ReadError):
+    """No format claims the input."""
+
+
+class WriteError(PantraceError):
+    """An output could not be written."""
+
+
+class SampleRefused(WriteError):
+    """One sample cannot be said in the target format; it is named and left out."""
+
+
+class LossRefused(WriteError):
+    """`--strict` was given and the target cannot hold everything."""
+
+    exit_code = 1
+
+
+class UsageError(PantraceError):
+    """A wrong name, option or combination of them."""
+
+
+class MissingExtra(UsageError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, what: str, extra: str):
+        super().__init__(f"{what} needs an optional part of pantrace: pip install 'pantrace[{extra}]'")

@@ -1,0 +1,72 @@
+"""One module per format; this one finds them by name or by content.
+
+To add a format: write its module with a `FORMAT` record, put its name into `NAMES`, give it a golden folder and a test
+of its peculiarities. CONTRIBUTING has a worked example.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from pantrace.errors import ReadError, UnknownFormat, UsageError
+from pantrace.wire.head import Head
+
+from .format import Format, NoOptions
+
+NAMES = ("native",)
+"""Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
+
+__all__ = ["NAMES", "Format", "NoOptions", "all_formats", "by_name", "detect", "names"]
+
+
+@cache
+def _plugins() -> dict[str, str]:
+    """Formats of other packages: the entry point group `pantrace.formats`, name -> "module:FORMAT"."""
+    return {point.name: point.value for point in entry_points(group="pantrace.formats")}
+
+
+def names() -> tuple[str, ...]:
+    """All format names, built-in ones first."""
+    return (*NAMES, *(name for name in sorted(_plugins()) if name not in NAMES))
+
+
+@cache
+def by_name(name: str) -> Format:
+    """The format of that name; a UsageError that suggests one when there is none."""
+    if name in NAMES:
+        module, attribute = f"{__name__}.{name.replace('-', '_')}", "FORMAT"
+    elif name in _plugins():
+        module, _, attribute = _plugins()[name].partition(":")
+    else:
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, names(), n=1)
+        hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(names())}"
+        raise UsageError(f"unknown format {name!r}; {hint}")
+    found: Format = getattr(import_module(module), attribute or "FORMAT")
+    return found
+
+
+def all_formats() -> list[Format]:
+    """Every format, loaded."""
+    return [by_name(name) for name in names()]
+
+
+def detect(path: Path) -> tuple[Format, str]:
+    """The format that claims an input, with the version or variant it saw."""
+    if not path.exists():
+        raise ReadError("no such file or directory", path=str(path))
+    head = Head(path)
+    for format_ in all_formats():
+        if format_.reads and (variant := format_.detect(head)) is not None:
+            return format_, variant
+    if head.kind == "empty":
+        raise UnknownFormat("the file is empty", path=str(path))
+    raise UnknownFormat(
+        f"no format recognises this {head.kind if head.kind != 'text' else 'file'}",
+        path=str(path),
+        remedy="name one with --from; `pantrace formats` lists them",
+    )

@@ -1,0 +1,65 @@
+"""Format: the record by which a format makes itself known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pantrace.model import Record, Run, Sample, Violation
+from pantrace.wire.head import Head
+from pantrace.wire.rows import Layout, OnBroken
+
+
+class NoOptions(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A writer without options."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """What pantrace must know of a format.
+
+    A row format gives `load` and `dump`: one JSON value in a file is one sample. A container (a database, an archive,
+    a directory, one document with many samples) adds `open` and `save`; it keeps `load` and `dump` where it writes, as
+    the loss of a conversion is measured by them.
+    """
+
+    name: str
+    title: str
+    """One line for tables."""
+    spec: str
+    """Where the format is described."""
+    detect: Callable[[Head], str | None]
+    """The version or variant when the input is of this format ("" if it cannot tell which), else None."""
+    load: Callable[[Any], Sample] | None = None
+    """One decoded row to one sample; raises ReadError."""
+    dump: Callable[[Sample, Any], Any] | None = None
+    """One sample, with the writer's options, to one row; raises SampleRefused."""
+    open: Callable[[Path, OnBroken], Run] | None = None
+    save: Callable[[Run, Path, Any], None] | None = None
+    """Write a whole run to a file that appears only when all of it is written (`wire.files.writing`)."""
+    check: Callable[[Any], Iterable[Violation]] | None = None
+    """Every violation of one decoded row."""
+    validate: Callable[[Path], Iterable[Violation]] | None = None
+    """Every violation of a container."""
+    options: type[Record] = NoOptions
+    """The writer's options with their defaults; docstrings under the fields are the help."""
+    layout: Layout = "lines"
+    """How rows lie in a file when its name does not say; "document": one sample per file."""
+    suffix: str = ".jsonl"
+    """The usual ending of a file."""
+    nests: bool = False
+    """Whether a sample holds the trajectories of its sub-agents; if not, they are written as samples of their own."""
+    lost: Mapping[str, str] = field(default_factory=dict)
+    """Why a path of the model has no place here: "trajectory.steps[].usage" -> a reason."""
+    note: str = ""
+    """A caveat for the tables: what was not verified."""
+
+    @property
+    def reads(self) -> bool:
+        return self.load is not None or self.open is not None
+
+    @property
+    def writes(self) -> bool:
+        return self.dump is not None or self.save is not None

@@ -1,0 +1,108 @@
+"""Parts: what one step of a trajectory consists of."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from .action import Action
+from .record import Extra
+
+
+class Text(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag="text"):
+    """Words that were said."""
+
+    text: str
+    synthetic: bool = False
+    """Inserted by the program (an attached file's content, a reminder), not said by the step's role."""
+    extra: Extra = {}
+
+
+class Thinking(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag="thinking"
+):
+    """Reasoning that was recorded; `text` is None when it exists but is hidden (redacted, encrypted)."""
+
+    text: str | None = None
+    summary: str | None = None
+    signature: str | None = None
+    """Opaque proof or ciphertext that the provider wants back."""
+    redacted: bool = False
+    started: float | None = None
+    ended: float | None = None
+    extra: Extra = {}
+
+
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag="call"):
+    """A tool that the agent asked for."""
+
+    id: str | None = None
+    name: str
+    arguments: Any = None
+    """As the source holds them: usually an object; a string where the source has a string."""
+    extra: Extra = {}
+
+
+class Media(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag="media"):
+    """A file that was seen, sent or observed (a screenshot, an attachment, an accessibility tree)."""
+
+    id: str | None = None
+    """What `Action.before` and `Action.after` point at."""
+    mime: str | None = None
+    uri: str | None = None
+    """Where it lies: relative to the source's directory when it is a file beside it."""
+    data: str | None = None
+    """Base64, when the source holds it inline."""
+    size: tuple[int, int] | None = None
+    """Width and height in pixels."""
+    name: str | None = None
+    extra: Extra = {}
+
+
+Failure = Literal["error", "invalid_tool", "invalid_arguments", "exit_code", "denied", "cancelled", "timeout"]
+
+
+class ToolResult(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag="result"
+):
+    """What a tool answered. It stands behind its call, in the same step or in a later one."""
+
+    call_id: str | None = None
+    name: str | None = None
+    output: Any = None
+    """Text or any JSON value; None means that nothing was recorded."""
+    error: str | None = None
+    """The error's text, as recorded."""
+    failure: Failure | None = None
+    """How the call failed, hidden failures included (an unknown tool, a non-zero exit code); None: no failure seen."""
+    exit_code: int | None = None
+    truncated: bool = False
+    """The recording holds only a part of the output."""
+    media: tuple[Media, ...] = ()
+    started: float | None = None
+    ended: float | None = None
+    extra: Extra = {}
+
+
+class Citation(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag="citation"
+):
+    """A source that an answer rests on."""
+
+    uri: str | None = None
+    title: str | None = None
+    text: str | None = None
+    """The passage cited."""
+    extra: Extra = {}
+
+
+class Unknown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag="unknown"):
+    """Something the format has and the model has no word for, kept as it is."""
+
+    kind: str
+    """The source's own name for it, led by the format: "opencode:step-start"."""
+    raw: Any = None
+
+
+Part = Text | Thinking | ToolCall | ToolResult | Media | Action | Citation | Unknown

@@ -1,0 +1,15 @@
+"""The settings that all structs of the model share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A frozen struct; what equals its default is left out when written."""
+
+
+Extra = dict[str, Any]
+"""What the model has no word for, kept under the name of the format it came from: {"opencode": {...}}."""

@@ -1,0 +1,29 @@
+"""What pantrace says about its own work: losses and violations."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .record import Record
+
+
+class Loss(Record, frozen=True, kw_only=True):
+    """Something a writer could not carry."""
+
+    sample: str | None = None
+    path: str
+    """Where it stood in the model: "trajectory.steps[3].usage.input"."""
+    what: str
+    why: str
+
+
+class Violation(Record, frozen=True, kw_only=True):
+    """Something that is not as a format demands."""
+
+    level: Literal["error", "warning"]
+    """error: a reader would fail or lie; warning: only a document demands it."""
+    message: str
+    place: str | None = None
+    """Line and path inside the file: "line 3, request.contents[0].role"."""
+    path: str | None = None
+    """The file."""

@@ -1,0 +1,63 @@
+"""Run and sample: a pile of recordings, and one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .case import Case
+from .record import Extra, Record
+from .score import Aggregate, Score
+from .trajectory import Source, Trajectory
+
+
+class Sample(Record, frozen=True, kw_only=True):
+    """The unit that is measured, judged and decided."""
+
+    id: str
+    epoch: int | None = None
+    """1-based repetition of the same case."""
+    case: Case | None = None
+    trajectory: Trajectory | None = None
+    """What the agent did; None for a case that has not been run."""
+    expected: Trajectory | None = None
+    """The reference: a golden run, expected invocations, the ground-truth episode."""
+    scores: tuple[Score, ...] = ()
+    extra: Extra = {}
+
+
+class RunHeader(Record, frozen=True, kw_only=True):
+    """All of a run but its samples."""
+
+    id: str | None = None
+    name: str | None = None
+    created: float | None = None
+    task: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    config: dict[str, Any] = {}
+    dataset: dict[str, Any] = {}
+    environment: dict[str, Any] = {}
+    """packages, device, gpu, memory."""
+    checkpoint: str | None = None
+    results: tuple[Aggregate, ...] = ()
+    """Aggregates as the file stores them."""
+    status: str | None = None
+    source: Source | None = None
+    extra: Extra = {}
+
+
+class Run(RunHeader, frozen=True, kw_only=True):
+    """One evaluation run or one pile of recordings. Samples are read as they are iterated, one at a time."""
+
+    samples: Iterable[Sample] = ()
+
+
+def header_of(run: RunHeader) -> RunHeader:
+    """A run without its samples."""
+    return RunHeader(**{name: getattr(run, name) for name in RunHeader.__struct_fields__})
+
+
+def with_samples(header: RunHeader, samples: Iterable[Sample]) -> Run:
+    """A run of that header with these samples."""
+    return Run(**{name: getattr(header, name) for name in RunHeader.__struct_fields__}, samples=samples)

@@ -1,0 +1,71 @@
+"""Scores and decisions."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from .record import Extra, Record
+
+
+class Scale(Record, frozen=True, kw_only=True):
+    """The range of a score and which end is good."""
+
+    low: float | None = None
+    high: float | None = None
+    better: Literal["higher", "lower"] = "higher"
+
+
+class Maker(Record, frozen=True, kw_only=True):
+    """Who made a score: stored in the source, a check, a rubric, a judge model."""
+
+    name: str
+    kind: Literal["stored", "check", "rubric", "human"] = "stored"
+    version: str | None = None
+    model: str | None = None
+
+
+class Score(Record, frozen=True, kw_only=True):
+    """One measurement or judgement of one sample."""
+
+    name: str
+    value: float | bool | str | None = None
+    """None unless `status` is scored; a composite value (a mapping, a list) stands in `details`."""
+    scale: Scale | None = None
+    status: Literal["scored", "not_applicable", "failed", "unscored"] = "scored"
+    explanation: str | None = None
+    """Reason for the value, or why there is none."""
+    evidence: tuple[str, ...] = ()
+    """Ids of the steps it rests on."""
+    details: dict[str, Any] = {}
+    maker: Maker | None = None
+    threshold: float | None = None
+    passed: bool | None = None
+    extra: Extra = {}
+
+
+class Aggregate(Record, frozen=True, kw_only=True):
+    """A number over many samples, as a source stores it or as pantrace computed it."""
+
+    name: str
+    value: float | bool | str | None = None
+    """None: not applicable."""
+    metric: str | None = None
+    """How it was aggregated: mean, accuracy, stderr."""
+    n: int | None = None
+    low: float | None = None
+    high: float | None = None
+    labels: dict[str, str] = {}
+    extra: Extra = {}
+
+
+class Decision(Record, frozen=True, kw_only=True):
+    """Pass or fail of one sample under one profile."""
+
+    sample: str
+    profile: str
+    passed: bool | None = None
+    """None: could not decide."""
+    composite: float | None = None
+    reasons: tuple[str, ...] = ()
+    deciding: tuple[str, ...] = ()
+    """Names of the scores that decided."""

@@ -1,0 +1,130 @@
+"""Trajectory: what an agent did, step by step."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from .parts import Part
+from .record import Extra, Record
+from .usage import Usage
+
+Role = Literal["system", "user", "agent", "tool"]
+Kind = Literal["message", "compaction", "synthetic", "copied", "user_shell", "note"]
+
+
+class StepError(Record, frozen=True, kw_only=True):
+    """Why a step ended badly."""
+
+    kind: str | None = None
+    """The source's name for it: "APIError", "MessageAbortedError"."""
+    message: str | None = None
+    traceback: str | None = None
+    extra: Extra = {}
+
+
+class Step(Record, frozen=True, kw_only=True):
+    """One message, event or model call. Steps form a tree by `parent`; their order is the order told."""
+
+    id: str | None = None
+    parent: str | None = None
+    """Id of the step this one answers or continues."""
+    role: Role
+    agent: str | None = None
+    """Name of the agent that speaks; for a user step, the one spoken to, where the source says so."""
+    turn: int | None = None
+    """1-based number of the user prompt this step belongs to, where the source knows it."""
+    invocation: str | None = None
+    parts: tuple[Part, ...] = ()
+    at: float | None = None
+    """When it began: UTC epoch seconds, as measured by the source."""
+    ended: float | None = None
+    model: str | None = None
+    usage: Usage | None = None
+    stop: str | None = None
+    """Why the model stopped, in the source's word."""
+    error: StepError | None = None
+    kind: Kind = "message"
+    """compaction: a summary that replaced context; synthetic: inserted by the program; copied: repeated from another
+    trajectory; user_shell: a command that the user ran; note: a record beside the conversation."""
+    state_delta: dict[str, Any] | None = None
+    extra: Extra = {}
+
+
+class Tool(Record, frozen=True, kw_only=True):
+    """A tool as it was declared to the model."""
+
+    name: str
+    description: str | None = None
+    parameters: Any = None
+    """JSON Schema of the arguments."""
+    extra: Extra = {}
+
+
+class Agent(Record, frozen=True, kw_only=True):
+    """An agent that took part."""
+
+    name: str
+    model: str | None = None
+    description: str | None = None
+    instructions: str | None = None
+    tools: tuple[Tool, ...] | None = None
+    """None: the source does not say which tools it had."""
+    parent: str | None = None
+    extra: Extra = {}
+
+
+class Source(Record, frozen=True, kw_only=True):
+    """Where a trajectory was read. Not part of what it says: never compared, never lost."""
+
+    format: str
+    version: str | None = None
+    """Version or variant of the format."""
+    producer: str | None = None
+    """The program that recorded it, with its version."""
+    path: str | None = None
+    place: str | None = None
+    """Line, member or row inside the file."""
+
+
+class Outcome(Record, frozen=True, kw_only=True):
+    """How it ended, as recorded. A missing outcome is not a failure."""
+
+    status: Literal["passed", "failed", "error", "cancelled", "limit", "unscored"]
+    reason: str | None = None
+    reward: float | None = None
+    extra: Extra = {}
+
+
+class Invocation(Record, frozen=True, kw_only=True):
+    """Measured time of one invocation (a user prompt and all that followed), where the source measured it."""
+
+    id: str
+    at: float | None = None
+    seconds: float | None = None
+    model_seconds: float | None = None
+    tool_seconds: float | None = None
+    extra: Extra = {}
+
+
+class Trajectory(Record, frozen=True, kw_only=True):
+    """What was done: agents, steps, final state, outcome, and the trajectories of sub-agents."""
+
+    id: str | None = None
+    title: str | None = None
+    created: float | None = None
+    ended: float | None = None
+    source: Source | None = None
+    parent: str | None = None
+    """Id of the trajectory that started this one."""
+    caller: str | None = None
+    """Id of the tool call in the parent that started this one."""
+    agents: tuple[Agent, ...] = ()
+    steps: tuple[Step, ...] = ()
+    invocations: tuple[Invocation, ...] = ()
+    state: dict[str, Any] | None = None
+    """Final state; None: the source keeps none."""
+    usage: dict[str, Usage] | None = None
+    """Totals as the source reports them, by model name ("" where it names none)."""
+    outcome: Outcome | None = None
+    children: tuple[Trajectory, ...] = ()
+    extra: Extra = {}

@@ -1,0 +1,171 @@
+"""Views: what follows from a trajectory and is therefore never stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from .parts import Text, ToolCall, ToolResult
+from .trajectory import Step, Trajectory
+from .usage import Usage, add_usage
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """A user prompt and all that followed until the next one."""
+
+    number: int
+    """1-based; 0 for what happened before the first prompt."""
+    steps: tuple[Step, ...]
+
+
+class CallPair(msgspec.Struct, frozen=True):
+    """A tool call and its result, if it has one."""
+
+    call: ToolCall
+    result: ToolResult | None
+    step: Step
+    """The step that made the call."""
+
+
+class MergedTurn(msgspec.Struct, frozen=True):
+    """Consecutive steps of one side, as one utterance."""
+
+    role: str
+    """user or agent."""
+    text: str
+    """All that was said, joined by a blank line; empty when only tools were called."""
+    steps: tuple[Step, ...]
+    pairs: tuple[CallPair, ...] = ()
+
+
+def said(step: Step) -> str | None:
+    """The words of one step without what the program inserted; None when it says nothing."""
+    texts = [part.text for part in step.parts if isinstance(part, Text) and not part.synthetic and part.text]
+    return "\n\n".join(texts) if texts else None
+
+
+def is_prompt(step: Step) -> bool:
+    """Whether a step is something the user really asked."""
+    if step.role != "user" or step.kind != "message":
+        return False
+    # A message that holds only inserted text is the program's; one without any text (a picture) is the user's.
+    texts = [part for part in step.parts if isinstance(part, Text)]
+    return not texts or any(not part.synthetic for part in texts)
+
+
+def is_agents(step: Step) -> bool:
+    """Whether a step is the agent's own doing or a tool's answer to it."""
+    return step.role in ("agent", "tool") and step.kind == "message"
+
+
+def turns(trajectory: Trajectory) -> list[Turn]:
+    """Steps grouped by user prompt; prompts that follow each other directly share a turn."""
+    groups: list[list[Step]] = []
+    numbers: list[int] = []
+    answered = True
+    for step in trajectory.steps:
+        if is_prompt(step) and answered:
+            numbers.append(numbers[-1] + 1 if numbers else 1)
+            groups.append([])
+            answered = False
+        elif not groups:
+            numbers.append(0)
+            groups.append([])
+        if step.role in ("agent", "tool"):
+            answered = True
+        groups[-1].append(step)
+    return [Turn(number, tuple(group)) for number, group in zip(numbers, groups, strict=True)]
+
+
+def call_pairs(trajectory: Trajectory, *, agent_only: bool = True) -> list[CallPair]:
+    """Tool calls in order, each with its result: by id, without an id by name and order.
+
+    With `agent_only`, commands that the user ran and copied context are left out."""
+    return [
+        pair
+        for pair in _pairs(trajectory)
+        if not agent_only or pair.step.kind not in ("user_shell", "copied", "synthetic")
+    ]
+
+
+def _pairs(trajectory: Trajectory) -> Iterator[CallPair]:
+    calls: list[tuple[ToolCall, Step]] = []
+    waiting_by_id: dict[str, list[int]] = {}
+    results: dict[int, ToolResult] = {}
+    for step in trajectory.steps:
+        for part in step.parts:
+            if isinstance(part, ToolCall):
+                if part.id is not None:
+                    waiting_by_id.setdefault(part.id, []).append(len(calls))
+                calls.append((part, step))
+            elif isinstance(part, ToolResult):
+                place = _place(part, calls, waiting_by_id, results)
+                if place is not None:
+                    results[place] = part
+    for place, (call, step) in enumerate(calls):
+        yield CallPair(call, results.get(place), step)
+
+
+def _place(
+    result: ToolResult, calls: list[tuple[ToolCall, Step]], waiting: dict[str, list[int]], taken: dict[int, ToolResult]
+) -> int | None:
+    if result.call_id is not None:
+        places = waiting.get(result.call_id, [])
+        return next((place for place in places if place not in taken), None)
+    for place, (call, _) in enumerate(calls):
+        if place not in taken and call.id is None and result.name in (None, call.name):
+            return place
+    return None
+
+
+def merged_turns(trajectory: Trajectory) -> list[MergedTurn]:
+    """Prompts and answers in strict alternation of user and agent; compaction summaries, inserted texts and user
+    shell commands are neither. A turn in which the agent only called tools has the text ""."""
+    by_step: dict[int, list[CallPair]] = {}
+    for pair in call_pairs(trajectory):
+        by_step.setdefault(id(pair.step), []).append(pair)
+    merged: list[tuple[str, list[Step], list[str], list[CallPair]]] = []
+    for step in trajectory.steps:
+        prompt = is_prompt(step)
+        if not prompt and not is_agents(step):
+            continue
+        text = said(step) if step.role != "tool" else None
+        pairs = by_step.get(id(step), [])
+        if text is None and not pairs:
+            continue
+        role = "user" if prompt else "agent"
+        if not merged or merged[-1][0] != role:
+            merged.append((role, [], [], []))
+        merged[-1][1].append(step)
+        merged[-1][3].extend(pairs)
+        if text is not None:
+            merged[-1][2].append(text)
+    return [MergedTurn(role, "\n\n".join(texts), tuple(steps), tuple(pairs)) for role, steps, texts, pairs in merged]
+
+
+def final_response(trajectory: Trajectory) -> str | None:
+    """The last thing the agent said after the last prompt; None when it said nothing."""
+    for step in reversed(trajectory.steps):
+        if is_prompt(step) and said(step):
+            return None
+        if step.role == "agent" and step.kind == "message" and (text := said(step)):
+            return text
+    return None
+
+
+def usage_total(trajectory: Trajectory, *, children: bool = False) -> Usage | None:
+    """Tokens and cost of all steps; of the totals the source reports where no step has its own; None if neither."""
+    usages = [step.usage for step in trajectory.steps if step.usage is not None and step.kind != "copied"]
+    if not usages and trajectory.usage:
+        usages = list(trajectory.usage.values())
+    if children:
+        usages += [total for child in trajectory.children if (total := usage_total(child, children=True))]
+    return add_usage(usages)
+
+
+def all_trajectories(trajectory: Trajectory) -> Iterator[Trajectory]:
+    """The trajectory and, depth first, those of its sub-agents."""
+    yield trajectory
+    for child in trajectory.children:
+        yield from all_trajectories(child)

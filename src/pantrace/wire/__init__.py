@@ -1,0 +1,1 @@
+"""Vocabularies and mechanics that several formats share."""

@@ -1,0 +1,131 @@
+"""Head: the beginning of an input, as far as it takes to recognise its format."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pantrace.errors import ReadError
+
+from . import files, sqlite
+from .json import decode
+from .rows import layout_of
+
+SIZE = 1 << 16
+
+Kind = Literal["directory", "sqlite", "zip", "json", "text", "empty"]
+
+
+class Head:
+    """What a format's `detect` looks at; each look is taken once and only if asked for."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    @cached_property
+    def data(self) -> bytes:
+        """The first bytes, decompressed, without a byte order mark."""
+        return files.read_start(self.path, SIZE)
+
+    @cached_property
+    def kind(self) -> Kind:
+        if self.path.is_dir():
+            return "directory"
+        if not self.data.strip():
+            return "empty"
+        if self.data.startswith(b"SQLite format 3\x00"):
+            return "sqlite"
+        if self.data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+            return "zip"
+        return "json" if self.data.lstrip()[:1] in (b"{", b"[", b'"') else "text"
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether the head is all there is."""
+        return len(self.data) < SIZE - 8
+
+    @cached_property
+    def layout(self) -> str | None:
+        """lines, array or document; None when it is not JSON."""
+        return layout_of(self.data, whole=self.is_whole) if self.kind == "json" else None
+
+    @cached_property
+    def document(self) -> Any:
+        """The whole JSON value, as far as the head reaches: open strings, lists and objects are closed."""
+        if self.layout is None or self.layout == "lines":
+            return None
+        return decode_beginning(self.data)
+
+    @cached_property
+    def records(self) -> list[Any]:
+        """The first records: lines, items of an array, or the one document; the last may be cut."""
+        if self.layout == "lines":
+            found = [decode_beginning(line) for line in self.data.splitlines()[:32] if line.strip()]
+        elif self.layout == "array":
+            found = self.document if isinstance(self.document, list) else []
+        else:
+            found = [self.document]
+        return [record for record in found if record is not None]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The first record that is an object; empty when there is none."""
+        return next((record for record in self.records if isinstance(record, dict)), {})
+
+    @cached_property
+    def tables(self) -> dict[str, tuple[str, ...]]:
+        """Tables of a SQLite database with their columns; empty for anything else."""
+        if self.kind != "sqlite":
+            return {}
+        with sqlite.reading(self.path) as database:
+            return sqlite.tables(database)
+
+    @cached_property
+    def members(self) -> tuple[str, ...]:
+        """Names in a zip archive; empty for anything else or when it is torn."""
+        if self.kind != "zip":
+            return ()
+        from zipfile import BadZipFile, ZipFile
+
+        try:
+            with ZipFile(self.path) as archive:
+                return tuple(archive.namelist())
+        except (BadZipFile, OSError, NotImplementedError):
+            return ()
+
+    def has(self, relative: str) -> bool:
+        """Whether a directory holds this path (a glob pattern is fine)."""
+        return self.kind == "directory" and next(self.path.glob(relative), None) is not None
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|"(?:[^"\\]|\\.)*\\?\Z|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
+
+
+def decode_beginning(data: bytes) -> Any:
+    """The value that a cut-off JSON text begins; None when it is not JSON from the start."""
+    try:
+        return decode(data)
+    except ReadError:
+        pass
+    text = data.decode("utf-8", "ignore")
+    closers: list[str] = []
+    cuts: list[tuple[int, str]] = []
+    for token in _TOKEN.finditer(text):
+        mark = token.group()
+        if mark in "[{":
+            closers.append("]" if mark == "[" else "}")
+            cuts.append((token.end(), "".join(reversed(closers))))
+        elif mark in "]}":
+            if not closers or closers.pop() != mark:
+                return None
+            cuts.append((token.end(), "".join(reversed(closers))))
+        elif mark == ",":
+            cuts.append((token.start(), "".join(reversed(closers))))
+    for end, closing in reversed(cuts[-4:]):
+        try:
+            return decode((text[:end] + closing).encode("utf-8", "surrogatepass"))
+        except ReadError:
+            continue
+    return None

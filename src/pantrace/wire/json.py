@@ -1,0 +1,169 @@
+"""JSON without loss: msgspec on the fast path, the standard library where msgspec refuses.
+
+Kept through reading and writing: integers of any size, NaN and Infinity, numbers beyond the range of a float, lone
+surrogates, a byte order mark in front, repeated keys.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import msgspec
+
+from pantrace.errors import ReadError
+
+T = TypeVar("T")
+
+BOM = b"\xef\xbb\xbf"
+
+
+class NonFinite(float):
+    """A number that JSON writes but a float cannot say, with its literal: NaN, -Infinity, 1e999."""
+
+    literal: str
+
+    def __new__(cls, literal: str) -> NonFinite:
+        self = super().__new__(cls, literal)
+        self.literal = literal
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NonFinite) and other.literal == self.literal
+
+    def __hash__(self) -> int:
+        return hash(self.literal)
+
+    def __repr__(self) -> str:
+        return self.literal
+
+
+def _literal(value: Any) -> Any:
+    if isinstance(value, NonFinite):
+        return msgspec.Raw(value.literal.encode())
+    raise NotImplementedError(type(value).__name__)
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_literal)
+_decoder = msgspec.json.Decoder()
+
+
+def _number(literal: str) -> float:
+    value = float(literal)
+    return NonFinite(literal) if value in (float("inf"), float("-inf")) else value
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A dictionary in which the last of repeated keys wins and the earlier ones stand beside it."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            number = 1
+            while (kept := f"{key} (duplicate {number})") in found:
+                number += 1
+            found[kept] = found[key]
+        found[key] = value
+    return found
+
+
+def _patient(data: bytes) -> Any:
+    text = data.decode("utf-8-sig")
+    return json.loads(text, parse_constant=NonFinite, parse_float=_number, object_pairs_hook=_pairs, strict=False)
+
+
+def decode(data: bytes | memoryview) -> Any:
+    """Any JSON value; repeated keys: the last wins (use `decode_document` where a person may have written the text)."""
+    try:
+        return _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return decode_patiently(bytes(data))
+
+
+def decode_patiently(data: bytes) -> Any:
+    """What the fast decoder refuses, or a ReadError that says where the text breaks."""
+    try:
+        return _patient(data)
+    except json.JSONDecodeError as error:
+        raise ReadError(f"not valid JSON: {error.msg}", place=f"line {error.lineno}, column {error.colno}") from None
+    except UnicodeDecodeError as error:
+        raise ReadError(f"not UTF-8 text: {error.reason}", place=f"byte {error.start}") from None
+    except RecursionError:
+        raise ReadError("nested too deeply to be read") from None
+
+
+def decode_document(data: bytes | memoryview) -> Any:
+    """Any JSON value with nothing lost: the earlier values of a repeated key stand beside it."""
+    value = decode(data)
+    raw = bytes(data)
+    # Each object key is followed by `":`. A repeated key makes the decoded value have fewer of them than the text.
+    if raw.count(b'":') + raw.count(b'" :') > encode(value).count(b'":'):
+        return decode_patiently(raw)
+    return value
+
+
+def decode_as(data: bytes, kind: type[T]) -> T:
+    """A value of the model; msgspec.ValidationError names the path that does not fit."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError as error:
+        if "out of range" not in str(error):
+            raise
+        return msgspec.convert(decode_patiently(data), kind)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return msgspec.convert(decode_patiently(data), kind)
+
+
+def encode(value: Any, *, indent: int | None = None) -> bytes:
+    """UTF-8 JSON, compact unless `indent` is given."""
+    try:
+        data = _encoder.encode(value)
+        return data if indent is None else msgspec.json.format(data, indent=indent)
+    except (UnicodeEncodeError, msgspec.DecodeError):
+        return _patient_text(to_plain(value), indent, "\n").encode()
+
+
+def _patient_text(value: Any, indent: int | None, newline: str) -> str:
+    """JSON of values that the fast encoder or its formatter refuses; lone surrogates as escapes."""
+    if isinstance(value, NonFinite):
+        return value.literal
+    if not value or not isinstance(value, (dict, list, tuple)):
+        text = json.dumps(value, ensure_ascii=False)
+        return text if _is_utf8(text) else json.dumps(value)
+    inner = newline + " " * (indent or 0)
+    if isinstance(value, dict):
+        colon = ":" if indent is None else ": "
+        items = [
+            f"{_patient_text(key, None, '')}{colon}{_patient_text(item, indent, inner)}" for key, item in value.items()
+        ]
+    else:
+        items = [_patient_text(item, indent, inner) for item in value]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    if indent is None:
+        return opening + ",".join(items) + closing
+    return opening + inner + f",{inner}".join(items) + newline + closing
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def to_plain(value: Any) -> Any:
+    """Structs as dictionaries and tuples as lists, all the way down; NonFinite numbers stay what they are."""
+    return msgspec.to_builtins(value, enc_hook=_itself, builtin_types=(NonFinite,))
+
+
+def _itself(value: Any) -> Any:
+    if isinstance(value, NonFinite):
+        return value
+    raise NotImplementedError(type(value).__name__)
+
+
+def unknown_keys(row: dict[str, Any], known: Iterable[str]) -> dict[str, Any]:
+    """The keys of a foreign object that its reader has no word for."""
+    known = known if isinstance(known, (set, frozenset)) else set(known)
+    return {key: value for key, value in row.items() if key not in known}

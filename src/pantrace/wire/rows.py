@@ -1,0 +1,140 @@
+"""Rows: the records of a JSON Lines file, a JSON array or a single JSON document, one at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+
+import msgspec
+
+from pantrace.errors import ReadError
+
+from . import files
+from .json import decode_document, encode
+
+Layout = Literal["lines", "array", "document"]
+
+OnBroken = Callable[[ReadError], None]
+"""Takes the error of one broken record; reading goes on behind it."""
+
+
+def raise_broken(error: ReadError) -> NoReturn:
+    """The strict way: the first broken record ends the reading."""
+    raise error
+
+
+def layout_of(start: bytes, *, whole: bool) -> Layout:
+    """How records lie in a text that begins like this; `whole`: the text is all there is."""
+    text = start.lstrip()
+    if text.startswith(b"["):
+        return "array"
+    first, newline, rest = text.partition(b"\n")
+    if newline and (rest.strip() or not whole):
+        try:
+            decode_document(first)
+        except ReadError:
+            # Two lines that each begin like an object are lines, even when the first is torn.
+            return "lines" if rest.lstrip(b" \t").startswith(b"{") and not first.rstrip().endswith(b"{") else "document"
+        return "lines"
+    if not newline and not whole:
+        return "lines" if text.startswith(b"{") else "document"
+    return "document"
+
+
+def read_rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
+    """Each record with its place ("line 3", "item 3"; None for a document). Broken ones go to `on_broken`."""
+    size = 1 << 16
+    start = files.read_start(path, size)
+    layout = layout_of(start, whole=len(start) < size - 8)
+    if layout == "lines":
+        yield from _read_lines(path, on_broken)
+        return
+    data = files.read_all(path)
+    if layout == "array":
+        yield from _read_array(path, data, on_broken)
+        return
+    try:
+        yield None, decode_document(data)
+    except ReadError as error:
+        on_broken(_torn(error, data).at(path=str(path)))
+
+
+def _read_lines(path: Path, on_broken: OnBroken) -> Iterator[tuple[str, Any]]:
+    for number, line in files.lines(path):
+        place = f"line {number}"
+        try:
+            row = decode_document(line)
+        except ReadError as error:
+            column = (error.place or "").rpartition(", ")[2]
+            on_broken(ReadError(error.message, path=str(path), place=f"{place}, {column}" if column else place))
+            continue
+        yield place, row
+
+
+def _read_array(path: Path, data: bytes, on_broken: OnBroken) -> Iterator[tuple[str, Any]]:
+    try:
+        items: Iterable[Any] = msgspec.json.decode(data, type=list[msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        items = _split_items(path, data, on_broken)
+    for number, item in enumerate(items, 1):
+        place = f"item {number}"
+        try:
+            row = decode_document(item)
+        except ReadError as error:
+            on_broken(ReadError(error.message, path=str(path), place=place))
+            continue
+        yield place, row
+
+
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{},]', re.DOTALL)
+
+
+def _split_items(path: Path, data: bytes, on_broken: OnBroken) -> Iterator[bytes]:
+    """Items of an array that the fast decoder refuses: all whole ones, then the error of the torn end."""
+    depth = 0
+    begin = data.index(b"[") + 1
+    number = 0
+    for token in _TOKEN.finditer(data):
+        mark = token.group()
+        if mark in (b"[", b"{"):
+            depth += 1
+        elif mark in (b"]", b"}"):
+            depth -= 1
+        if (mark == b"," and depth == 1) or depth == 0:
+            item = data[begin : token.start()]
+            if item.strip():
+                number += 1
+                yield item
+            begin = token.end()
+            if depth == 0:
+                return
+    line = data.count(b"\n", 0, begin) + 1
+    place = f"item {number + 1}, line {line}"
+    on_broken(ReadError("the text ends inside an array", path=str(path), place=place, remedy="the file is cut off"))
+
+
+def _torn(error: ReadError, data: bytes) -> ReadError:
+    ends_open = not data.rstrip().endswith((b"}", b"]", b'"'))
+    return ReadError(error.message, place=error.place, remedy="the file is cut off" if ends_open else None)
+
+
+def write_rows(rows: Iterable[Any], target: Path, *, default: Layout, indent: int = 2) -> int:
+    """Write rows as lines or as an array, as the name's suffix says (else the default); gives their number."""
+    layout = {".jsonl": "lines", ".ndjson": "lines", ".json": "array"}.get(files.bare_suffix(target), default)
+    if layout == "array" and default == "document":
+        layout = "document"
+    count = 0
+    with files.writing(target) as file:
+        for count, row in enumerate(rows, 1):
+            if layout == "lines":
+                file.write(encode(row) + b"\n")
+            elif layout == "document":
+                file.write(encode(row, indent=indent) + b"\n")
+            else:
+                file.write(b"[\n" if count == 1 else b",\n")
+                file.write(encode(row, indent=indent))
+        if layout == "array":
+            file.write(b"\n]\n" if count else b"[]\n")
+    return count

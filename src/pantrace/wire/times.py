@@ -1,0 +1,32 @@
+"""Times: UTC epoch seconds inside, ISO 8601 and milliseconds outside."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+
+def iso(seconds: float) -> str:
+    """ISO 8601 with zone: 2026-11-15T18:00:00.250000+00:00."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+def from_iso(text: Any) -> float | None:
+    """Epoch seconds of an ISO 8601 text, naive times taken as UTC; None when it is none."""
+    if not isinstance(text, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def from_milliseconds(value: Any) -> float | None:
+    """Epoch seconds of epoch milliseconds."""
+    return value / 1000 if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def milliseconds(seconds: float | None) -> int | None:
+    """Epoch milliseconds, rounded."""
+    return None if seconds is None else round(seconds * 1000)
