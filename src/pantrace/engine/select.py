@@ -30,11 +30,11 @@ class Selection:
     def apply(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         count = 0
         for sample in samples:
-            if self.limit is not None and count >= self.limit:
-                return
             if self._wants(sample):
-                count += 1
                 yield sample
+                count += 1
+                if count == self.limit:
+                    return
 
     def _wants(self, sample: Sample) -> bool:
         if self.sessions and sample.id not in self.sessions and _session(sample) not in self.sessions:

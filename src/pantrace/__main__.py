@@ -1,0 +1,5 @@
+"""`python -m pantrace`."""
+
+from pantrace.cli import main
+
+main()

@@ -1,0 +1,98 @@
+"""The command line: one file per command; the only room that prints and exits."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from pantrace import __version__
+from pantrace.errors import PantraceError
+
+COMMANDS = {
+    "convert": "Write recordings as another format and report what was lost.",
+    "detect": "Say which format a file is, and what data it holds.",
+    "formats": "List the formats, what they read and write, and their options.",
+    "schema": "Print the JSON Schema of the native format.",
+    "show": "Print a recording as a readable transcript.",
+    "validate": "Name every place where a file is not as its format demands.",
+}
+
+EPILOG = """
+Exit codes: 0 fine (or pass), 1 fail (violations, losses refused, a gate not passed), 2 wrong usage or unreadable input,
+3 could not decide.
+"""
+
+
+class Lazy(click.Group):
+    """A group that loads a command's module when the command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"{__name__}.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean {close[0]}?" if close else ""
+            raise click.UsageError(f"{error.message}{hint}", ctx) from None
+
+
+@click.group(cls=Lazy, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="pantrace")
+def cli() -> None:
+    """Read any agent's log, write it as any other format, and know exactly what was lost.
+
+    \b
+    pantrace detect runs/                                what is in there?
+    pantrace show session.json                           what did the agent do?
+    pantrace convert runs/ --to vertex-seed -o out.json  another format, with a loss report
+    pantrace validate out.json                           is it as the format demands?
+    """
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Run a command; every foreseen trouble ends in one sentence and an exit code."""
+    try:
+        cli.main(args=arguments, prog_name="pantrace", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except PantraceError as error:
+        click.echo(f"pantrace: {error}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`); nothing is left to say, not even at interpreter exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception as error:
+        if os.environ.get("PANTRACE_DEBUG"):
+            raise
+        what = f"{type(error).__name__}: {error}"
+        click.echo(f"pantrace: internal error, please report it: {what} (PANTRACE_DEBUG=1 shows where)", err=True)
+        sys.exit(70)

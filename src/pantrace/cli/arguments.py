@@ -1,0 +1,74 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+import glob
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from pantrace.engine.select import Selection, parse_since, parse_where
+from pantrace.errors import UsageError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+sources = click.argument("sources", nargs=-1, required=True, metavar="PATH...")
+from_format = click.option("--from", "from_", metavar="FORMAT", help="Read as this format instead of detecting it.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Machine-readable output on stdout.")
+
+
+def selecting(command: F) -> F:
+    """The options that choose samples."""
+    for option in (
+        click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N samples."),
+        click.option(
+            "--where",
+            "wheres",
+            multiple=True,
+            metavar="COND",
+            help="Only samples where FIELD OP VALUE holds: agent=build, label.difficulty!=easy, title~^S1, "
+            "trajectory.steps.usage.input>1000. Repeat to require several.",
+        ),
+        click.option("--session", "sessions", multiple=True, metavar="ID", help="Only this sample; repeat for more."),
+        click.option(
+            "--since",
+            metavar="TIME",
+            help="Only samples created since then: 30m, 2h, 7d, today, 2026-11-15, 2026-11-15T08:00.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def selection(since: str | None, sessions: tuple[str, ...], wheres: tuple[str, ...], limit: int | None) -> Selection:
+    """The choice that the options make."""
+    return Selection(
+        since=parse_since(since, datetime.now(UTC)) if since else None,
+        sessions=sessions,
+        where=tuple(parse_where(text) for text in wheres),
+        limit=limit,
+    )
+
+
+def expand(patterns: tuple[str, ...]) -> list[Path]:
+    """Paths, with patterns that the shell has left alone."""
+    found: list[Path] = []
+    for pattern in patterns:
+        path = Path(pattern)
+        if path.exists() or not glob.has_magic(pattern):
+            found.append(path)
+            continue
+        matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 -- patterns may be absolute
+        if not matches:
+            raise UsageError(f"no file matches {pattern!r}")
+        found += [Path(match) for match in matches]
+    return found
+
+
+def on_terminal() -> bool:
+    """Whether a person is watching stderr."""
+    return sys.stderr.isatty()

@@ -1,0 +1,166 @@
+"""`pantrace convert`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pantrace.engine.convert import Report, convert, parse_options, to_stream
+from pantrace.errors import UsageError
+from pantrace.formats import by_name
+from pantrace.model import Loss
+from pantrace.wire import files
+from pantrace.wire.json import encode
+
+from .arguments import as_json, expand, from_format, selecting, selection, sources
+from .output import print_json, progress, say, table
+
+
+@click.command("convert")
+@sources
+@click.option("--to", required=True, metavar="FORMAT", help="The format to write; `pantrace formats` lists them.")
+@click.option(
+    "-o",
+    "out",
+    default="-",
+    metavar="OUT",
+    help="File to write, a directory for formats with one sample per file, or - for stdout (the default).",
+)
+@from_format
+@click.option("--option", "options", multiple=True, metavar="K=V", help="A writer's option; repeat for more.")
+@click.option("--loss", metavar="FILE", help="Write every loss as a JSON line {sample, path, what, why}.")
+@click.option("--no-loss", is_flag=True, help="Do not measure what is lost (faster).")
+@click.option("--strict", is_flag=True, help="Refuse to lose anything (exit 1) or to skip a broken record (exit 2).")
+@selecting
+@as_json
+def command(
+    sources: tuple[str, ...],
+    to: str,
+    out: str,
+    from_: str | None,
+    options: tuple[str, ...],
+    loss: str | None,
+    no_loss: bool,
+    strict: bool,
+    since: str | None,
+    sessions: tuple[str, ...],
+    wheres: tuple[str, ...],
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Write recordings as another format and report what was lost.
+
+    PATH is a file, a directory or a pattern; several are read as one pile. What the target cannot carry is measured by
+    reading back what was written, summed up on stderr, and listed in full with --loss. Broken records are named and
+    left out. Inputs are never changed; an output appears only when all of it is written.
+
+    \b
+    pantrace convert opencode.db --to vertex-seed -o sessions.json
+    pantrace convert runs/ --to native -o all.trace.jsonl.zst --since 7d --loss lost.jsonl
+    pantrace convert session.json --to opencode -o - --strict
+    """
+    target = by_name(to)
+    given = parse_options(target, dict(_pair(text) for text in options))
+    chosen = selection(since, sessions, wheres, limit)
+    if as_json and out == "-":
+        raise UsageError("--json and the output cannot both go to stdout: name a file with -o")
+    if loss and no_loss:
+        raise UsageError("--loss needs the measuring that --no-loss turns off")
+    with ExitStack() as stack:
+        on_loss = _loss_writer(stack, Path(loss)) if loss else None
+        count = stack.enter_context(progress("samples"))
+
+        def run_to(path: Path) -> Report:
+            return convert(
+                expand(sources),
+                path,
+                to=to,
+                format=from_,
+                options=given,
+                selection=chosen,
+                strict=strict,
+                measure=not no_loss,
+                on_loss=on_loss,
+                on_sample=count,
+            )
+
+        report = to_stream(run_to, sys.stdout.buffer, target.suffix) if out == "-" else run_to(Path(out))
+    if as_json:
+        print_json(summary(report))
+    else:
+        tell(report)
+    if chosen.undated:
+        say(f"{chosen.undated} samples have no time and are left out by --since")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"--option {text!r} is not NAME=VALUE")
+    return name, value
+
+
+def _loss_writer(stack: ExitStack, path: Path) -> Callable[[Loss], None]:
+    file = stack.enter_context(files.writing(path))
+    return lambda loss: void(file.write(encode(loss) + b"\n"))
+
+
+def void(_: Any) -> None:
+    """Takes a value and gives none."""
+
+
+def summary(report: Report) -> dict[str, Any]:
+    """A report as the JSON of --json."""
+    return {
+        "to": report.to,
+        "read": report.notes.formats,
+        "written": report.samples,
+        "outputs": [str(path) for path in report.outputs],
+        "loss_measured": report.measured,
+        "losses": [
+            {"path": path, "what": what, "why": why, "count": count}
+            for (path, what, why), count in report.losses.most_common()
+        ],
+        "refused": [{"sample": sample, "why": why} for sample, why in report.refused],
+        "renamed": [{"sample": old, "as": new} for old, new in report.renamed],
+        "broken": [{"path": each.path, "place": each.place, "message": each.message} for each in report.notes.broken],
+        "ignored": [str(path) for path in report.notes.ignored],
+    }
+
+
+def tell(report: Report) -> None:
+    """A report for a person, on stderr."""
+    for error in report.notes.broken:
+        say(f"left out: {error}")
+    for sample, why in report.refused:
+        say(f"refused: {sample}: {why}")
+    for old, new in report.renamed:
+        say(f"renamed: {old} occurs more than once, here as {new}")
+    if report.notes.ignored:
+        say(f"ignored: {len(report.notes.ignored)} files of no known format")
+    read = ", ".join(f"{count} {name}" for name, count in report.notes.formats.items())
+    where = _where(report.outputs)
+    say(f"read {read or 'nothing'}; wrote {report.samples} samples as {report.to}{where}")
+    if not report.measured:
+        say("loss was not measured (--no-loss)")
+    elif not report.losses:
+        say("nothing was lost")
+    else:
+        say(f"lost: {sum(report.losses.values())} values of {len(report.losses)} kinds")
+        rows = [[str(count), path, what, why] for (path, what, why), count in report.losses.most_common(20)]
+        table(["count", "path", "what", "why"], rows, right=("count",), err=True)
+        if len(report.losses) > 20:
+            say(f"and {len(report.losses) - 20} more kinds; --loss FILE lists every one")
+
+
+def _where(outputs: list[Path]) -> str:
+    if not outputs:
+        return ""
+    if len(outputs) == 1:
+        return f" to {outputs[0]}"
+    return f" to {len(outputs)} files in {outputs[0].parent}"

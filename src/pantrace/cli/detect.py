@@ -1,0 +1,96 @@
+"""`pantrace detect`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pantrace.engine.contents import contents
+from pantrace.engine.read import Notes, inputs, open_run
+from pantrace.errors import ReadError
+from pantrace.formats import Format
+from pantrace.model import header_of
+
+from .arguments import as_json, expand, from_format, sources
+from .output import print_json, say, table
+
+
+@click.command("detect")
+@sources
+@from_format
+@click.option("--quick", is_flag=True, help="Only name the format; do not read the samples.")
+@as_json
+def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: bool) -> None:
+    """Say which format a file is, by its content, and what data it holds.
+
+    \b
+    pantrace detect runs/
+    pantrace detect log.eval --json
+
+    Exit code: 0, or 2 if a path named is of no known format or cannot be read.
+    """
+    notes = Notes.keeping()
+    found: list[dict[str, Any]] = []
+    failed = False
+    for path in expand(sources):
+        try:
+            opened = list(inputs([path], from_, notes))
+            found += [_described(each, chosen, variant, quick) for each, chosen, variant in opened]
+            if not opened:
+                found.append({"path": str(path), "format": None, "error": "nothing readable in it"})
+        except ReadError as error:
+            found.append({"path": str(path), "format": None, "error": error.message})
+        failed = failed or any(each["format"] is None for each in found)
+    if as_json:
+        print_json({"inputs": found, "ignored": [str(path) for path in notes.ignored]})
+    else:
+        table(
+            ["path", "format", "version", "samples", "steps", "calls", "also"],
+            [_row(each) for each in found],
+            right=("samples", "steps", "calls"),
+        )
+        if notes.ignored:
+            say(f"{len(notes.ignored)} files of no known format are left out; --json lists them")
+    for each in found:
+        if each["format"] is None and not as_json:
+            say(f"pantrace: {each['path']}: {each['error']}")
+    raise click.exceptions.Exit(2 if failed else 0)
+
+
+def _described(path: Path, chosen: Format, variant: str, quick: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {"path": str(path), "format": chosen.name, "version": variant or None}
+    if quick:
+        return row
+    broken: list[ReadError] = []
+    run = open_run(path, chosen, variant, broken.append)
+    row["run"] = header_of(run)
+    row["data"] = contents(run.samples)
+    row["broken"] = [{"place": each.place, "message": each.message} for each in broken]
+    return row
+
+
+_ALSO = {
+    "thoughts": "thoughts",
+    "steps_with_usage": "tokens",
+    "steps_with_cost": "cost",
+    "steps_with_time": "times",
+    "media": "media",
+    "actions": "actions",
+    "scores": "scores",
+    "expected": "expected",
+    "failed_results": "failed calls",
+    "errors": "errors",
+}
+
+
+def _row(each: dict[str, Any]) -> list[str]:
+    if each["format"] is None:
+        return [each["path"], "unknown", "", "", "", "", ""]
+    data = each.get("data", {})
+    also = [f"{data[key]} {word}" for key, word in _ALSO.items() if data.get(key)]
+    if each.get("broken"):
+        also.append(f"{len(each['broken'])} broken records")
+    numbers = [str(data.get(key, "")) for key in ("samples", "steps", "calls")]
+    return [each["path"], each["format"], each["version"] or "", *numbers, ", ".join(also)]

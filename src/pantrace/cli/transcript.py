@@ -1,0 +1,162 @@
+"""A trajectory as text for the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text as Line
+
+from pantrace.model import (
+    Action,
+    Citation,
+    Media,
+    Part,
+    Sample,
+    Step,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+    Unknown,
+    Usage,
+    turns,
+    usage_total,
+)
+from pantrace.wire.json import encode
+from pantrace.wire.times import iso
+
+from .output import harmless
+
+_SHORT = 12
+"""Lines of a long text that are shown without --full."""
+
+_ROLES = {"user": "bold cyan", "agent": "bold green", "tool": "yellow", "system": "dim"}
+
+
+def transcript(sample: Sample, out: Console, *, full: bool) -> None:
+    """Print a sample: what was asked, what was done, how it was scored."""
+    out.print(Line(f"sample {harmless(sample.id)}", style="bold"))
+    if sample.case is not None:
+        for name in ("question", "goal", "reference", "profile"):
+            if value := getattr(sample.case, name):
+                _block(out, f"{name}: ", value, "dim", full)
+    if sample.trajectory is None:
+        out.print(Line("not run: there is no trajectory", style="dim"))
+    else:
+        _trajectory(sample.trajectory, out, full, "")
+    if sample.expected is not None:
+        out.print(Line("\nexpected", style="bold"))
+        _trajectory(sample.expected, out, full, "  ")
+    for score in sample.scores:
+        value = score.status if score.value is None else score.value
+        reason = f"  {harmless(score.explanation)}" if score.explanation else ""
+        out.print(Line(f"score {harmless(score.name)}: {value}{reason}", style="magenta"))
+
+
+def _trajectory(trajectory: Trajectory, out: Console, full: bool, indent: str) -> None:
+    facts = [
+        trajectory.title,
+        iso(trajectory.created)[:19] + "Z" if trajectory.created is not None else None,
+        trajectory.source and f"{trajectory.source.format} {trajectory.source.version or ''}".strip(),
+        trajectory.outcome and f"outcome: {trajectory.outcome.status}",
+    ]
+    out.print(Line(indent + harmless("  ".join(fact for fact in facts if fact)), style="dim"))
+    for turn in turns(trajectory):
+        out.print(Line(f"\n{indent}── turn {turn.number} ", style="dim"))
+        for step in turn.steps:
+            _step(step, out, full, indent)
+    total = usage_total(trajectory)
+    if total is not None:
+        out.print(Line(f"\n{indent}total: {usage_words(total)}", style="dim"))
+    for child in trajectory.children:
+        out.print(Line(f"\n{indent}sub-agent {harmless(child.id or '')}", style="bold"))
+        _trajectory(child, out, full, indent + "    ")
+
+
+def _step(step: Step, out: Console, full: bool, indent: str) -> None:
+    who = step.agent if step.role == "agent" and step.agent else step.role
+    facts = [
+        step.kind if step.kind != "message" else None,
+        step.model,
+        f"{step.ended - step.at:.1f} s" if step.at is not None and step.ended is not None else None,
+        usage_words(step.usage) if step.usage else None,
+        f"stop: {step.stop}" if step.stop else None,
+    ]
+    line = Line(f"{indent}{harmless(who)}", style=_ROLES[step.role])
+    line.append("  " + harmless("  ".join(fact for fact in facts if fact)), style="not bold dim")
+    out.print(line)
+    for part in step.parts:
+        _part(part, out, full, indent + "  ")
+    if step.error is not None:
+        message = f"error {step.error.kind or ''}: {step.error.message or ''}"
+        _block(out, indent + "  ", message, "bold red", full)
+
+
+def _part(part: Part, out: Console, full: bool, indent: str) -> None:
+    match part:
+        case Text(text=text, synthetic=synthetic):
+            _block(out, indent + ("[inserted] " if synthetic else ""), text, "dim" if synthetic else "", full)
+        case Thinking():
+            _block(out, f"{indent}thinks: ", part.text or part.summary or "(hidden)", "italic dim", full)
+        case ToolCall():
+            _block(out, f"{indent}→ {part.name} ", _value(part.arguments), "blue", full)
+        case ToolResult():
+            failed = part.failure is not None or part.error is not None
+            mark = "✗" if failed else "←"
+            notes = [part.failure, f"exit {part.exit_code}" if part.exit_code else None]
+            notes.append("truncated" if part.truncated else None)
+            words = " ".join(f"[{note}]" for note in notes if note)
+            text = part.error if part.error is not None and part.output is None else _value(part.output)
+            _block(out, f"{indent}{mark} {words + ' ' if words else ''}", text, "red" if failed else "yellow", full)
+        case Media():
+            _block(out, f"{indent}media ", " ".join(filter(None, (part.mime, part.uri or part.name))), "dim", full)
+        case Action():
+            raw = part.raw if isinstance(part.raw, str) else encode(_without_extra(part)).decode()
+            _block(out, f"{indent}acts: {part.kind} ", raw, "blue", full)
+        case Citation():
+            _block(out, f"{indent}cites ", " ".join(filter(None, (part.title, part.uri))), "dim", full)
+        case Unknown():
+            if full:
+                _block(out, f"{indent}{part.kind} ", _value(part.raw), "dim", full)
+
+
+def _without_extra(action: Action) -> dict[str, Any]:
+    names = ("target", "end", "text", "key", "modifiers", "direction", "url", "app", "seconds")
+    return {name: value for name in names if (value := getattr(action, name)) not in (None, ())}
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else encode(value).decode("utf-8", "replace")
+
+
+def _block(out: Console, lead: str, text: str, style: str, full: bool) -> None:
+    """A text whose further lines are indented like its first; long ones are cut with a note of what is left."""
+    lines = harmless(text).splitlines() or [""]
+    left = 0
+    if not full and len(lines) > _SHORT:
+        left, lines = len(lines) - _SHORT, lines[:_SHORT]
+    margin = " " * (len(lead) - len(lead.lstrip()))
+    for number, line in enumerate(lines):
+        if not full and len(line) > 2000:
+            line = f"{line[:2000]} … {len(line) - 2000} more characters"
+        out.print(Line((harmless(lead) if number == 0 else margin) + line, style=style))
+    if left:
+        out.print(Line(f"{margin}… {left} more lines (--full)", style="dim"))
+
+
+def usage_words(usage: Usage) -> str:
+    """Tokens and cost in a few words."""
+    words = []
+    if usage.input is not None:
+        cached = f" ({usage.cache_read} cached)" if usage.cache_read else ""
+        words.append(f"{usage.input} in{cached}")
+    if usage.output is not None:
+        thought = f" ({usage.reasoning} reasoning)" if usage.reasoning else ""
+        words.append(f"{usage.output} out{thought}")
+    if usage.cost_usd is not None:
+        words.append(f"${usage.cost_usd:.4f}")
+    return ", ".join(words) or "usage reported empty"

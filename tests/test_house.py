@@ -1,0 +1,73 @@
+"""The house keeps its rules: imports stay light, public names are what is visible, words are where they belong."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pantrace
+
+SOURCE = Path(pantrace.__file__).parent
+HEAVY = (
+    "msgspec",
+    "click",
+    "rich",
+    "jinja2",
+    "zstandard",
+    "sqlite3",
+    "zipfile",
+    "numpy",
+    "pyarrow",
+    "duckdb",
+    "asyncio",
+)
+
+
+def _loaded(statement: str) -> set[str]:
+    program = f"import sys; {statement}; print(' '.join(sys.modules))"
+    environment = {"PYTHONPATH": str(SOURCE.parent)}
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
+    return set(found.stdout.split())
+
+
+def test_importing_pantrace_loads_nothing_heavy() -> None:
+    assert not _loaded("import pantrace") & set(HEAVY)
+
+
+def test_the_command_line_starts_without_rich_or_a_format() -> None:
+    loaded = _loaded("import pantrace.cli")
+    assert "rich" not in loaded
+    assert not any(name.startswith("pantrace.formats.") for name in loaded)
+
+
+def test_public_names_are_what_is_visible() -> None:
+    assert dir(pantrace) == sorted(pantrace.__all__)
+    for name in pantrace.__all__:
+        assert getattr(pantrace, name) is not None
+
+
+def test_only_the_command_line_reads_the_environment() -> None:
+    for file in SOURCE.rglob("*.py"):
+        if file.parent.name != "cli":
+            assert "os.environ" not in file.read_text(), file
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    banned = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "base", "core"}
+    assert not [file for file in SOURCE.rglob("*.py") if file.stem in banned]
+
+
+def test_the_model_stays_small() -> None:
+    lines = sum(len(file.read_text().splitlines()) for file in (SOURCE / "model").glob("*.py"))
+    assert lines <= 900
+    assert len((SOURCE / "__init__.py").read_text().splitlines()) <= 60
+
+
+def test_the_error_tree_in_the_docstring_is_the_tree() -> None:
+    from pantrace import errors
+
+    drawn = re.findall(r"(?:├──|└──|^)\s*(\w+)\s{2,}", errors.__doc__ or "", re.MULTILINE)
+    real = [name for name, value in vars(errors).items() if isinstance(value, type)]
+    assert sorted(drawn) == sorted(real)

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from pantrace.errors import ReadError, WriteError
+from pantrace.wire.files import writing
+from pantrace.wire.head import Head, decode_beginning
+from pantrace.wire.rows import raise_broken, read_rows, write_rows
+
+
+def rows(path: Path) -> tuple[list[Any], list[str]]:
+    broken: list[ReadError] = []
+    found = [row for _, row in read_rows(path, broken.append)]
+    return found, [str(error).replace(str(path), "FILE") for error in broken]
+
+
+@pytest.mark.parametrize(
+    ("text", "layout", "found"),
+    [
+        (b'{"a": 1}\n{"a": 2}\n', "lines", [{"a": 1}, {"a": 2}]),
+        (b'\xef\xbb\xbf{"a": 1}\r\n\r\n{"a": 2}', "lines", [{"a": 1}, {"a": 2}]),
+        (b'[{"a": 1},\n {"a": 2}]', "array", [{"a": 1}, {"a": 2}]),
+        (b"[]", "array", []),
+        (b'{\n "a": 1\n}\n', "document", [{"a": 1}]),
+        (b'{"a": 1}\n', "document", [{"a": 1}]),
+        (b'"a string"', "document", ["a string"]),
+    ],
+)
+@pytest.mark.parametrize("packed", ["", ".gz", ".zst"])
+def test_records_in_each_layout_and_packing(
+    text: bytes, layout: str, found: list[Any], packed: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "file"
+    pack = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().compress}[packed]
+    path.write_bytes(pack(text))
+    assert Head(path).layout == layout
+    assert rows(path) == (found, [])
+
+
+def test_a_torn_line_is_named_and_the_others_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'{"a": 1}\n{"a": \n\n{"a": 3}\n{"a"')
+    assert rows(path) == (
+        [{"a": 1}, {"a": 3}],
+        [
+            "FILE: line 2, column 1: not valid JSON: Expecting value",
+            "FILE: line 5, column 5: not valid JSON: Expecting ':' delimiter",
+        ],
+    )
+
+
+def test_a_torn_first_line_does_not_hide_the_rest(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'{"a": [1, \n{"a": 3}\n')
+    found, broken = rows(path)
+    assert found == [{"a": 3}]
+    assert broken[0].startswith("FILE: line 1")
+
+
+def test_a_torn_array_gives_its_whole_items(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(b'[{"a": "x,]"},\n {"a": [2, 3]},\n {"a": ')
+    assert rows(path) == (
+        [{"a": "x,]"}, {"a": [2, 3]}],
+        ["FILE: item 3, line 2: the text ends inside an array (the file is cut off)"],
+    )
+
+
+def test_a_bad_item_in_an_array_does_not_sink_it(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(b'[{"a": 1}, {"a": oops}, {"a": NaN}]')
+    found, broken = rows(path)
+    assert [str(row) for row in found] == ["{'a': 1}", "{'a': NaN}"]
+    assert len(broken) == 1
+    assert "item 2" in broken[0]
+
+
+def test_a_long_first_line_is_still_lines(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'{"a": "' + b"x" * 200_000 + b'"}\n{"a": 2}\n')
+    found, broken = rows(path)
+    assert (len(found), broken) == (2, [])
+    assert Head(path).record.keys() == {"a"} or Head(path).record == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("x.jsonl", b'{"a":1}\n'), ("x.json", b'[\n{\n  "a": 1\n}'), ("x", b'{"a":1}\n')]
+)
+def test_the_name_says_how_rows_are_written(name: str, start: bytes, tmp_path: Path) -> None:
+    path = tmp_path / name
+    assert write_rows([{"a": 1}, {"a": 2}], path, default="lines") == 2
+    assert path.read_bytes().startswith(start)
+    assert rows(path) == ([{"a": 1}, {"a": 2}], [])
+
+
+def test_nothing_is_left_when_writing_fails(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), writing(tmp_path / "x") as file:
+        file.write(b"half")
+        _ = 1 / 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unwritable_place_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WriteError, match="cannot be written"), writing(tmp_path / "file" / "x"):
+        pass
+
+
+def test_a_torn_archive_is_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"a": 1}\n' * 1000)[:-20])
+    with pytest.raises(ReadError, match="cut off or damaged"):
+        list(read_rows(path, raise_broken))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (b'{"a": [1, {"b": "x', {"a": [1, {}]}),
+        (b'{"a": 1, "b": tru', {"a": 1}),
+        (b'{"a": {"b": 1}, "c"', {"a": {"b": 1}}),
+        (b'{"a": "esc\\', {}),
+        (b"[1, 2, 3", [1, 2]),
+        (b"hello", None),
+        (b"}", None),
+    ],
+)
+def test_the_beginning_of_a_text_says_what_it_can(text: bytes, found: Any) -> None:
+    assert decode_beginning(text) == found
