@@ -33,7 +33,7 @@ golden: .venv/ready ## Write the expected readings of the golden files anew; rea
 	PANTRACE_ACCEPT=1 $(BIN)/python -m pytest tests/formats/test_every_format.py -k golden_reads
 
 docs: .venv/ready ## Write the generated parts of README and docs anew
-	$(BIN)/python -m pantrace_docs
+	$(BIN)/python docs/generate.py
 
 peers: $(patsubst tests/peers/%/requirements.txt,peer-%,$(wildcard tests/peers/*/requirements.txt)) ## The real tools read what we write, each in an environment of its own
 

@@ -1,0 +1,114 @@
+"""Writes the generated parts of the documentation: format tables, command help, the model. `--check` only compares."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import click
+
+from pantrace.cli import COMMANDS, cli
+from pantrace.cli.formats import option_list
+from pantrace.formats import all_formats
+
+ROOT = Path(__file__).parent.parent
+MODEL = ROOT / "src/pantrace/model"
+MODEL_FILES = ("run", "trajectory", "parts", "action", "usage", "case", "score", "report")
+
+
+def format_table(folder: str) -> str:
+    """Name, direction and purpose of every format, linked to its page."""
+    lines = ["| format | reads | writes | what it is |", "|---|---|---|---|"]
+    for each in all_formats():
+        page = ROOT / "docs/formats" / f"{each.name}.md"
+        name = f"[`{each.name}`]({folder}formats/{each.name}.md)" if page.exists() else f"`{each.name}`"
+        note = f" {each.note}" if each.note else ""
+        lines.append(
+            f"| {name} | {'yes' if each.reads else ''} | {'yes' if each.writes else ''} | {each.title}.{note} |"
+        )
+    return "\n".join(lines)
+
+
+def option_table() -> str:
+    """Every writer's options."""
+    lines = ["| format | option | default | meaning |", "|---|---|---|---|"]
+    for each in all_formats():
+        for option in option_list(each):
+            default = "" if option["default"] is None else f"`{option['default']}`"
+            lines.append(f"| `{each.name}` | `{option['name']}` | {default} | {option['help']} |")
+    return "\n".join(lines)
+
+
+def command_help() -> str:
+    """The help text of every command."""
+    blocks = []
+    for name in (None, *COMMANDS):
+        group = click.Context(cli, info_name="pantrace")
+        command = cli if name is None else cli.get_command(group, name)
+        assert command is not None
+        context = group if name is None else click.Context(command, info_name=name, parent=group)
+        context.max_content_width = 100
+        context.terminal_width = 100
+        title = "pantrace" if name is None else f"pantrace {name}"
+        blocks.append(f"## {title}\n\n```text\n{command.get_help(context).rstrip()}\n```")
+    return "\n\n".join(blocks)
+
+
+def model_reference() -> str:
+    """Every struct of the model with its fields, from the source."""
+    blocks = []
+    for name in MODEL_FILES:
+        for node in ast.parse((MODEL / f"{name}.py").read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                blocks.append(_struct(node))
+    return "\n\n".join(blocks)
+
+
+def _struct(node: ast.ClassDef) -> str:
+    lines = [f"### {node.name}", "", " ".join((ast.get_docstring(node) or "").split()), ""]
+    lines += ["| field | type | meaning |", "|---|---|---|"]
+    rows: list[list[str]] = []
+    for item in node.body:
+        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
+            rows.append([item.target.id, ast.unparse(item.annotation).replace("|", "\\|"), ""])
+        elif isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant) and rows:
+            rows[-1][2] = " ".join(str(item.value.value).split()).replace("|", "\\|")
+    return "\n".join(lines + [f"| `{field}` | `{kind}` | {meaning} |" for field, kind, meaning in rows])
+
+
+def filled(text: str, name: str, content: str) -> str:
+    """The text with what stands between its two marks replaced."""
+    pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+    assert pattern.search(text), f"no place for {name}"
+    return pattern.sub(lambda match: f"{match[1]}{content}\n{match[2]}", text)
+
+
+def pages() -> dict[Path, str]:
+    """Every page with generated parts, as it should be."""
+    parts = {
+        "README.md": {"formats": format_table("docs/")},
+        "docs/formats.md": {"formats": format_table(""), "options": option_table()},
+        "docs/commands.md": {"commands": command_help()},
+        "docs/model.md": {"model": model_reference()},
+    }
+    found = {}
+    for name, contents in parts.items():
+        text = (ROOT / name).read_text()
+        for part, content in contents.items():
+            text = filled(text, part, content)
+        found[ROOT / name] = text
+    return found
+
+
+def stale() -> list[str]:
+    """Pages that are not as they should be."""
+    return [str(path.relative_to(ROOT)) for path, text in pages().items() if path.read_text() != text]
+
+
+if __name__ == "__main__":
+    if "--check" in sys.argv:
+        sys.exit(f"stale: {', '.join(stale())}; run make docs" if stale() else 0)
+    for path, text in pages().items():
+        path.write_text(text)

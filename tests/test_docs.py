@@ -1,0 +1,65 @@
+"""The documentation says what the program does."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pantrace.cli import COMMANDS
+from pantrace.formats import names
+
+ROOT = Path(__file__).parent.parent
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "design").glob("*.md")),
+]
+
+
+def _generator() -> Any:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_generated_parts_are_up_to_date() -> None:
+    assert _generator().stale() == [], "run make docs"
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_format_has_a_page(name: str) -> None:
+    assert (ROOT / "docs/formats" / f"{name}.md").exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        if not re.match(r"https?:", link):
+            assert (page.parent / link).exists(), link
+
+
+def test_json_output_is_documented_for_every_command() -> None:
+    text = (ROOT / "docs/json.md").read_text()
+    for name in COMMANDS:
+        assert f"| `{name}` |" in text, name
+
+
+def test_the_worked_example_of_a_format_works() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    block = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert block is not None
+    source = "\n".join(line.removeprefix("   ") for line in block[1].splitlines())
+    scope: dict[str, Any] = {"__name__": "pantrace.formats.chatlog", "__package__": "pantrace.formats"}
+    exec(compile(source, "chatlog.py", "exec"), scope)
+    row = {"chat_id": "7", "log": [{"by": "human", "text": "hi"}, {"by": "bot", "text": "ho"}], "lang": "en"}
+    sample = scope["load"](row)
+    assert [step.role for step in sample.trajectory.steps] == ["user", "agent"]
+    assert scope["dump"](sample, scope["FORMAT"].options()) == row
