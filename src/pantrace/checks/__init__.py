@@ -1,0 +1,65 @@
+"""Layer 1: deterministic metrics and checks, one file each, found by name.
+
+A check `x` lives in `checks/x.py` as `x`; it is added by its file and by its name in `NAMES`. Users add their own with
+`--plugin FILE` or the entry point group `pantrace.checks`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+
+from pantrace.errors import UsageError
+
+from .check import Check, Found, Measured, NoSettings, NotApplicable, check, parse_settings
+
+NAMES: tuple[str, ...] = ()
+"""Built-in checks, in the order in which they are shown."""
+
+__all__ = [
+    "NAMES",
+    "Check",
+    "Found",
+    "Measured",
+    "NoSettings",
+    "NotApplicable",
+    "all_checks",
+    "by_name",
+    "check",
+    "names",
+    "parse_settings",
+]
+
+
+@cache
+def _plugins() -> dict[str, str]:
+    """Checks of other packages: the entry point group `pantrace.checks`, name -> "module:attribute"."""
+    return {point.name: point.value for point in entry_points(group="pantrace.checks")}
+
+
+def names() -> tuple[str, ...]:
+    """All check names, built-in ones first."""
+    return (*NAMES, *(name for name in sorted(_plugins()) if name not in NAMES))
+
+
+@cache
+def by_name(name: str) -> Check:
+    """The check of that name; a UsageError that suggests one when there is none."""
+    if name in NAMES:
+        module, attribute = f"{__name__}.{name}", name
+    elif name in _plugins():
+        module, _, attribute = _plugins()[name].partition(":")
+    else:
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, names(), n=1)
+        hint = f"did you mean {close[0]}?" if close else "`pantrace metrics` lists them"
+        raise UsageError(f"unknown metric {name!r}; {hint}")
+    found: Check = getattr(import_module(module), attribute or name)
+    return found
+
+
+def all_checks() -> list[Check]:
+    """Every check, loaded."""
+    return [by_name(name) for name in names()]

@@ -1,0 +1,138 @@
+"""Check: one deterministic measurement of one sample. No clock, no dice, no network."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from pantrace.errors import UsageError
+from pantrace.model import Aggregate, Maker, Record, Sample, Scale, Score
+
+
+class NoSettings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A check that has nothing to set."""
+
+
+class Measured(Record, frozen=True, kw_only=True):
+    """What a check found."""
+
+    value: float | bool | str
+    explanation: str | None = None
+    details: dict[str, Any] = {}
+    evidence: tuple[str, ...] = ()
+    """Ids of the steps that show it."""
+
+
+class NotApplicable(Record, frozen=True):
+    """Why there is nothing to measure. Never zero, never a pass."""
+
+    reason: str
+    details: dict[str, Any] = {}
+    """Numbers that are known all the same."""
+
+
+Found = Measured | NotApplicable
+Measure = Callable[[Sample, Any], Found]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """A named, versioned measurement with what it needs to be understood."""
+
+    name: str
+    measure: Measure
+    version: str = "1"
+    settings: type[Record] = NoSettings
+    scale: Scale | None = None
+    per_turn: bool = True
+    """Whether it also makes sense for one turn alone."""
+    aggregate: Callable[[Iterable[Score]], list[Aggregate]] | None = None
+    """Numbers over many samples that are not means of the values (ratios of sums, rates over episodes)."""
+
+    @property
+    def summary(self) -> str:
+        """One line: what is measured."""
+        return (inspect.getdoc(self.measure) or self.name).partition("\n")[0]
+
+    @property
+    def documented(self) -> dict[str, str]:
+        """The parts of the docstring: Formula, Not applicable when, Source."""
+        text = inspect.getdoc(self.measure) or ""
+        found = re.findall(r"^(Formula|Not applicable when|Source): (.*?)(?=^\S[^\n:]*: |\Z)", text, re.M | re.S)
+        return {name: " ".join(value.split()) for name, value in found}
+
+    def score(self, sample: Sample, settings: Record | None = None) -> Score:
+        """The score of one sample; a check that raises gives a failed score with the traceback in its details."""
+        maker = Maker(name=self.name, kind="check", version=self.version)
+        try:
+            found = self.measure(sample, settings if settings is not None else self.settings())
+        except Exception as error:  # noqa: BLE001 -- a check, perhaps a user's own, must not end the run
+            return Score(
+                name=self.name,
+                status="failed",
+                explanation=f"the check raised {type(error).__name__}: {error}",
+                details={"traceback": traceback.format_exc()},
+                maker=maker,
+            )
+        if isinstance(found, NotApplicable):
+            return Score(
+                name=self.name, status="not_applicable", explanation=found.reason, details=found.details, maker=maker
+            )
+        return Score(
+            name=self.name,
+            value=found.value,
+            scale=self.scale,
+            explanation=found.explanation,
+            details=found.details,
+            evidence=found.evidence,
+            maker=maker,
+        )
+
+
+def check(
+    *,
+    version: str = "1",
+    name: str | None = None,
+    settings: type[Record] = NoSettings,
+    low: float | None = None,
+    high: float | None = None,
+    better: Literal["higher", "lower"] | None = None,
+    per_turn: bool = True,
+    aggregate: Callable[[Iterable[Score]], list[Aggregate]] | None = None,
+) -> Callable[[Measure], Check]:
+    """Make a check of a function `(sample, settings) -> Measured | NotApplicable`; its name is the function's.
+
+    The docstring's first line says what is measured; the paragraphs `Formula:`, `Not applicable when:` and `Source:`
+    explain it. Without `better` the number is only reported, neither end is good."""
+    scale = Scale(low=low, high=high, better=better) if better is not None else None
+
+    def made(measure: Measure) -> Check:
+        return Check(
+            name=name or measure.__name__,
+            measure=measure,
+            version=version,
+            settings=settings,
+            scale=scale,
+            per_turn=per_turn,
+            aggregate=aggregate,
+        )
+
+    return made
+
+
+def parse_settings(chosen: Check, given: Mapping[str, Any]) -> Record:
+    """A check's settings from texts or plan values; a UsageError that lists what there is."""
+    known = [each.name for each in msgspec.structs.fields(chosen.settings)]
+    for key in given:
+        if key not in known:
+            raise UsageError(f"{chosen.name} has no setting {key!r}; its settings: {', '.join(known) or 'none'}")
+    try:
+        return msgspec.convert(dict(given), chosen.settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"wrong setting for {chosen.name}: {error}") from None
