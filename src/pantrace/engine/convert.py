@@ -20,7 +20,7 @@ from pantrace.wire.json import decode, encode
 from pantrace.wire.loss import general, header_losses, sample_losses
 from pantrace.wire.rows import raise_broken, write_rows
 
-from .read import Notes, open_run, read_pile
+from .read import Notes, open_run, read_pile, watched
 from .select import Selection
 
 OnLoss = Callable[[Loss], None]
@@ -80,7 +80,7 @@ def convert(
     run = read_pile(paths, format=format, notes=report.notes)
     samples = selection.apply(run.samples) if selection else run.samples
     if on_sample is not None:
-        samples = _watched(samples, on_sample)
+        samples = watched(samples, on_sample)
     write_run(
         with_samples(run, samples),
         Path(target),
@@ -92,12 +92,6 @@ def convert(
         report=report,
     )
     return report
-
-
-def _watched(samples: Iterable[Sample], on_sample: Callable[[Sample], None]) -> Iterator[Sample]:
-    for sample in samples:
-        on_sample(sample)
-        yield sample
 
 
 def write(run: Run, target: str | Path, *, to: str, options: dict[str, str] | Record | None = None) -> Report:

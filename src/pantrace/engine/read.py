@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -171,4 +171,11 @@ def _counted(run: Run, chosen: Format, notes: Notes) -> Iterator[Sample]:
     notes.formats.setdefault(chosen.name, 0)
     for sample in run.samples:
         notes.formats[chosen.name] += 1
+        yield sample
+
+
+def watched(samples: Iterable[Sample], on_sample: Callable[[Sample], None]) -> Iterator[Sample]:
+    """The same samples, each shown to a function as it passes."""
+    for sample in samples:
+        on_sample(sample)
         yield sample
