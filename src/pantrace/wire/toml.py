@@ -27,7 +27,7 @@ def load(text: str, name: str, kind: type[T]) -> T:
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
-        raise UsageError(_explained(str(error), text, name, kind)) from None
+        raise UsageError(_explained(_named(str(error), data, kind), text, name, kind)) from None
 
 
 def load_file(path: Path, kind: type[T]) -> T:
@@ -52,6 +52,28 @@ def _explained(message: str, text: str, name: str, kind: type) -> str:
         hint = f"; did you mean {close[0]}?" if close else ""
         return f"{name}{_line(line)}: unknown key {unknown[1]!r}{_inside(path)}{hint}"
     return f"{name}{_line(line_of(text, path))}: {what[0].lower() + what[1:]}{_inside(path)}"
+
+
+def _named(message: str, data: dict[str, Any], kind: type) -> str:
+    """The message with the key that it calls [...]: the one without which the message is another."""
+    above, dots, rest = message.partition("[...]")
+    if not dots:
+        return message
+    table: Any = data
+    for part in re.findall(r"\.(\w+)|\[(\d+)\]", above.rpartition("$")[2]):
+        table = table[part[0]] if part[0] else table[int(part[1])]
+    for key in list(table) if isinstance(table, dict) else ():
+        taken = table.pop(key)
+        try:
+            msgspec.convert(data, kind)
+        except msgspec.ValidationError as error:
+            other = str(error)
+        else:
+            other = ""
+        table[key] = taken
+        if other != message:
+            return f"{above}.{key}{rest}"
+    return message
 
 
 def _line(number: int | None) -> str:
