@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ def open_report(path: Path, on_broken: OnBroken) -> Run:
     cases = values["cases"]
     key = note.get("spelling", {}).get("cases", "cases")
     stored = {name: value for name, value in document.items() if name != key}
-    kept: dict[str, Any] = {"kind": "report", "stored": stored, "agents": dict(_agents(cases))}
+    kept: dict[str, Any] = {"kind": "report", "stored": stored, "counted": _digest(cases)}
     if key != "cases":
         kept["spelling"] = {"cases": key}
     created = from_iso(values.get("generatedAtUtc"))
@@ -104,9 +104,10 @@ def _samples(path: Path, cases: list[Any], on_broken: OnBroken) -> Iterator[Samp
             on_broken(error.at(path=str(path), place=f"cases[{number}]"))
 
 
-def _agents(cases: Iterable[Any]) -> Counter[str]:
-    rows = (taken(case, SCORED)[0] for case in cases if isinstance(case, dict))
-    return Counter(row.get("agentName", "") for row in rows)
+def _digest(cases: Iterable[Any]) -> str:
+    """A mark of what the cases give, by which stored totals are known to speak of other cases than those written."""
+    given = totals((case for case in cases if isinstance(case, dict)), as_original=True)
+    return sha256(encode(given)).hexdigest()[:16]
 
 
 def _results(values: dict[str, Any], given: dict[str, Any]) -> Iterator[Aggregate]:
@@ -243,12 +244,12 @@ def _same(stored: Any, given: Any) -> bool:
 
 
 def write_report(run: Run, target: Path) -> None:
-    """A run as a report. The totals it was read with stay as they are while they speak of as many cases of each agent;
+    """A run as a report. The totals it was read with stay as they are while the cases give what they gave then;
     otherwise they are counted anew, over scored values only."""
     cases = [scored.dump(sample) for sample in run.samples]
     kept = note_in(run.extra)
     stored = kept.get("stored", {})
-    if not stored or kept.get("agents") != dict(_agents(cases)):
+    if not stored or kept.get("counted") != _digest(cases):
         counted = {"generatedAtUtc": iso(run.created) if run.created is not None else None}
         known, note = taken(stored, REPORT)
         stored = restored({**counted, **known, **totals(cases, as_original=False)}, note)

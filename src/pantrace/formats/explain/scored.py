@@ -121,6 +121,8 @@ def _metric(row: dict[str, Any]) -> Score:
     status: Status = _UNVALUED.get(values.get("status", ""), "scored" if value is not None else "unscored")
     if score is not None and "value" not in values and (score == -1 or status != "scored"):
         note["score"], value = score, None
+        if values.get("probScore") == -1:
+            note["probScore"] = values.pop("probScore")
         if status == "scored":
             status, reasoning = "unscored", UNREADABLE if reasoning is None else reasoning
     details = {"prob_score": values.get("probScore"), "chain_of_thought": values.get("chainOfThought")}
@@ -182,7 +184,7 @@ def _metric_row(score: Score) -> dict[str, Any]:
         "metricName": score.name,
         "evalName": score.maker.name if score.maker is not None else None,
         "score": plain_number(number),
-        "probScore": plain_number(score.details.get("prob_score")),
+        "probScore": plain_number(score.details.get("prob_score", note.get("probScore"))),
         "reasoning": None if stored and score.explanation == UNREADABLE else score.explanation,
         "chainOfThought": score.details.get("chain_of_thought"),
     }
