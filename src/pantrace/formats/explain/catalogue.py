@@ -67,11 +67,15 @@ def dump(sample: Sample) -> dict[str, Any]:
 
 def catalogue_beside(dataset: Path) -> Path | None:
     """The catalogue that belongs to a dataset: in `common/` beside its folder or below, or in the same folder."""
+    dataset = dataset.absolute()
     folder = dataset.parent
     fixed = (folder.parent / "common" / FILE, folder / "common" / FILE, folder / FILE)
     for path in (*fixed, *sorted(folder.glob("*scenario*.jsonl"))):
-        if path != dataset and path.is_file() and is_scenario(Head(path).record):
-            return path
+        try:
+            if path != dataset and path.is_file() and is_scenario(Head(path).record):
+                return path
+        except (ReadError, OSError):
+            continue
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ _METRIC_SHAPE = {
 
 _SCORED_SHAPE = {
     "caseId": str,
-    "agentName": str,
+    "agentName": document(str),
     "scenarioId?": (str, None),
     "thresholdProfile?": (str, None),
     "compositeScore": document(float),
@@ -200,8 +201,9 @@ def check_report(row: dict[str, Any]) -> Iterator[Violation]:
             continue
         yield from _under(f"cases[{index}]", check_scored(case))
         names.append(taken(case, SCORED)[0].get("caseId"))
-    for name in sorted({name for name in names if name is not None and names.count(name) > 1}):
-        yield _error(f"case id {name!r} occurs {names.count(name)} times", "cases")
+    for name, count in Counter(names).items():
+        if count > 1 and name is not None:
+            yield _error(f"case id {name!r} occurs {count} times", "cases")
     for path, stored, given in report.differences(row):
         yield _warning(f"stored {stored}, its cases give {'none' if given is None else given}", path)
 

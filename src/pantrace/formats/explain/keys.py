@@ -25,11 +25,13 @@ def vocabulary(fits: dict[str, Fits]) -> Vocabulary:
     return Vocabulary(fits, {key.lower(): key for key in fits})
 
 
-def taken(row: dict[str, Any], words: Vocabulary) -> tuple[dict[str, Any], dict[str, Any]]:
+def taken(
+    row: dict[str, Any], words: Vocabulary, *, always: Collection[str] = ()
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """The known values of an object, and a note of what else it takes to write it again.
 
     null counts as not stated. A key that is unknown, or whose value is not what it must be, stands as it is under
-    `unknown`; a known key in other letters stands under `spelling`."""
+    `unknown`; a known key in other letters stands under `spelling`, with null only if it is `always` written."""
     values: dict[str, Any] = {}
     unknown: dict[str, Any] = {}
     spelling: dict[str, str] = {}
@@ -38,7 +40,8 @@ def taken(row: dict[str, Any], words: Vocabulary) -> tuple[dict[str, Any], dict[
         if name is None or name in values:
             unknown[key] = value
         elif value is None:
-            continue
+            if key != name and name in always:
+                spelling[name] = key
         elif not words.fits[name](value):
             unknown[key] = value
         else:
@@ -81,7 +84,10 @@ def is_texts(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    """A number that can be averaged: an integer beyond the range of a float is none."""
+    if isinstance(value, float):
+        return True
+    return isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 1000
 
 
 def is_flag(value: Any) -> bool:

@@ -30,6 +30,9 @@ UNREADABLE = "stored as -1: the judge's reply could not be read"
 Status = Literal["scored", "not_applicable", "failed", "unscored"]
 _UNVALUED: dict[str, Status] = {status: status for status in get_args(Status) if status != "scored"}
 
+_ALWAYS = ("metricName", "evalName", "score", "probScore", "reasoning", "chainOfThought")
+"""Keys that every metric of a report has, null or not."""
+
 
 def is_metrics(value: Any) -> bool:
     return is_objects(value) and all("metricName" in taken(item, METRIC)[0] for item in value)
@@ -71,7 +74,7 @@ def scale_of(metric: str) -> Scale | None:
 
 def load(row: dict[str, Any]) -> Sample:
     """A case of a report: its scores, and an outcome where it did not run to its end."""
-    values, note = taken(row, SCORED)
+    values, note = taken(row, SCORED, always=("failureReason",))
     if "caseId" not in values:
         raise ReadError("a case of a report needs a caseId that is text")
     note["kind"] = "report"
@@ -115,7 +118,7 @@ def _composite(values: dict[str, Any], *, measured: bool, broke: bool) -> tuple[
 
 
 def _metric(row: dict[str, Any]) -> Score:
-    values, note = taken(row, METRIC)
+    values, note = taken(row, METRIC, always=_ALWAYS)
     score, reasoning = values.get("score"), values.get("reasoning")
     value: float | bool | str | None = values.get("value", score)
     status: Status = _UNVALUED.get(values.get("status", ""), "scored" if value is not None else "unscored")
@@ -188,11 +191,10 @@ def _metric_row(score: Score) -> dict[str, Any]:
         "reasoning": None if stored and score.explanation == UNREADABLE else score.explanation,
         "chainOfThought": score.details.get("chain_of_thought"),
     }
-    always = tuple(row)
     # Two keys beyond the original's, only where its own cannot say it: why there is no number, and what is no number.
     row["status"] = score.status if score.status != "scored" and not stored else None
     row["value"] = score.value if isinstance(score.value, (bool, str)) else None
-    return restored(row, note, always=always)
+    return restored(row, note, always=_ALWAYS)
 
 
 def plain_number(value: Any) -> Any:
