@@ -109,11 +109,11 @@ def answer_of(trajectory: Trajectory) -> str | None:
 
 def invoked(pair: CallPair) -> dict[str, Any]:
     """A call that was made, in the dataset's words; a call without a result has no outcome."""
-    row = {"tool": pair.call.name, "arguments": pair.call.arguments}
-    made = restored(row, note := note_in(pair.call.extra))
-    if pair.result is not None:
-        made[note.get("spelling", {}).get("outcome", "outcome")] = outcome_of(pair.result)
-    return made
+    row = {"tool": pair.call.name, "arguments": pair.call.arguments, "outcome": None}
+    if pair.result is None:
+        return restored(row, note_in(pair.call.extra))
+    row["outcome"] = outcome_of(pair.result)
+    return restored(row, note_in(pair.call.extra), always=("outcome",))
 
 
 def outcome_of(result: ToolResult) -> Any:

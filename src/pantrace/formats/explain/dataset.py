@@ -152,7 +152,7 @@ def _trajectory(values: dict[str, Any]) -> Trajectory | None:
 
 
 def _made(row: dict[str, Any], call_id: str) -> tuple[Part, ...]:
-    values, note = taken(row, MADE)
+    values, note = taken(row, MADE, always=("outcome",))
     call = ToolCall(id=call_id, name=values["tool"], arguments=values.get("arguments"), extra=noted(note))
     if "outcome" not in values:
         answered = any(key.lower() == "outcome" for key in row)
