@@ -137,9 +137,9 @@ def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
 def save(run: Run, target: Path, options: Options) -> None:
     samples = iter(run.samples)
     first = next(samples, None)
-    kind = options.kind
+    kind: str = options.kind
     if kind == "auto":
-        kind = _kind_of(first if first is not None else run)  # type: ignore[assignment]
+        kind = _kind_of(first if first is not None else run)
         samples = _of_one_kind(samples, kind)
     whole = chain([] if first is None else [first], samples)
     if kind == "report":
