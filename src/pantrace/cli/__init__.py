@@ -19,6 +19,7 @@ COMMANDS = {
     "formats": "List the formats, what they read and write, and their options.",
     "measure": "Measure recordings with deterministic metrics.",
     "metrics": "List the metrics, their formulas, and when they do not apply.",
+    "redact": "Replace secrets in recordings.",
     "schema": "Print the JSON Schema of the native format.",
     "show": "Print a recording as a readable transcript.",
     "validate": "Name every place where a file is not as its format demands.",
