@@ -27,8 +27,7 @@ INPUTS = "session_input"
 
 _RENAMED = {"project_id": "projectID", "workspace_id": "workspaceID", "parent_id": "parentID"}
 _ROOTS = (
-    "select id from session s where parent_id is null or not exists"
-    " (select 1 from session p where p.id = s.parent_id)"
+    "select id from session s where parent_id is null or not exists (select 1 from session p where p.id = s.parent_id)"
 )
 _BELOW = (
     "with recursive below(id) as (select id from ({}) union select s.id from session s"
@@ -53,7 +52,7 @@ def samples(path: Path, on_broken: OnBroken, seen: set[str] | None = None) -> It
                 continue
             yield Sample(id=session, trajectory=trajectory)
         if seen is not None:
-            seen.update(name for (name,) in reader.rows("select id from session"))
+            seen.update(reader.names())
 
 
 class Database:
@@ -94,18 +93,22 @@ class Database:
                 held.update(name for (name,) in self.rows(f"{_BELOW.format(start)} select id from below", session))
                 yield session
 
+    def names(self) -> Iterator[str]:
+        """All sessions, sub-agents too."""
+        return (name for (name,) in self.rows("select id from session order by time_created, id"))
+
     def children(self, session: str) -> list[str]:
         found = self.rows("select id from session where parent_id = ? order by time_created, id", session)
         return [name for (name,) in found]
 
     def trajectory(self, session: str) -> Trajectory:
-        info = self._info(session)
+        info = self.info(session)
         beside: Raw = {}
         if (project := self.projects.get(info.get("projectID"))) is not None:
             beside["project"] = project
         if session in self.having.get("todo", ()):
             beside["todo"] = self._todos(session)
-        messages = self._messages(session)
+        messages = self.messages(session)
         if session in self.having.get(ROWS, ()):
             beside[ROWS] = self._v2_rows(session)
         if session in self.having.get(INPUTS, ()):
@@ -137,7 +140,7 @@ class Database:
             return None
         return value
 
-    def _messages(self, session: str) -> list[Message]:
+    def messages(self, session: str) -> list[Message]:
         parts: dict[str, list[Raw]] = {}
         follow = self.outputs.follow
         for name, message, data in self.rows(
@@ -161,10 +164,12 @@ class Database:
                 raw.setdefault("time", {"created": created})
                 messages.append((raw, belonging))
         for name, lost in parts.items():
-            self._broken(f"{len(lost)} parts belong to a message that is not there", f"session {session}, message {name}")
+            self._broken(
+                f"{len(lost)} parts belong to a message that is not there", f"session {session}, message {name}"
+            )
         return messages
 
-    def _info(self, session: str) -> Raw:
+    def info(self, session: str) -> Raw:
         """The session's row in the shape in which OpenCode exports it."""
         row = next(self.rows("select * from session where id = ?", session))
         columns: Raw = {key: value for key, value in zip(self.columns, row, strict=True) if value is not None}
@@ -203,7 +208,8 @@ class Database:
     def _v2_rows(self, session: str) -> list[Raw]:
         rows = []
         for name, kind, seq, created, data in self.rows(
-            f"select id, type, seq, time_created, cast(data as blob) from {ROWS} where session_id = ? order by seq", session
+            f"select id, type, seq, time_created, cast(data as blob) from {ROWS} where session_id = ? order by seq",
+            session,
         ):
             value = self._object(data, f"session {session}, {ROWS} {name}")
             if value is not None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from pantrace.errors import ReadError
 from pantrace.formats.format import Format
 from pantrace.model import Run, Sample, Source
 from pantrace.wire.head import Head
 from pantrace.wire.rows import OnBroken, read_rows
 
-from . import check, database, storage, stream
+from . import database, storage, stream
+from .check import check, validate
 from .export import Options, dump
 from .places import Place, is_export, places
 from .raw import NAME
@@ -33,24 +36,21 @@ def detect(head: Head) -> str | None:
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
     head = Head(path)
-    variant = detect(head)
-    if head.kind == "directory":
-        samples = _of_places(places(path), on_broken)
-    elif head.kind == "sqlite":
-        samples = database.samples(path, on_broken)
-    elif variant == "stream":
-        samples = stream.samples(path, on_broken)
+    if head.kind == "sqlite":
+        variant, samples = "sqlite", database.samples(path, on_broken)
+    elif head.kind == "directory" and (found := places(path)):
+        variant, samples = found[0].variant, _of_places(found, on_broken)
+    elif head.kind == "json" and head.layout != "array" and stream.is_row(head.record):
+        variant, samples = "stream", stream.samples(path, on_broken)
     elif head.kind == "json":
-        samples = _exports(path, on_broken)
+        variant, samples = "export", _exports(path, on_broken)
     else:
-        variant = None
-    if variant is None and head.kind not in ("json", "sqlite"):
         raise ReadError(
             "not a recording of OpenCode",
             path=str(path),
             remedy="expected opencode.db, a storage folder, an export or a run stream",
         )
-    source = Source(format=NAME, version=variant or None, path=str(path))
+    source = Source(format=NAME, version=variant, path=str(path))
     return Run(name=path.name, source=source, samples=samples)
 
 
@@ -72,7 +72,15 @@ def _exports(path: Path, on_broken: OnBroken) -> Iterator[Sample]:
         except ReadError as error:
             on_broken(error.at(path=str(path), place=place))
             continue
-        yield check.stamped(sample, path, place)
+        yield _stamped(sample, path, place)
+
+
+def _stamped(sample: Sample, path: Path, place: str | None) -> Sample:
+    assert sample.trajectory is not None
+    version = sample.trajectory.extra[NAME]["info"].get("version")
+    producer = f"opencode {version}" if isinstance(version, str) else None
+    source = Source(format=NAME, version="export", producer=producer, path=str(path), place=place)
+    return msgspec.structs.replace(sample, trajectory=msgspec.structs.replace(sample.trajectory, source=source))
 
 
 FORMAT = Format(
@@ -83,8 +91,8 @@ FORMAT = Format(
     load=load,
     dump=dump,
     open=open_run,
-    check=check.check,
-    validate=check.validate,
+    check=check,
+    validate=validate,
     options=Options,
     layout="document",
     suffix=".json",

@@ -167,7 +167,9 @@ def _load_tool(rest: Raw, parts: list[Part]) -> bool:
     return True
 
 
-_ATTEMPT = re.compile(r"JSON parsing failed: Text: (.*)\.\nError message: |Type validation failed: Value: (.*)\.\nError", re.S)
+_ATTEMPT = re.compile(
+    r"JSON parsing failed: Text: (.*)\.\nError message: |Type validation failed: Value: (.*)\.\nError", re.S
+)
 
 
 def _attempted(problem: str) -> Any:

@@ -53,7 +53,11 @@ def _is_tree(storage: Path) -> bool:
 def is_export(record: Any) -> bool:
     """Whether a value is, or begins, an export document."""
     info = record.get("info") if isinstance(record, dict) else None
-    if not isinstance(info, dict) or not isinstance(info.get("id"), str) or not isinstance(record.get("messages"), list):
+    if (
+        not isinstance(info, dict)
+        or not isinstance(info.get("id"), str)
+        or not isinstance(record.get("messages"), list)
+    ):
         return False
     first = record["messages"][0] if record["messages"] else {"info": {}}
     known = "projectID" in info or "slug" in info or info["id"].startswith("ses_")

@@ -74,7 +74,10 @@ def load_session(info: Raw, messages: Iterable[Message], beside: Raw, source: So
 
 
 def with_children(
-    session: str, read: Callable[[str], Trajectory], children_of: Callable[[str], list[str]], above: tuple[str, ...] = ()
+    session: str,
+    read: Callable[[str], Trajectory],
+    children_of: Callable[[str], list[str]],
+    above: tuple[str, ...] = (),
 ) -> Trajectory:
     """A session with the sessions of its sub-agents inside, each told which call started it."""
     trajectory = read(session)

@@ -54,7 +54,7 @@ class Tree:
         self.storage = storage
         self.on_broken = on_broken
         self.first = is_first(storage)
-        self.messages = storage / ("session/message" if self.first else "message")
+        self.folder = storage / ("session/message" if self.first else "message")
         self.parts = storage / ("session/part" if self.first else "part")
         self.outputs = Outputs(storage.parent / "tool-output")
         self.infos: dict[str, Path | None] = {}
@@ -65,7 +65,7 @@ class Tree:
         for file in _files(storage / "session", "info/*.json" if self.first else "*/*.json"):
             self._note(file.stem, file)
         # Messages whose session file is gone are shown all the same.
-        for folder in _files(self.messages, "*"):
+        for folder in _files(self.folder, "*"):
             if folder.is_dir() and folder.name not in self.infos:
                 self._note(folder.name, None)
         for session in sorted(self.infos, key=self._moment):
@@ -108,12 +108,22 @@ class Tree:
     def children(self, session: str) -> list[str]:
         return self.below.get(session, [])
 
-    def trajectory(self, session: str) -> Trajectory:
+    def names(self) -> Iterator[str]:
+        """All sessions, sub-agents too."""
+        return iter(sorted(self.infos, key=self._moment))
+
+    def info(self, session: str) -> Raw:
+        """The session's file; only its id where the file is gone."""
         file = self.infos[session]
         info = self._read(file) if file is not None else None
         info = {**(info or {}), "id": session}
-        if file is not None and not self.first and "projectID" not in info:
-            info["projectID"] = file.parent.name
+        if file is not None and not self.first:
+            info.setdefault("projectID", file.parent.name)
+        return info
+
+    def trajectory(self, session: str) -> Trajectory:
+        info = self.info(session)
+        file = self.infos[session]
         beside: Raw = {}
         for name in () if self.first else ("todo", "session_diff"):
             value = self._value(self.storage / name / f"{session}.json")
@@ -127,13 +137,13 @@ class Tree:
             format=NAME,
             version="project-storage" if self.first else "storage",
             producer=f"opencode {version}" if isinstance(version, str) else None,
-            path=str(file or self.messages / session),
+            path=str(file or self.folder / session),
         )
-        return load_session(info, self._messages_of(session), beside, source)
+        return load_session(info, self.messages(session), beside, source)
 
-    def _messages_of(self, session: str) -> list[Message]:
+    def messages(self, session: str) -> list[Message]:
         found: list[tuple[tuple[float, str], Message]] = []
-        for file in _files(self.messages / session, "*.json"):
+        for file in _files(self.folder / session, "*.json"):
             raw = self._read(file)
             if raw is None:
                 continue
