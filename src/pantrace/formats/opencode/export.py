@@ -35,7 +35,7 @@ class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How an export is written."""
 
     plain: bool = False
-    """Only keys that OpenCode itself writes: no todo list, no whole text of long outputs, no list of what was filled."""
+    """Only keys that OpenCode itself writes: no todo list, no whole text of long outputs, no list of filled keys."""
 
 
 def dump(sample: Sample, options: Options) -> Raw:
@@ -119,7 +119,7 @@ class _Writer:
             raw = self._message(step, message, asked)
             if raw["role"] == "user":
                 asked = message
-            yield {"info": raw, "parts": [self._part(part, message) for part in self._raw_parts(number - 1, step)]}
+            yield {"info": raw, "parts": [self._part(part, raw["id"]) for part in self._raw_parts(number - 1, step)]}
 
     def _message(self, step: Step, message: str, asked: str | None) -> Raw:
         answers = step.role == "agent"
@@ -184,7 +184,7 @@ class _Writer:
             required |= {"state.raw": ""}
         return required
 
-    def _part(self, raw: Any, message: str) -> Any:
+    def _part(self, raw: Any, message: Any) -> Any:
         if type(raw) is not dict:
             return raw
         invented = raw.pop(UNREPORTED, [])

@@ -108,7 +108,7 @@ FORMAT = Format(
         "trajectory.invocations": "OpenCode times messages and tools, not invocations",
         "trajectory.agents": "an agent is known by its messages: name, model and system prompt",
         "trajectory.usage": "OpenCode keeps one total per session, not one per model",
-        "trajectory.steps[].role": "OpenCode has no system and no tool messages: system text becomes synthetic user text",
+        "trajectory.steps[].role": "OpenCode has no system messages: their text becomes synthetic user text",
         "trajectory.steps[].parent": "OpenCode links an answer to its prompt only",
         "trajectory.steps[].state_delta": "OpenCode sessions have no state",
         "trajectory.steps[].parts[].output": "OpenCode holds tool output as text",

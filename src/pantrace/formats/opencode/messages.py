@@ -35,7 +35,7 @@ def load_steps(messages: Iterable[Message], session: str | None) -> tuple[list[S
         rest = dict(without_invented(info))
         if session is not None and rest.get("sessionID") == session:
             del rest["sessionID"]
-        parts = load_parts(raw_parts, message if type(message) is str else None, session)
+        parts = load_parts(raw_parts, message, session)
         parent = take_text(rest, "parentID")
         role = rest.pop("role", None)
         number: int | None
@@ -45,7 +45,7 @@ def load_steps(messages: Iterable[Message], session: str | None) -> tuple[list[S
             number = None if kind == "user_shell" else turn or None
             step = _step(rest, parts, "user", kind, parent, number)
         elif role == "assistant":
-            number = turn_of[parent] if parent in turn_of else turn or None
+            number = turn_of.get(parent, turn or None) if parent is not None else turn or None
             asked = place_of.get(parent, -1) if parent is not None else len(steps) - 1
             if _is_user_shell(rest, parts) and asked >= 0 and steps[asked].kind in ("synthetic", "user_shell"):
                 if steps[asked].kind == "synthetic":
@@ -156,7 +156,7 @@ def dump_error(error: StepError) -> Any:
     if "raw" in left:
         return left["raw"]
     data = {} if error.message is None else {"message": error.message}
-    raw: Raw = {"name": error.kind or "UnknownError"}
+    raw: Raw = {"name": "UnknownError" if error.kind is None else error.kind}
     kept = left.get("data", {})
     if data or "data" in left:
         raw["data"] = {**data, **kept} if type(kept) is dict else kept

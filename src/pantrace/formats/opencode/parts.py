@@ -20,7 +20,7 @@ from .raw import NAME, Raw, merged, put_times, take_text, take_times, without_in
 UNKNOWN = f"{NAME}:"
 
 
-def load_parts(raws: Iterable[Any], message: str | None, session: str | None) -> list[Part]:
+def load_parts(raws: Iterable[Any], message: Any, session: str | None) -> list[Part]:
     """The parts of one message; a tool part becomes a call and, once it has ended, its result."""
     parts: list[Part] = []
     for raw in raws:
@@ -152,7 +152,7 @@ def _load_tool(rest: Raw, parts: list[Part]) -> bool:
     failure: Failure | None = None
     if name == "invalid" and type(arguments) is dict and type(arguments.get("tool")) is str:
         # OpenCode answers a call that no tool can take with a tool of its own.
-        rest["tool"], rest["input"] = name, arguments
+        rest["tool"], rest["state"] = name, {"input": arguments}
         name = arguments["tool"]
         told = arguments.get("error")
         problem = told if type(told) is str else ""
@@ -163,7 +163,7 @@ def _load_tool(rest: Raw, parts: list[Part]) -> bool:
     if left.get("status") in ("completed", "error"):
         parts.append(_load_result(call, left, failure, problem))
     else:
-        rest["state"] = left
+        rest["state"] = {**rest.get("state", {}), **left}
     return True
 
 
@@ -247,15 +247,15 @@ def dump_tool(call: ToolCall, result: ToolResult | None, *, plain: bool) -> Raw:
     raw: Raw = {"type": "tool", "tool": call.name, "state": {}}
     if call.id is not None:
         raw["callID"] = call.id
-    given = rest.pop("input", call.arguments)
-    unfinished = rest.pop("state", None)
+    kept = dict(rest.pop("state", {"status": "pending"}))
+    given = kept.pop("input", call.arguments)
     state: Raw = {}
     if given is not None:
         state["input"] = given if type(given) is dict or NAME in call.extra else {"input": given}
     if result is not None:
         raw["state"] = _dump_result(result, state, plain=plain)
     else:
-        raw["state"] = merged(state, {"status": "pending"} if unfinished is None else unfinished)
+        raw["state"] = merged(state, kept)
     return merged(raw, rest)
 
 

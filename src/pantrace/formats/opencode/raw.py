@@ -1,7 +1,8 @@
 """Taking known keys out of foreign objects and putting them back: what is left over is kept, nothing is guessed.
 
 OpenCode demands keys that other recordings do not know (a cost, a start time). A writer fills them with a neutral value
-and lists their paths under `unreported`; a reader takes them out again, so that a filled 0 is never read as a measured 0.
+and lists their paths under `unreported`; a reader takes them out again, so that a filled 0 is never taken for a
+measured one.
 """
 
 from __future__ import annotations
@@ -135,24 +136,28 @@ def merged(built: Raw, rest: Mapping[str, Any]) -> Raw:
 
 def fill(raw: Raw, required: Mapping[str, Any]) -> Raw:
     """The object with every required path present; those that had to be invented are listed in it."""
-    invented = []
-    for path, value in required.items():
-        place = raw
-        *outer, last = path.split(".")
-        for key in outer:
-            inner = place.get(key)
-            if inner is None:
-                inner = place[key] = {}
-            if type(inner) is not dict:
-                break
-            place = inner
-        else:
-            if place.get(last) is None:
-                place[last] = value
-                invented.append(path)
+    invented = [path for path, value in required.items() if _put(raw, path.split("."), value)]
     if invented:
         raw[UNREPORTED] = invented
     return raw
+
+
+def _put(raw: Raw, path: list[str], value: Any) -> bool:
+    """Put a value where none is; objects on the way are copied, as the sample may hold them."""
+    first, *inner = path
+    if not inner:
+        if first in raw:
+            return False
+        raw[first] = value
+        return True
+    below = raw.get(first, {})
+    if type(below) is not dict or (not below and first in raw):
+        return False
+    below = dict(below)
+    if not _put(below, inner, value):
+        return False
+    raw[first] = below
+    return True
 
 
 def without_invented(raw: Raw) -> Raw:

@@ -146,11 +146,11 @@ def _sum(one: Any, two: Any) -> Any:
 
 _ID = re.compile(r"(ses|msg|prt)_([0-9a-f]{12})")
 _CYCLE = 2**36
-_DAY = 86_400_000
+_MONTH = 30 * 86_400_000
 
 
 def moment_of(name: str, near: int) -> int | None:
-    """Milliseconds in an id, whose 36 bits are completed by a time known to be near; None when they do not fit.
+    """The moment an id was made, in milliseconds: its 36 bits completed by a time soon after; None when none is.
 
     Ids of sessions count backwards."""
     found = _ID.match(name)
@@ -159,8 +159,5 @@ def moment_of(name: str, near: int) -> int | None:
     value = int(found[2], 16)
     if found[1] == "ses":
         value ^= 2**48 - 1
-    low = value >> 12
-    moment = near - (near - low) % _CYCLE
-    candidates = (moment, moment + _CYCLE)
-    best = min(candidates, key=lambda each: abs(each - near))
-    return best if abs(best - near) < 30 * _DAY else None
+    before = (near - (value >> 12)) % _CYCLE
+    return near - before if before < _MONTH else None
