@@ -712,6 +712,10 @@ def test_writing_leaves_the_sample_as_it_is() -> None:
             before = encode(sample)
             dump(sample, Options())
             assert encode(sample) == before
+    half = load(export([assistant(path={"cwd": "/w"})]))
+    assert dump(half, Options())["messages"][0]["info"]["path"] == {"cwd": "/w", "root": ""}
+    assert half.trajectory is not None
+    assert half.trajectory.steps[0].extra["opencode"]["path"] == {"cwd": "/w"}
 
 
 def test_a_case_that_was_not_run_is_refused() -> None:

@@ -113,7 +113,7 @@ def validate(path: Path) -> Iterator[Violation]:
     if head.kind == "directory":
         for place in places(path):
             found = _database(place.path) if place.variant == "sqlite" else _tree(place.path)
-            yield from _led(found, str(place.path.relative_to(path)) if place.path != path else "")
+            yield from _led(found, str(place.path.relative_to(path)) if place.path != path else "", ", ")
     elif head.kind == "sqlite":
         yield from _database(path)
     else:

@@ -30,8 +30,8 @@ from .sessions import load_session, with_children
 
 def samples(storage: Path, on_broken: OnBroken, seen: set[str] | None = None) -> Iterator[Sample]:
     """Root sessions in the order of their creation, sub-agents inside; those in `seen` are left out."""
-    tree = Tree(storage, on_broken)
-    for session in tree.roots(seen):
+    tree = Tree(storage, on_broken, frozenset(seen or ()))
+    for session in tree.roots():
         try:
             trajectory = with_children(session, tree.trajectory, tree.children)
         except RecursionError:
@@ -50,7 +50,9 @@ def is_first(storage: Path) -> bool:
 class Tree:
     """A storage folder: where each session lies, who its parent is, and when it began."""
 
-    def __init__(self, storage: Path, on_broken: OnBroken):
+    def __init__(self, storage: Path, on_broken: OnBroken, told: frozenset[str] = frozenset()):
+        self.told = told
+        """Sessions that a newer generation has told already."""
         self.storage = storage
         self.on_broken = on_broken
         self.first = is_first(storage)
@@ -86,11 +88,11 @@ class Tree:
     def _moment(self, session: str) -> tuple[float, str]:
         return self.created[session], session
 
-    def roots(self, seen: set[str] | None) -> Iterator[str]:
+    def roots(self) -> Iterator[str]:
         """Sessions without a parent here; at last one of each ring of parents."""
-        known = self.infos if seen is None else {name for name in self.infos if name not in seen}
+        ordered = [name for name in self.names() if name not in self.told]
+        known = set(ordered)
         told: set[str] = set()
-        ordered = sorted(known, key=self._moment)
         for ring in (False, True):
             for session in ordered:
                 if session not in told and (ring or self.parents[session] not in known):
@@ -103,10 +105,10 @@ class Tree:
             name = open_.pop()
             if name not in told:
                 told.add(name)
-                open_ += self.below.get(name, [])
+                open_ += self.children(name)
 
     def children(self, session: str) -> list[str]:
-        return self.below.get(session, [])
+        return [name for name in self.below.get(session, []) if name not in self.told]
 
     def names(self) -> Iterator[str]:
         """All sessions, sub-agents too."""
