@@ -10,11 +10,11 @@ from pantrace.checks.rules import load_rules
 from pantrace.engine.check import CheckReport, as_junit, run_rules, unknown_tools
 from pantrace.engine.check import as_json as report_json
 from pantrace.engine.measure import load_plugin
-from pantrace.engine.read import Notes, read_pile, watched
+from pantrace.engine.read import Notes, read_pile, split_children, watched
 from pantrace.wire import files
 from pantrace.wire.json import encode
 
-from .arguments import as_json, expand, from_format, selecting, selection, sources
+from .arguments import as_json, expand, from_format, selecting, selection, sources, sub_agents
 from .output import print_json, progress, say, table
 
 
@@ -35,6 +35,7 @@ from .output import print_json, progress, say, table
 @click.option("--junit", metavar="FILE", help="Write JUnit XML.")
 @click.option("-o", "out", metavar="FILE", help="Write the report as JSON.")
 @click.option("--verbose", "-v", is_flag=True, help="Also list what passed and what did not apply.")
+@sub_agents
 @selecting
 @as_json
 def command(
@@ -48,6 +49,7 @@ def command(
     junit: str | None,
     out: str | None,
     verbose: bool,
+    sub_agents: bool,
     since: str | None,
     sessions: tuple[str, ...],
     wheres: tuple[str, ...],
@@ -71,7 +73,9 @@ def command(
     run = read_pile(paths, format=from_, notes=notes)
     report = CheckReport(inputs=[str(path) for path in paths], not_applicable_passes=as_ == "pass")
     with progress("samples") as count:
-        samples = selection(since, sessions, wheres, limit).apply(run.samples)
+        samples = selection(since, sessions, wheres, limit).apply(
+            split_children(run.samples) if sub_agents else run.samples
+        )
         run_rules(watched(samples, count), loaded, checks, report)
     for path, data in ((out, encode(report_json(report), indent=2) + b"\n"), (junit, as_junit(report))):
         if path:

@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from pantrace.engine.measure import Chosen, References, Row, choose, measured, row
-from pantrace.engine.read import Notes, read_pile
+from pantrace.engine.read import Notes, read_pile, split_children
 from pantrace.engine.tables import write_table
 from pantrace.errors import UsageError
 from pantrace.model import Aggregate, Run, Score
 
-from .arguments import as_json, expand, from_format, selecting, selection, sources
+from .arguments import as_json, expand, from_format, selecting, selection, sources, sub_agents
 from .output import print_json, progress, say, table
 
 COLUMNS = Row.__struct_fields__
@@ -37,6 +37,7 @@ COLUMNS = Row.__struct_fields__
     help="How to write the result; by default a table, or what the name of -o says.",
 )
 @click.option("-o", "out", metavar="OUT", help="File to write.")
+@sub_agents
 @selecting
 @as_json
 def command(
@@ -51,6 +52,7 @@ def command(
     no_stored: bool,
     format_: str | None,
     out: str | None,
+    sub_agents: bool,
     since: str | None,
     sessions: tuple[str, ...],
     wheres: tuple[str, ...],
@@ -73,7 +75,7 @@ def command(
     notes = Notes.keeping()
     run = read_pile(expand(sources), format=from_, notes=notes)
     chosen = selection(since, sessions, wheres, limit)
-    samples = chosen.apply(run.samples)
+    samples = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
     references = References.of(read_pile([Path(reference)], notes=Notes())) if reference else None
     if references is not None:
         samples = map(references.join, samples)
