@@ -179,10 +179,16 @@ def _align(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[in
     cursor = 0
     texts = [_text(step) for step in after]
     calls = [_calls(step) for step in after]
+    actions = [_actions(step) for step in after]
     for step in before:
         found = None
+        done = _actions(step)
         for place in range(cursor, len(after)):
-            if after[place].get("role") == step.get("role") and _carries(step, texts[place], calls[place]):
+            if after[place].get("role") != step.get("role"):
+                continue
+            # A step that did the same is the same step, whatever else of it was lost; but each only once.
+            same = done and done & actions[place] and place not in places
+            if same or _carries(step, texts[place], calls[place]):
                 found = place
                 break
         places.append(found)
@@ -204,6 +210,14 @@ def _text(step: dict[str, Any]) -> str:
 
 def _calls(step: dict[str, Any]) -> set[bytes]:
     return {_key(part) for part in step.get("parts", ()) if part.get("type") == "call"}
+
+
+def _actions(step: dict[str, Any]) -> set[bytes]:
+    return {
+        encode([part.get(name) for name in ("kind", "target", "text", "key", "url")])
+        for part in step.get("parts", ())
+        if part.get("type") == "action"
+    }
 
 
 def _compare_parts(

@@ -18,7 +18,7 @@ from pantrace.model import Sample
 from .check import check, validate
 from .older import upgraded
 from .opening import load, open_run
-from .recognise import version_of
+from .recognise import detect
 from .words import NAME
 from .write import episode_to
 
@@ -40,7 +40,7 @@ FORMAT = Format(
     name=NAME,
     title="OpenAdapt episodes: what a GUI agent saw and did",
     spec="openadapt-ml, schema/episode.py 1.0.0",
-    detect=version_of,
+    detect=detect,
     load=load,
     dump=dump,
     open=open_run,

@@ -6,12 +6,13 @@ the normalised point is the target and the pixels stay beside it.
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 from pantrace.model import Action, Box, Point, Target
 from pantrace.wire.json import unknown_keys
 
-from .words import ACTION_TYPES, NAME, PANTRACE, is_number, present, remainder, text_of, with_remainder
+from .words import ACTION_TYPES, NAME, PANTRACE, is_number, odd, present, remainder, text_of, with_remainder
 
 Viewport = tuple[int, int] | None
 
@@ -44,30 +45,41 @@ def action_from(row: Any, viewport: Viewport, before: str | None, after: str | N
 
 def _natural(row: dict[str, Any], viewport: Viewport, before: str | None, after: str | None) -> Action:
     kept = {key: value for key, value in unknown_keys(row, _READ).items() if value is not None}
-    point = _pair(row.get("normalized_coordinates"))
+    point = share = _pair(row.get("normalized_coordinates"))
     pixels = _pixels(row.get("coordinates"), viewport)
     if point is not None and row.get("coordinates") is not None:
         kept["coordinates"] = row["coordinates"]
     point = point or pixels or _pair(row.get("normalized_start")) or _pixels(row.get("start_coordinates"), viewport)
-    end = _pair(row.get("normalized_end"))
+    end = end_share = _pair(row.get("normalized_end"))
+    end_pixels = _pixels(row.get("end_coordinates"), viewport)
     if end is not None and row.get("end_coordinates") is not None:
         kept["end_coordinates"] = row["end_coordinates"]
-    end = end or _pixels(row.get("end_coordinates"), viewport)
+    end = end or end_pixels
     target, raw = _target(row.get("element"), row.get("raw"), point, viewport)
     modifiers = row.get("modifiers")
-    amount, seconds = row.get("scroll_amount"), row.get("duration")
+    said = {name: text_of(row.get(name)) for name in ("text", "key", "url", "app_name", "scroll_direction")}
+    counted = {name: row.get(name) if is_number(row.get(name)) else None for name in ("scroll_amount", "duration")}
+    placed = {
+        "normalized_coordinates": share,
+        "coordinates": pixels,
+        "normalized_end": end_share,
+        "end_coordinates": end_pixels,
+        "modifiers": modifiers if isinstance(modifiers, list) else None,
+        "element": row.get("element") if isinstance(row.get("element"), dict) else None,
+    }
+    kept |= odd(row, said) | odd(row, counted) | odd(row, placed)
     return Action(
         kind=str(row.get("type") or "unknown").lower(),
         target=target,
         end=end,
-        text=text_of(row.get("text")),
-        key=text_of(row.get("key")),
+        text=said["text"],
+        key=said["key"],
         modifiers=tuple(str(each) for each in modifiers) if isinstance(modifiers, list) else (),
-        direction=text_of(row.get("scroll_direction")),
-        amount=amount if is_number(amount) else None,
-        url=text_of(row.get("url")),
-        app=text_of(row.get("app_name")),
-        seconds=seconds if is_number(seconds) else None,
+        direction=said["scroll_direction"],
+        amount=counted["scroll_amount"],
+        url=said["url"],
+        app=said["app_name"],
+        seconds=counted["duration"],
         before=before,
         after=after,
         raw=raw,
@@ -91,19 +103,17 @@ def _target(element: Any, raw: Any, point: Point | None, viewport: Viewport) -> 
     """What is aimed at, and what of `raw` is left: a normalised box and a mark number stand there too."""
     fields: dict[str, Any] = {"point": point}
     if isinstance(element, dict):
-        fields |= {
-            "role": text_of(element.get("role")),
-            "description": text_of(element.get("name")),
-            "element": text_of(element.get("element_id")),
-            "box": _bounds(element.get("bounds"), viewport),
-        }
+        box = _bounds(element.get("bounds"), viewport)
+        said = {name: text_of(element.get(name)) for name in ("role", "name", "element_id")}
+        fields |= {"role": said["role"], "description": said["name"], "element": said["element_id"], "box": box}
         kept = {key: value for key, value in unknown_keys(element, _ELEMENT).items() if value is not None}
+        kept |= odd(element, {**said, "bounds": box})
         if kept:
             fields["extra"] = {NAME: kept}
     if isinstance(raw, dict):
         raw = dict(raw)
-        if fields.get("box") is None and (box := _corners(raw.get("bbox"))) is not None:
-            fields["box"] = box
+        if fields.get("box") is None and (corners := _corners(raw.get("bbox"))) is not None:
+            fields["box"] = corners
             del raw["bbox"]
         mark = raw.get("element_index")
         if fields.get("element") is None and isinstance(mark, int) and not isinstance(mark, bool):
@@ -156,7 +166,7 @@ def action_to(action: Action, viewport: Viewport = None, before: str | None = No
     row |= present(
         {
             "scroll_direction": action.direction if action.direction in ("up", "down", "left", "right") else None,
-            "scroll_amount": int(action.amount) if action.amount is not None else None,
+            "scroll_amount": int(action.amount) if action.amount is not None and isfinite(action.amount) else None,
             "text": action.text,
             "key": action.key,
             "modifiers": list(action.modifiers) or None,
@@ -167,13 +177,13 @@ def action_to(action: Action, viewport: Viewport = None, before: str | None = No
             "raw": raw or None,
         }
     )
+    mine = action.extra.get(NAME)
+    if isinstance(mine, dict):
+        row |= {key: value for key, value in mine.items() if key not in row and key != PANTRACE}
     # OpenAdapt refuses these types without their content.
     for kind, needed in (("type", "text"), ("key", "key"), ("goto", "url")):
         if row["type"] == kind:
             row.setdefault(needed, "")
-    mine = action.extra.get(NAME)
-    if isinstance(mine, dict):
-        row |= {key: value for key, value in mine.items() if key not in row}
     rest = remainder(action, _natural(row, viewport, before, after))
     if rest:
         row[PANTRACE] = rest
@@ -190,7 +200,7 @@ def _place(name: str, point: Point | None) -> dict[str, Any]:
         return {}
     if point.space == "normalised":
         return {f"normalized_{name}": [point.x, point.y]}
-    if point.space == "pixels" and point.x >= 0 and point.y >= 0:
+    if point.space == "pixels" and 0 <= point.x < 1e9 and 0 <= point.y < 1e9:
         return {name: {"x": int(point.x), "y": int(point.y)}}
     return {}
 

@@ -29,7 +29,7 @@ from pantrace.wire.json import unknown_keys
 from pantrace.wire.times import from_iso
 
 from .actions import Viewport, action_from
-from .words import NAME, PANTRACE, SCHEMA_VERSION, is_number, text_of, with_remainder
+from .words import NAME, PANTRACE, SCHEMA_VERSION, is_number, odd, text_of, with_remainder
 
 LABELS = ("domain", "difficulty")
 """Keys of `metadata` that label the case."""
@@ -60,20 +60,27 @@ def episode_from(row: dict[str, Any]) -> Sample:
     if not isinstance(identity, str):
         raise ReadError("must be text", place="episode_id")
     ours = _ours(row)
-    instruction, goal = text_of(row.get("instruction")), text_of(row.get("goal"))
-    metadata = row.get("metadata")
-    metadata = dict(metadata) if isinstance(metadata, dict) else {}
+    said = {name: text_of(row.get(name)) for name in ("task_id", "instruction", "goal", "agent_model")}
+    instruction, model = said["instruction"], said["agent_model"]
+    created = from_iso(row.get("created_at"))
+    found = row.get("metadata")
+    metadata = dict(found) if isinstance(found, dict) else {}
     labels = {name: metadata.pop(name) for name in LABELS if isinstance(metadata.get(name), str)}
-    case = Case(id=text_of(row.get("task_id")), question=instruction or None, goal=goal, labels=labels)
+    case = Case(id=said["task_id"], question=instruction or None, goal=said["goal"], labels=labels)
     kept = {key: value for key, value in unknown_keys(row, _EPISODE).items() if value is not None}
     if kept.get("schema_version") == SCHEMA_VERSION:
         del kept["schema_version"]
     if metadata:
         kept["metadata"] = metadata
-    model = text_of(row.get("agent_model"))
+    success, reward = row.get("success"), row.get("final_reward")
+    judged = {
+        "success": success if isinstance(success, bool) else None,
+        "final_reward": reward if is_number(reward) else None,
+    }
+    kept |= odd(row, {**said, **judged, "created_at": created, "metadata": found if isinstance(found, dict) else None})
     trajectory = Trajectory(
         id=text_of(ours.get("trajectory")) or identity,
-        created=from_iso(row.get("created_at")),
+        created=created,
         agents=(Agent(name="agent", model=model),) if model is not None else (),
         steps=steps_from(instruction, row["steps"]),
         outcome=_outcome(row, ours.get("outcome")),
@@ -217,13 +224,16 @@ def _step(
         *later,
     )
     kept = {key: value for key, value in unknown_keys(row, _STEP).items() if value is not None}
+    kept |= odd(row, {"reasoning": reasoning})
     observation = {
         key: value
         for key, value in unknown_keys(row.get("observation") or {}, _OBSERVATION).items()
         if value is not None
     }
-    if screenshot is None and row.get("observation") and row["observation"].get("screen_size") is not None:
-        observation["screen_size"] = row["observation"]["screen_size"]
+    shown = row.get("observation") or {}
+    size = viewport if screenshot is not None else None
+    seen_fields = {name: text_of(shown.get(name)) or None for name in ("screenshot_path", "screenshot_base64")}
+    observation |= odd(shown, {**seen_fields, "screen_size": size})
     if observation:
         kept["observation"] = observation
     clock: Any = kept.get("timestamp")

@@ -107,6 +107,8 @@ def flat_action(row: dict[str, Any]) -> Action:
     modifiers = row.get("modifiers")
     amount = row.get("scroll_amount")
     raw = row.get("raw_action") if row.get("raw_action") is not None else row.get("raw")
+    if isinstance(raw, dict) and set(raw) == {"original"}:
+        raw = raw["original"]
     return Action(
         kind=_KINDS.get(kind, kind),
         target=target if target != Target() else None,

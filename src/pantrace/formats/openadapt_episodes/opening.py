@@ -19,7 +19,7 @@ from pantrace.wire.times import from_iso
 from . import arena, benchmark, logs
 from .episode import episode_from
 from .older import upgraded
-from .recognise import row_shape, shape_of
+from .recognise import row_shape, shape_of, version_of
 from .words import NAME, text_of
 
 Episode = dict[str, Any]
@@ -38,7 +38,7 @@ def load(row: Any) -> Sample:
 def open_run(path: Path, on_broken: OnBroken) -> Run:
     head = Head(path)
     shape = shape_of(head)
-    source = Source(format=NAME, version=shape, path=str(path))
+    source = Source(format=NAME, version=version_of(head, shape) or None, path=str(path))
     if shape == "benchmark-run":
         return _benchmark_run(path, source, on_broken)
     if shape == "arena-results":

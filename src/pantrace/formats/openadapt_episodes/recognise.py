@@ -83,7 +83,7 @@ def _leads_to_tasks(folder: Path, depth: int, looks: list[int]) -> bool | None:
     except OSError:
         return None
     if any(entry.name == "traj.jsonl" for entry in found):
-        return arena.is_row(Head(folder / "traj.jsonl").record)
+        return _is(folder / "traj.jsonl", "arena")
     folders = [entry for entry in found if entry.is_dir() and entry.name != "logs" and not entry.name.startswith(".")]
     if any(entry.name.lower().endswith(_DATA) for entry in found if entry.is_file()):
         return False
@@ -104,14 +104,14 @@ def _holds_episodes(folder: Path) -> bool:
     documents = [entry for entry in named if entry.name.lower().endswith(".json")]
     if not documents or len(documents) < len(named):
         return False
-    return all(_is_episode_file(Path(entry.path)) for entry in documents[:_LOOKS]) and all(
+    return all(_is(Path(entry.path), "episode", "legacy", "demo") for entry in documents[:_LOOKS]) and all(
         _holds_pictures(entry.path) for entry in found if entry.is_dir()
     )
 
 
-def _is_episode_file(path: Path) -> bool:
+def _is(path: Path, *shapes: Shape) -> bool:
     try:
-        return shape_of(Head(path)) in ("episode", "legacy", "demo")
+        return shape_of(Head(path)) in shapes
     except ReadError:
         return False
 
@@ -124,9 +124,12 @@ def _holds_pictures(folder: str) -> bool:
         return False
 
 
-def version_of(head: Head) -> str | None:
-    """What `detect` answers: the schema's version for episodes, else the name of the shape."""
-    shape = shape_of(head)
+def detect(head: Head) -> str | None:
+    return version_of(head, shape_of(head))
+
+
+def version_of(head: Head, shape: Shape | None) -> str | None:
+    """The schema's version for episodes, else the name of the shape."""
     if shape == "episode":
         row = head.record
         inner = row.get("episodes")
