@@ -7,6 +7,7 @@ on inside a longer one), moved (the call or result stands in another step).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,6 +17,9 @@ from .json import encode, to_plain
 
 Found = tuple[str, str]
 """Path and what happened there."""
+
+_TRAJECTORY = re.compile(r"(trajectory|expected)(\.children\[\d+\])*")
+"""Where `steps` are steps; in arguments, outputs and extras that key may hold anything."""
 
 
 def sample_losses(before: Sample, after: Sample, why: Mapping[str, str], target: str) -> list[Loss]:
@@ -71,10 +75,8 @@ def _compare(path: str, before: Any, after: Any) -> Iterator[Found]:
             place = f"{path}.{key}" if path else key
             if key not in after:
                 yield place, f"absent: {_short(value)}"
-            elif key == "steps" and isinstance(value, list) and isinstance(after[key], list):
+            elif key == "steps" and _TRAJECTORY.fullmatch(path):
                 yield from _compare_steps(place, value, after[key])
-            elif key == "parts" and isinstance(value, list) and isinstance(after[key], list):
-                yield from _compare_parts(place, value, after[key], _Elsewhere([]))
             else:
                 yield from _compare(place, value, after[key])
     elif isinstance(before, (list, tuple)) and isinstance(after, (list, tuple)):

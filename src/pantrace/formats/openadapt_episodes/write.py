@@ -22,9 +22,9 @@ def episode_to(sample: Sample) -> dict[str, Any]:
     case = sample.case
     kept = dict(_mine(sample.extra))
     metadata = kept.pop("metadata", None)
-    metadata = dict(metadata) if isinstance(metadata, dict) else {}
-    if case is not None:
-        metadata |= {name: case.labels[name] for name in LABELS if name in case.labels}
+    labels = {name: case.labels[name] for name in LABELS if name in case.labels} if case is not None else {}
+    if isinstance(metadata, dict) or labels:
+        metadata = {**(metadata if isinstance(metadata, dict) else {}), **labels} or None
     outcome = trajectory.outcome
     row: dict[str, Any] = {
         "schema_version": kept.pop("schema_version", SCHEMA_VERSION),
@@ -35,9 +35,9 @@ def episode_to(sample: Sample) -> dict[str, Any]:
         "steps": steps_to(trajectory),
         **_success(outcome),
         "created_at": iso(trajectory.created) if trajectory.created is not None else None,
-        "agent_model": next((agent.model for agent in trajectory.agents if agent.model), None),
+        "agent_model": next((agent.model for agent in trajectory.agents if agent.model is not None), None),
         **kept,
-        "metadata": metadata or None,
+        "metadata": metadata,
     }
     ours: dict[str, Any] = {"epoch": sample.epoch} if sample.epoch is not None else {}
     if trajectory.id is not None and trajectory.id != sample.id:
