@@ -25,15 +25,16 @@ _NUMBER = r"(-?(?:\d+\.\d+|\d+|\.\d+))"
 _CLICK = re.compile(rf"CLICK\(x={_NUMBER},\s*y={_NUMBER}\)")
 _TYPE = re.compile(r'TYPE\(text="((?:[^"\\]|\\.)*)"\)')
 _MARK_CLICK = re.compile(r"CLICK\(\[(\d+)\]\)")
-_MARK_TYPE = re.compile(r"""TYPE\(\[(\d+)\],\s*["']([^"']*)["']\)""")
-_MARK_TYPE_LAX = re.compile(r"""TYPE\(\[(\d+)\],\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')\)""")
-_PLAIN_TYPE = re.compile(r'TYPE\("((?:[^"\\]|\\.)*)"\)')
+_QUOTED = r"""["']((?:[^"'\\]|\\.)*)["']"""
+_MARK_TYPE = re.compile(rf"TYPE\(\[(\d+)\],\s*{_QUOTED}\)")
+_MARK_TYPE_LAX = re.compile(r"""TYPE\(\[(\d+)\],\s*["'](.*)["']\)""", re.DOTALL)
+_PLAIN_TYPE_LAX = re.compile(r"""TYPE\(["'](.*)["']\)""", re.DOTALL)
+_PLAIN_TYPE = re.compile(rf"TYPE\({_QUOTED}\)")
 _WAIT = re.compile(r"\bWAIT\s*\(\s*\)")
 _DONE = re.compile(r"\bDONE\s*\(\s*\)")
-_DONE_LAX = re.compile(r"\s*done\s*(?:\(\s*\))?\s*", re.IGNORECASE)
-_ACTION_LINE = re.compile(r"^[ \t]*action:[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
-_THOUGHT_LINE = re.compile(r"^[ \t]*thought:[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
-_STATE = re.compile(r"^[ \t]*state:[ \t]*(\{.*?\})", re.IGNORECASE | re.MULTILINE)
+_ACTION_LINE = re.compile(r"action:\s*(.+)", re.IGNORECASE)
+_THOUGHT = re.compile(r"thought:\s*(.+?)(?=action:|state:|\Z)", re.IGNORECASE | re.DOTALL)
+_STATE = re.compile(r"state:\s*(\{.*?\})", re.IGNORECASE | re.DOTALL)
 
 
 class Reply(Record, frozen=True, kw_only=True):
@@ -50,7 +51,7 @@ class Reply(Record, frozen=True, kw_only=True):
 def parse_reply(text: str) -> Reply:
     """Thought, state and action of an answer; the last of each label wins."""
     line = action_line(text)
-    thoughts = _THOUGHT_LINE.findall(text)
+    thoughts = _THOUGHT.findall(text)
     states = _STATE.findall(text)
     return Reply(
         thought=thoughts[-1].strip() if thoughts else None,
@@ -72,23 +73,27 @@ def parse_action(line: str) -> Action:
         return Action(kind="click", target=Target(element=int(match[1])), raw=line)
     if match := _MARK_TYPE.search(line):
         return Action(kind="type", target=Target(element=int(match[1])), text=_unescaped(match[2]), raw=line)
+    if match := _PLAIN_TYPE.search(line):
+        return Action(kind="type", text=_unescaped(match[1]), raw=line)
     if match := _CLICK.search(line):
         return Action(kind="click", target=_clamped(float(match[1]), float(match[2])), raw=line)
-    if match := _TYPE.search(line) or _PLAIN_TYPE.search(line):
+    if match := _TYPE.search(line):
         return Action(kind="type", text=_unescaped(match[1]), raw=line)
     return _bare(line)
 
 
 def parse_marks(line: str) -> Action:
-    """The action of one line by the rules of Set-of-Marks mode: no coordinates, and DONE in any spelling."""
-    if match := _MARK_CLICK.search(line):
+    """The action that a line begins with, by the rules of Set-of-Marks mode: no coordinates, quotes of either kind,
+    and whatever begins like DONE or WAIT."""
+    start = line.strip()
+    if match := _MARK_CLICK.match(start):
         return Action(kind="click", target=Target(element=int(match[1])), raw=line)
-    if match := _MARK_TYPE_LAX.search(line):
-        text = match[2] if match[2] is not None else match[3]
-        return Action(kind="type", target=Target(element=int(match[1])), text=_unescaped(text), raw=line)
-    if match := _PLAIN_TYPE.search(line):
+    if match := _MARK_TYPE_LAX.match(start):
+        return Action(kind="type", target=Target(element=int(match[1])), text=_unescaped(match[2]), raw=line)
+    if match := _PLAIN_TYPE_LAX.match(start):
         return Action(kind="type", text=_unescaped(match[1]), raw=line)
-    return Action(kind="done", raw=line) if _DONE_LAX.fullmatch(line) else _bare(line)
+    word = start[:4].upper()
+    return Action(kind=word.lower() if word in ("DONE", "WAIT") else "unparsed", raw=line)
 
 
 def _bare(line: str) -> Action:

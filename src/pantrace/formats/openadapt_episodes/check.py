@@ -13,6 +13,7 @@ from pantrace.model import Violation
 from pantrace.wire.head import Head
 from pantrace.wire.rows import read_rows
 from pantrace.wire.shape import ANY, one_of, violations
+from pantrace.wire.times import from_iso
 
 from .older import is_episode, upgraded
 from .opening import open_run
@@ -119,6 +120,8 @@ def check(row: Any) -> Iterator[Violation]:
     yield from violations(row, EPISODE)
     if isinstance(row, dict) and isinstance(row.get("steps"), list):
         yield from _steps(row["steps"])
+    if isinstance(row, dict) and isinstance(created := row.get("created_at"), str) and from_iso(created) is None:
+        yield _error("created_at", f"{created!r} is not a time")
 
 
 def _inside(found: Iterator[Violation], place: str) -> Iterator[Violation]:
