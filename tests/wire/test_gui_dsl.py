@@ -70,3 +70,8 @@ def test_pixels_are_written_only_when_their_viewport_is_known() -> None:
     assert format_action(Action(kind="click", target=Target(point=pixels))) == "ACTION(type=click)"
     known = Point(x=320, y=100, space="pixels", viewport=(640, 400))
     assert format_action(Action(kind="click", target=Target(point=known))) == "CLICK(x=0.50, y=0.25)"
+
+
+def test_an_endless_mark_is_no_mark() -> None:
+    assert parse_action(f"CLICK([{'9' * 5000}])").kind == "unparsed"
+    assert parse_marks(f"TYPE([{'9' * 5000}], 'x')").kind == "unparsed"

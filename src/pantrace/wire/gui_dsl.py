@@ -24,10 +24,10 @@ NAME = "gui-dsl"
 _NUMBER = r"(-?(?:\d+\.\d+|\d+|\.\d+))"
 _CLICK = re.compile(rf"CLICK\(x={_NUMBER},\s*y={_NUMBER}\)")
 _TYPE = re.compile(r'TYPE\(text="((?:[^"\\]|\\.)*)"\)')
-_MARK_CLICK = re.compile(r"CLICK\(\[(\d+)\]\)")
+_MARK_CLICK = re.compile(r"CLICK\(\[(\d{1,18})\]\)")
 _QUOTED = r"""["']((?:[^"'\\]|\\.)*)["']"""
-_MARK_TYPE = re.compile(rf"TYPE\(\[(\d+)\],\s*{_QUOTED}\)")
-_MARK_TYPE_LAX = re.compile(r"""TYPE\(\[(\d+)\],\s*["'](.*)["']\)""", re.DOTALL)
+_MARK_TYPE = re.compile(rf"TYPE\(\[(\d{{1,18}})\],\s*{_QUOTED}\)")
+_MARK_TYPE_LAX = re.compile(r"""TYPE\(\[(\d{1,18})\],\s*["'](.*)["']\)""", re.DOTALL)
 _PLAIN_TYPE_LAX = re.compile(r"""TYPE\(["'](.*)["']\)""", re.DOTALL)
 _PLAIN_TYPE = re.compile(rf"TYPE\({_QUOTED}\)")
 _WAIT = re.compile(r"\bWAIT\s*\(\s*\)")
