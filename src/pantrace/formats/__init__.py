@@ -19,6 +19,8 @@ from .format import Format, NoOptions
 NAMES = (
     "native",
     "opencode",
+    "openadapt-eval",
+    "openadapt-episodes",
     "explain",
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
