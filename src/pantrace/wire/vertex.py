@@ -47,7 +47,7 @@ def failure_from(error: Any) -> dict[str, Any]:
 
 
 def response_to(result: ToolResult) -> dict[str, Any]:
-    """A tool's answer as `function_response.response`: an object with `output` and `error`, or the tool's own object."""
+    """A tool's answer as `function_response.response`: with `output` and `error`, or the tool's own object."""
     output, error = result.output, error_text(result)
     if isinstance(output, dict):
         if error is not None and output == {"error": error}:
@@ -176,8 +176,7 @@ def _answered(step: Step, results: tuple[Part, ...], author: str | None, ended: 
                 continue
             follower = parts[place + 1] if place + 1 < len(parts) else None
             if part.id is not None or (
-                result.name in (None, part.name)
-                and not (isinstance(follower, ToolResult) and follower.call_id is None)
+                result.name in (None, part.name) and not (isinstance(follower, ToolResult) and follower.call_id is None)
             ):
                 parts.insert(place + 1, msgspec.structs.replace(result, ended=ended) if ended is not None else result)
                 break
@@ -268,7 +267,7 @@ def columns_from(row: dict[str, Any], format_name: str, known: set[str]) -> dict
     stated = {key: text for key in ("reference", "context") if (text := column_text(rest.get(key)))}
     for key in stated:
         del rest[key]
-    fields["case"] = Case(**stated) if stated else None
+    fields["case"] = Case(reference=stated.get("reference"), context=stated.get("context")) if stated else None
     fields["extra"] = {format_name: rest} if rest else {}
     return fields
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from pantrace.errors import ReadError
@@ -32,7 +33,7 @@ _SHAPE = {
     "response_concat": document(str),
     "conversation_history": document([_CONTENT]),
     "generated_trajectory": document([{"tool": str, "args": ANY, "output": ANY, "turn": int}]),
-    "metadata": document({count: int for count in sorted(COUNTS)}),
+    "metadata": document(dict.fromkeys(sorted(COUNTS), int)),
 }
 
 
@@ -66,7 +67,7 @@ def check(row: Any) -> Iterator[Violation]:
 
 
 def _turns(row: dict[str, Any], contents: list[dict[str, Any]], uses: list[dict[str, Any]]) -> Iterator[Violation]:
-    for place, (one, next_one) in enumerate(zip(contents, contents[1:], strict=False), 1):
+    for place, (one, next_one) in enumerate(pairwise(contents), 1):
         if is_model(one) == is_model(next_one):
             yield _warning("has the same role as the content before it", f"request.contents[{place}]")
     numbers = [use.get("turn") for use in uses]
@@ -74,14 +75,14 @@ def _turns(row: dict[str, Any], contents: list[dict[str, Any]], uses: list[dict[
     base, places = places_of(numbers, contents, by_script=by_script)
     if base == 0:
         yield _warning("counts contents from 0; the document counts from 1", "intermediate_events[].turn")
-    for index, (number, place) in enumerate(zip(numbers, places, strict=True)):
+    for index, (number, found) in enumerate(zip(numbers, places, strict=True)):
         where = f"intermediate_events[{index}].turn"
         if number is None:
             if "intermediate_events" in row:
                 yield _error("is missing", where)
         elif base is None:
-            yield _error(f"{number} cannot be read: neither counting from 1 nor from 0 are all turns the model's", where)
-        elif place != int(place):
+            yield _error(f"{number} cannot be told: not all turns are the model's from 1 on, nor from 0 on", where)
+        elif found != int(found):
             yield _error(f"{number} is a turn of the user", where)
 
 

@@ -55,7 +55,9 @@ def inverted(mapping: Any, path: str) -> dict[str, str]:
 
 
 _KEY = re.compile(r"""(?P<indent> *)(?P<quote>["']?)(?P<key>[^\s"'#][^"'#]*?)(?P=quote)\s*:\s*(?:#.*)?""")
-_ITEM = re.compile(r"""(?P<indent> *)-\s+(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s"'#][^#]*?))\s*(?:#.*)?""")
+_ITEM = re.compile(
+    r"""(?P<indent> *)-\s+(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s"'#][^#]*?))\s*(?:#.*)?"""
+)
 
 
 def parse_yaml(text: str) -> dict[str, Any]:
