@@ -25,6 +25,18 @@ _FAILURES = frozenset(get_args(Failure))
 _EXIT_CODE = re.compile(r"exit code (-?\d+)")
 
 
+def arguments_to(arguments: Any) -> dict[str, Any]:
+    """Arguments as the object that `args` must be."""
+    if isinstance(arguments, dict):
+        return arguments
+    return {} if arguments is None else {BARE: arguments}
+
+
+def arguments_from(raw: Any) -> Any:
+    """Arguments as the call had them; the inverse of `arguments_to`."""
+    return raw[BARE] if isinstance(raw, dict) and raw.keys() == {BARE} else raw
+
+
 def error_text(result: ToolResult) -> str | None:
     """Why a tool failed: its error, else a word for a failure that the source hides in a normal answer."""
     if result.error is not None or result.failure is None:
@@ -82,8 +94,8 @@ def part_in(raw: Any, format_name: str) -> Part:
     part = part_from(raw, format_name)
     if isinstance(part, ToolResult):
         return result_from(part)
-    if isinstance(part, ToolCall) and isinstance(part.arguments, dict) and part.arguments.keys() == {BARE}:
-        return msgspec.structs.replace(part, arguments=part.arguments[BARE])
+    if isinstance(part, ToolCall) and (arguments := arguments_from(part.arguments)) is not part.arguments:
+        return msgspec.structs.replace(part, arguments=arguments)
     return part
 
 
@@ -97,8 +109,8 @@ def part_out(part: Part, format_name: str) -> dict[str, Any] | None:
         return None
     if isinstance(part, ToolResult):
         said["function_response"]["response"] = response_to(part)
-    elif isinstance(part, ToolCall) and not isinstance(part.arguments, (dict, type(None))):
-        said["function_call"]["args"] = {BARE: part.arguments}
+    elif isinstance(part, ToolCall) and part.arguments is not None:
+        said["function_call"]["args"] = arguments_to(part.arguments)
     return said
 
 

@@ -8,7 +8,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Part, Sample, Step, Text, ToolCall, ToolResult, Trajectory
 from pantrace.wire.json import unknown_keys
 from pantrace.wire.times import from_iso
-from pantrace.wire.vertex import failure_from, part_in, session_id
+from pantrace.wire.vertex import arguments_from, failure_from, part_in, session_id
 
 from .conversation import AGENTS, Conversation, conversation, is_model, places_of, text_of
 from .write import NAME
@@ -144,7 +144,8 @@ def _parts(use: dict[str, Any], default_id: str, undecided: dict[str, Any]) -> l
     name = found if isinstance(found, str) else default_id
     kept: dict[str, Any] = {key: use[key] for key in ("event", "item", "function_call") if use.get(key)}
     kept.update(undecided)
-    call = ToolCall(id=name, name=use["name"], arguments=use["arguments"], extra={NAME: kept} if kept else {})
+    arguments = arguments_from(use["arguments"])
+    call = ToolCall(id=name, name=use["name"], arguments=arguments, extra={NAME: kept} if kept else {})
     output, error = use["output"], use.get("error")
     beside = {key: use[key] for key in ("function_response", "response") if use.get(key)}
     if output is None and error is None and not beside:

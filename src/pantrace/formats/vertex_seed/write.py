@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pantrace.errors import SampleRefused
 from pantrace.model import CallPair, MergedTurn, Record, Sample, ToolCall, merged_turns
 from pantrace.wire.json import encode
-from pantrace.wire.vertex import error_text, time_text
+from pantrace.wire.vertex import arguments_to, error_text, time_text
 
 from .tool_map import tool_names
 
@@ -106,6 +106,7 @@ def _tool_use(
     call, result = pair.call, pair.result
     kept = call.extra.get(NAME, {})
     name, item_keys = _named(call, kept, names)
+    args = arguments_to(call.arguments)
     output, error = None, None
     response_keys: dict[str, Any] = {}
     answer_keys: dict[str, Any] = {}
@@ -119,7 +120,7 @@ def _tool_use(
     if error is not None:
         response["error"] = error
     event = {
-        "function_call": {"name": name, "args": call.arguments, **kept.get("function_call", {})},
+        "function_call": {"name": name, "args": args, **kept.get("function_call", {})},
         "function_response": {
             "name": name,
             "response": {**response, **response_keys},
@@ -128,7 +129,7 @@ def _tool_use(
         "turn": turn,
         **kept.get("event", {}),
     }
-    return event, {"tool": name, **item_keys, "args": call.arguments, "output": output, "turn": turn}
+    return event, {"tool": name, **item_keys, "args": args, "output": output, "turn": turn}
 
 
 def _named(call: ToolCall, kept: dict[str, Any], names: dict[str, str] | None) -> tuple[str, dict[str, Any]]:
