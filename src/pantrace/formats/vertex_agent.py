@@ -24,6 +24,7 @@ from pantrace.wire.vertex import (
     contents_of,
     part_out,
     refusal,
+    sample_refusal,
     time_text,
 )
 
@@ -165,6 +166,8 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     trajectory = sample.trajectory
     if trajectory is None:
         raise SampleRefused("nothing was run: agent_data holds recorded runs only")
+    if (why := sample_refusal(sample, NAME)) is not None:
+        raise SampleRefused(why)
     main = _main_agent(trajectory)
     written: list[dict[str, Any]] = []
     authors = {main: None}
@@ -173,7 +176,8 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         beside: dict[str, Any] = {}
         for step in group:
             for event in _events(step, main):
-                beside |= event.pop("turn", {})
+                if "turn" in event:
+                    beside |= event.pop("turn")
                 authors[event["author"]] = None
                 events.append(event)
         if events:
@@ -183,10 +187,7 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         raise SampleRefused("nothing was said or done in it: the client would judge an empty run")
     authors.pop("user", None)
     data = {"agents": _agents(trajectory, authors), "turns": written, **trajectory.extra.get(NAME, {})}
-    row = {"agent_data": data, **columns_of(sample, NAME)}
-    if (why := refusal(row)) is not None:
-        raise SampleRefused(why)
-    return row
+    return {"agent_data": data, **columns_of(sample, NAME)}
 
 
 def _main_agent(trajectory: Trajectory) -> str:
@@ -211,32 +212,36 @@ def _turn_id(steps: list[Step], index: int) -> str:
     return names.pop() if len(names) == 1 else f"turn_{index}"
 
 
-def _events(step: Step, main: str) -> Iterator[dict[str, Any]]:
+def _events(step: Step, main: str) -> list[dict[str, Any]]:
     """A step as events: what was said and asked, then what the tools answered."""
     if step.kind != "message" or step.role == "system":
-        return
-    kept: dict[str, Any] = dict(step.extra.get(NAME, {}))
-    if step.state_delta is not None:
-        kept["state_delta"] = step.state_delta
-    at = time_text(step.at)
+        return []
+    author: str = "user" if step.role == "user" else step.agent or main
+    events = []
     if step.role == "user":
         parts = [out for part in step.parts if (out := part_out(part, NAME)) is not None]
-        if parts or kept:
-            content = {"content": {"role": "user", "parts": parts}} if parts else {}
-            yield {"author": "user", **content, **_time(at), **kept}
-        return
-    author = step.agent or main
-    first = True
-    for role, parts, ended in contents_of(step, NAME):
-        time = at if first and ended is None else time_text(ended)
-        yield {"author": author, "content": {"role": role, "parts": parts}, **_time(time), **kept}
-        first, kept = False, {}
-    if first and kept:
-        yield {"author": author, **_time(at), **kept}
+        if parts:
+            events.append(_event(author, step.at, {"role": "user", "parts": parts}))
+    else:
+        for role, parts, ended in contents_of(step, NAME):
+            at = ended if events or ended is not None else step.at
+            events.append(_event(author, at, {"role": role, "parts": parts}))
+    if step.state_delta is not None or NAME in step.extra:
+        if not events:
+            events.append(_event(author, step.at, None))
+        if step.state_delta is not None:
+            events[0]["state_delta"] = step.state_delta
+        events[0].update(step.extra.get(NAME, {}))
+    return events
 
 
-def _time(text: str | None) -> dict[str, Any]:
-    return {} if text is None else {"event_time": text}
+def _event(author: str, at: float | None, content: dict[str, Any] | None) -> dict[str, Any]:
+    event: dict[str, Any] = {"author": author}
+    if content is not None:
+        event["content"] = content
+    if at is not None and (time := time_text(at)) is not None:
+        event["event_time"] = time
+    return event
 
 
 def _agents(trajectory: Trajectory, authors: Iterable[str]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from pantrace.wire.vertex import (
     contents_of,
     part_out,
     refusal,
+    sample_refusal,
     text_or_content,
     time_text,
 )
@@ -130,6 +131,8 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     trajectory = sample.trajectory
     if trajectory is None:
         raise SampleRefused("nothing was run: a row needs a prompt and a response")
+    if (why := sample_refusal(sample, NAME)) is not None:
+        raise SampleRefused(why)
     groups = turns(trajectory)
     last = groups[-1].steps if groups and groups[-1].number else ()
     prompt = _column([part for step in last if is_prompt(step) for part in _parts(step)], "user")
@@ -151,8 +154,6 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     if (instruction := _instruction(trajectory)) is not None:
         row["instruction"] = instruction
     row.update(columns_of(sample, NAME))
-    if (why := refusal(row)) is not None:
-        raise SampleRefused(why)
     return row
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, get_args
 
 import msgspec
 
-from pantrace.model import Case, Failure, Part, Sample, Step, Text, ToolCall, ToolResult
+from pantrace.model import Case, Failure, Part, Sample, Step, Text, Thinking, ToolCall, ToolResult, Unknown
 
 from .gemini import part_from, part_to
 from .json import encode, unknown_keys
@@ -61,7 +61,7 @@ def failure_from(error: Any) -> dict[str, Any]:
 def response_to(result: ToolResult) -> dict[str, Any]:
     """A tool's answer as `function_response.response`: with `output` and `error`, or the tool's own object."""
     output, error = result.output, error_text(result)
-    if isinstance(output, dict):
+    if type(output) is dict:
         if error is not None and output == {"error": error}:
             return output
         if not output.keys() <= {"output", "error"} and output.get("error") == error:
@@ -102,8 +102,50 @@ def part_in(raw: Any, format_name: str) -> Part:
 def part_out(part: Part, format_name: str) -> dict[str, Any] | None:
     """A part of the model as a Gemini part that the client takes; None for what it has no word for, for text that the
     program inserted and for empty text."""
-    if isinstance(part, Text) and (part.synthetic or not part.text):
+    kind = type(part)
+    if kind is Text and (part.synthetic or not part.text):  # type: ignore[union-attr]
         return None
+    if kind is Unknown or part.extra or kind not in _PLAIN:  # type: ignore[union-attr]
+        return _part_out_with_extra(part, format_name)
+    return _PLAIN[kind](part)
+
+
+def _plain_text(part: Any) -> dict[str, Any]:
+    return {"text": part.text}
+
+
+def _plain_thinking(part: Any) -> dict[str, Any] | None:
+    if part.text is None:
+        return None
+    said = {"text": part.text, "thought": True}
+    return said if part.signature is None else {**said, "thought_signature": part.signature}
+
+
+def _plain_call(part: Any) -> dict[str, Any]:
+    call = {"name": part.name} if part.id is None else {"id": part.id, "name": part.name}
+    if part.arguments is not None:
+        call["args"] = arguments_to(part.arguments)
+    return {"function_call": call}
+
+
+def _plain_result(part: Any) -> dict[str, Any]:
+    answer = {} if part.call_id is None else {"id": part.call_id}
+    if part.name is not None:
+        answer["name"] = part.name
+    answer["response"] = response_to(part)
+    return {"function_response": answer}
+
+
+# Most parts are of these kinds and bear no extra: written without a detour they are what the speed depends on.
+_PLAIN: dict[type, Callable[[Any], dict[str, Any] | None]] = {
+    Text: _plain_text,
+    Thinking: _plain_thinking,
+    ToolCall: _plain_call,
+    ToolResult: _plain_result,
+}
+
+
+def _part_out_with_extra(part: Part, format_name: str) -> dict[str, Any] | None:
     said = part_to(part, format_name)
     if said is None:
         return None
@@ -199,15 +241,50 @@ def _answered(step: Step, results: tuple[Part, ...], author: str | None, ended: 
     return msgspec.structs.replace(step, parts=tuple(parts))
 
 
-def refusal(values: Any) -> str | None:
+def sample_refusal(sample: Sample, format_name: str) -> str | None:
+    """Why the client's reader would refuse a file with this sample; None if it would not.
+
+    Only what others made is looked at: arguments, outputs, states, schemas and extras."""
+    trajectory = sample.trajectory
+    assert trajectory is not None
+    values: list[Any] = [sample.extra.get(format_name), trajectory.extra.get(format_name)]
+    for agent in trajectory.agents:
+        values.append(agent.extra.get(format_name))
+        for tool in agent.tools or ():
+            values += (tool.parameters, tool.extra.get(format_name))
+    for step in trajectory.steps:
+        if step.state_delta:
+            values.append(step.state_delta)
+        if step.extra:
+            values.append(step.extra.get(format_name))
+        for part in step.parts:
+            kind = type(part)
+            if kind is ToolCall:
+                values.append(part.arguments)  # type: ignore[union-attr]
+            elif kind is ToolResult:
+                if type(part.output) is not str:  # type: ignore[union-attr]
+                    values.append(part.output)  # type: ignore[union-attr]
+            elif kind is Unknown:
+                values.append(part.raw)  # type: ignore[union-attr]
+                continue
+            if part.extra:  # type: ignore[union-attr]
+                values.append(part.extra.get(format_name))  # type: ignore[union-attr]
+    return refusal(values)
+
+
+def refusal(row: Any) -> str | None:
     """Why the client's reader would refuse a file with these values; None if it would not."""
-    if type(values) is int:
-        return None if -(2**63) <= values < 2**64 else f"the client cannot read the integer {values}: it has no 64 bits"
-    if type(values) is dict:
-        values = values.values()
-    elif type(values) is not list:
-        return None
-    return next((why for value in values if (why := refusal(value)) is not None), None)
+    waiting = [row]
+    while waiting:
+        value = waiting.pop()
+        kind = type(value)
+        if kind is dict:
+            waiting.extend(value.values())
+        elif kind is list:
+            waiting.extend(value)
+        elif kind is int and not -(2**63) <= value < 2**64:
+            return f"the client cannot read the integer {value}: it has no 64 bits"
+    return None
 
 
 def text_or_content(text: str, role: str) -> str | dict[str, Any]:
