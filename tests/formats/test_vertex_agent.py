@@ -141,6 +141,12 @@ def test_an_answer_joins_the_step_of_its_call_with_its_time() -> None:
     assert (result.output, result.ended) == ("text", 7.0)
 
 
+def test_words_behind_a_call_stay_before_its_answer() -> None:
+    row = dumped(ASK, Step(role="agent", agent="a", parts=(CALL, Text(text="Wait."), RESULT)))
+    assert [kinds for *_, kinds in events(row)] == [["text"], ["function_call", "text"], ["function_response"]]
+    assert FORMAT.dump(FORMAT.load(row), FORMAT.options()) == row
+
+
 def test_answers_without_ids_find_their_calls_in_order() -> None:
     parts = (
         ToolCall(name="read", arguments={"n": 1}),
@@ -218,7 +224,18 @@ def test_rows_without_an_id_get_one_from_their_content() -> None:
     assert FORMAT.load(row).id.startswith("row_")
 
 
-@pytest.mark.parametrize("row", [{}, {"agent_data": 5}, {"agent_data": {"turns": [5]}}, {"agent_data": "no"}])
+@pytest.mark.parametrize(
+    "row",
+    [
+        {},
+        {"agent_data": 5},
+        {"agent_data": "no"},
+        {"agent_data": {"turns": [5]}},
+        {"agent_data": {"turns": [{"events": [{"author": ["a"]}]}]}},
+        {"agent_data": {"turns": [{"events": [{"content": {"parts": [{"function_call": {"id": 5, "name": "f"}}]}}]}]}},
+        {"agent_data": {"agents": {"a": {"instruction": {}}}, "turns": []}},
+    ],
+)
 def test_what_is_no_agent_data_is_refused_in_words(row: Any) -> None:
     with pytest.raises(ReadError):
         FORMAT.load(row)

@@ -17,6 +17,7 @@ from pantrace.model import (
     Run,
     Sample,
     Step,
+    StepError,
     Text,
     Thinking,
     ToolCall,
@@ -105,6 +106,14 @@ def test_the_response_is_the_last_thing_said_and_the_rest_are_events() -> None:
     back = FORMAT.load(row).trajectory
     assert back is not None
     assert back.steps[-1].parts == last.parts
+
+
+def test_an_unanswered_message_before_the_last_one_is_history() -> None:
+    aborted = Step(role="agent", error=StepError(kind="MessageAbortedError"))
+    for between in ((), (aborted,)):
+        row = dumped(asked("Slow."), *between, asked("Quick."), replied("Done."))
+        assert (row["prompt"], len(row["conversation_history"])) == ("Quick.", 1)
+        assert FORMAT.dump(FORMAT.load(row), FORMAT.options()) == row
 
 
 @pytest.mark.parametrize("text", ["42", " 1e5", "nan", "Infinity"])

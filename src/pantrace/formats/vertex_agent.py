@@ -22,6 +22,7 @@ from pantrace.wire.vertex import (
     columns_from,
     columns_of,
     contents_of,
+    must_be_text,
     part_out,
     refusal,
     sample_refusal,
@@ -112,8 +113,14 @@ def _steps_from(turns: list[Any]) -> list[Step]:
     return steps
 
 
-def _agents_from(agents: dict[str, Any]) -> Iterator[Agent]:
+def _agents_from(agents: Any) -> Iterator[Agent]:
+    if not isinstance(agents, dict):
+        raise ReadError("must be a map of agents", place="agents")
     configs = {name: _snake(config) for name, config in agents.items()}
+    for config in configs.values():
+        must_be_text(description=config.get("description"), instruction=config.get("instruction"))
+        if not all(isinstance(child, str) for child in config.get("sub_agents", ())):
+            raise ReadError("must be names of agents", place="sub_agents")
     parents = {child: name for name, config in configs.items() for child in config.get("sub_agents", ())}
     for name, config in configs.items():
         rest = unknown_keys(config, {"agent_id", "description", "instruction", "tools", "sub_agents"})
@@ -145,6 +152,7 @@ def _tools_from(raw: Any) -> tuple[tuple[Tool, ...] | None, list[Any]]:
         entry = _snake(entry)
         for declaration in entry.pop("function_declarations", ()):
             function = _snake(declaration)
+            must_be_text(name=function.get("name"), description=function.get("description"))
             key = "parameters_json_schema" if "parameters_json_schema" in function else "parameters"
             rest = unknown_keys(function, {"name", "description", key})
             if key == "parameters" and key in function:
@@ -285,7 +293,7 @@ def _declaration(tool: Tool) -> dict[str, Any]:
 _EVENT = {"author?": str, "content?": {"role?": str, "parts": [dict]}, "event_time?": str, "state_delta?": dict}
 _SHAPE = {
     "agent_data": {
-        "agents?": document(dict),
+        "agents?": dict,
         "turns": [{"turn_index": document(int), "turn_id?": str, "events": [_EVENT]}],
     },
     "session_id": document(ANY),
@@ -323,13 +331,13 @@ def _part_violations(part: dict[str, Any], asked: set[Any], where: str) -> Itera
     call = part.get("function_call") or part.get("functionCall")
     answer = part.get("function_response") or part.get("functionResponse")
     if isinstance(call, dict):
-        asked.add(call.get("id"))
+        asked.add(str(call.get("id")))
         if not isinstance(call.get("args", {}), (dict, type(None))):
             yield Violation(level="error", message="args must be an object", place=f"{where}.function_call")
     if isinstance(answer, dict):
         if not isinstance(answer.get("response"), dict):
             yield Violation(level="error", message="response must be an object", place=f"{where}.function_response")
-        if answer.get("id") not in asked:
+        if str(answer.get("id")) not in asked:
             message = f"answers a call {answer.get('id')!r} that nobody made"
             yield Violation(level="warning", message=message, place=f"{where}.function_response.id")
 

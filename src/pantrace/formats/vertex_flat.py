@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import ReadError, SampleRefused
-from pantrace.model import Agent, Sample, Step, Thinking, Trajectory, Violation, is_agents, is_prompt, said, turns
+from pantrace.model import Agent, Sample, Step, Thinking, Trajectory, Violation, is_agents, is_prompt, said
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, unknown_keys
 from pantrace.wire.shape import document, violations
@@ -133,13 +133,13 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         raise SampleRefused("nothing was run: a row needs a prompt and a response")
     if (why := sample_refusal(sample, NAME)) is not None:
         raise SampleRefused(why)
-    groups = turns(trajectory)
-    last = groups[-1].steps if groups and groups[-1].number else ()
-    prompt = _column([part for step in last if is_prompt(step) for part in _parts(step)], "user")
-    if not prompt:
+    steps = trajectory.steps
+    asked = next((place for place in range(len(steps) - 1, -1, -1) if is_prompt(steps[place])), None)
+    prompt = None if asked is None else _column(_parts(steps[asked]), "user")
+    if asked is None or not prompt:
         raise SampleRefused("it has no prompt: the client refuses all rows of a file for one without")
     main = _main_agent(trajectory)
-    events, response = _events_and_response(last, main)
+    events, response = _events_and_response(steps[asked + 1 :], main)
     if not response:
         raise SampleRefused(
             "the agent said nothing after the last prompt: the client refuses all rows for one without a response"
@@ -148,7 +148,7 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         "session_id": sample.id,
         "prompt": prompt,
         "response": response,
-        "conversation_history": [content for group in groups[:-1] for content in _history(group.steps)],
+        "conversation_history": list(_history(steps[:asked])),
         "intermediate_events": events,
     }
     if (instruction := _instruction(trajectory)) is not None:
@@ -165,7 +165,7 @@ def _column(parts: list[dict[str, Any]], role: str) -> str | dict[str, Any] | No
     """Parts as a column: a text joined by blank lines where they are plain text, else a content."""
     if not parts:
         return None
-    if all(part.keys() == {"text"} for part in parts):
+    if all(part.keys() == {"text"} and isinstance(part["text"], str) for part in parts):
         return text_or_content("\n\n".join(part["text"] for part in parts), role)
     return {"role": role, "parts": parts}
 
@@ -283,7 +283,7 @@ FORMAT = Format(
         "trajectory.steps[].at": "only events of the last turn have a time",
         "trajectory.steps[].agent": "only events of the last turn name who speaks",
         "trajectory.steps[].id": "only events of the last turn have ids",
-        "trajectory.steps[]": "contents hold words, thoughts, files, calls and answers; prompts in a row are one",
+        "trajectory.steps[]": "contents hold words, thoughts, files, calls and answers",
         "case": "only reference and context are columns",
         "scores": "the client computes its own",
     },

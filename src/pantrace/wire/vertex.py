@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from pantrace.errors import ReadError
 from pantrace.model import Case, Failure, Part, Sample, Step, Text, Thinking, ToolCall, ToolResult, Unknown
 
 from .gemini import part_from, part_to
@@ -87,13 +88,23 @@ def result_from(part: ToolResult) -> ToolResult:
     )
 
 
+def must_be_text(**fields: Any) -> None:
+    """A ReadError that names the first field which is neither a text nor absent."""
+    for name, value in fields.items():
+        if value is not None and type(value) is not str:
+            raise ReadError(f"must be text, not {str(value)[:40]!r}", place=name)
+
+
 def part_in(raw: Any, format_name: str) -> Part:
     """One Gemini part as a part of the model."""
     if type(raw) is dict and len(raw) == 1 and type(text := raw.get("text")) is str:
         return Text(text=text)
     part = part_from(raw, format_name)
     if isinstance(part, ToolResult):
+        must_be_text(call_id=part.call_id, name=part.name)
         return result_from(part)
+    if isinstance(part, ToolCall):
+        must_be_text(id=part.id, name=part.name)
     if isinstance(part, ToolCall) and (arguments := arguments_from(part.arguments)) is not part.arguments:
         return msgspec.structs.replace(part, arguments=arguments)
     return part
@@ -194,6 +205,9 @@ def append_content(
 
     `fields` are those of the new step; an answer that has any but `at` keeps a step of its own. `start` is the first
     step that the content may join."""
+    must_be_text(author=author, id=fields.get("id"))
+    if not isinstance(fields.get("state_delta"), (dict, type(None))):
+        raise ReadError("must be an object", place="state_delta")
     raw = content.get("parts") if isinstance(content, dict) else None
     parts = tuple(part_in(part, format_name) for part in raw) if isinstance(raw, list) else ()
     if not parts and isinstance(content, dict) and isinstance(content.get("content"), str):
@@ -232,7 +246,10 @@ def _answered(step: Step, results: tuple[Part, ...], author: str | None, ended: 
             if part.id is not None or (
                 result.name in (None, part.name) and not (isinstance(follower, ToolResult) and follower.call_id is None)
             ):
-                parts.insert(place + 1, msgspec.structs.replace(result, ended=ended) if ended is not None else result)
+                # Words behind the call were said before the answer came.
+                spoken = any(not isinstance(later, (ToolCall, ToolResult)) for later in parts[place + 1 :])
+                where = len(parts) if spoken else place + 1
+                parts.insert(where, msgspec.structs.replace(result, ended=ended) if ended is not None else result)
                 break
         else:
             return None
