@@ -19,6 +19,9 @@ from .format import Format, NoOptions
 NAMES = (
     "native",
     "opencode",
+    "vertex-seed",
+    "vertex-flat",
+    "vertex-agent",
     "openadapt-eval",
     "openadapt-episodes",
     "explain",
