@@ -1,0 +1,1 @@
+"""ADK vocabulary that the four ADK formats share: events, sessions, invocations, eval cases."""
