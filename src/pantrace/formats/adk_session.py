@@ -17,11 +17,11 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Record, Run, Sample, Source, Trajectory, Violation
 from pantrace.wire import files, sqlite
-from pantrace.wire.adk import shapes
+from pantrace.wire.adk import MISSHAPEN, shapes
 from pantrace.wire.adk.recase import SESSION, to_snake
 from pantrace.wire.adk.sessions import camel_session, carried_sample, carry_in_session, session_to, trajectory_from
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode, decode_document, encode, to_plain
+from pantrace.wire.json import decode, decode_document, to_plain
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.times import from_iso
@@ -108,7 +108,7 @@ def _document(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sampl
         yield _stamped(load(decode_document(files.read_all(path))), source)
     except ReadError as error:
         on_broken(error.at(path=str(path)))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except MISSHAPEN as error:
         on_broken(ReadError(f"not a session: {error}", path=str(path), remedy="is --from right?"))
 
 
@@ -158,7 +158,7 @@ def _stored(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]
             except ReadError as error:
                 on_broken(error.at(path=str(path), place=place))
                 continue
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
+            except MISSHAPEN as error:
                 on_broken(ReadError(f"not a session: {error}", path=str(path), place=place))
                 continue
             created = _moment(row["create_time"])
@@ -215,4 +215,4 @@ FORMAT = Format(
     note="live (audio) sessions were not available for testing",
 )
 
-__all__ = ["FORMAT", "encode"]
+__all__ = ["FORMAT"]

@@ -19,7 +19,7 @@ from pantrace.errors import ReadError
 from pantrace.formats.format import Format, NoOptions
 from pantrace.model import Run, RunHeader, Sample, Source, Violation, header_of, with_samples
 from pantrace.wire import files
-from pantrace.wire.adk import shapes
+from pantrace.wire.adk import MISSHAPEN, shapes
 from pantrace.wire.adk.recase import CASE_RESULT, to_snake
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, encode, to_plain
@@ -93,7 +93,7 @@ def _samples(path: Path, found: Document, source: Source, on_broken: OnBroken) -
         except ReadError as error:
             on_broken(error.at(path=str(path), place=place))
             continue
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except MISSHAPEN as error:
             on_broken(ReadError(f"not a case of an eval history: {error!r}", path=str(path), place=place))
             continue
         if sample.trajectory is not None:

@@ -49,7 +49,7 @@ def _events(step: Step, invocation: str, speaker: str) -> list[dict[str, Any]]:
     sayable = [part for part in said if part_to(part) is not None]
     events = [_event(step, group, invocation, speaker, first=number == 0) for number, group in enumerate(groups)]
     if cited:
-        grounding = {"grounding_chunks": [_chunk(each) for each in cited], **events[0].get("grounding_metadata", {})}
+        grounding = {"grounding_chunks": [chunk_of(each) for each in cited], **events[0].get("grounding_metadata", {})}
         events[0]["grounding_metadata"] = grounding
     note: dict[str, Any] = {}
     if unwrap := [index for index, part in enumerate(sayable) if is_wrapped(part)]:
@@ -95,7 +95,8 @@ def _trailing_citations(parts: tuple[Part, ...]) -> tuple[Citation, ...]:
     return tuple(reversed(found))
 
 
-def _chunk(citation: Citation) -> dict[str, Any]:
+def chunk_of(citation: Citation) -> dict[str, Any]:
+    """A source as a grounding chunk."""
     extra = dict(citation.extra.get(NAME, {}))
     if isinstance(chunk := extra.get("chunk"), dict):
         return chunk

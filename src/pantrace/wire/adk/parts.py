@@ -112,9 +112,19 @@ def _result(part: ToolResult) -> dict[str, Any]:
     if extra.get("kind") == "code_execution_result" and (part.output is None or isinstance(part.output, str)):
         rest = {key: value for key, value in extra.items() if key != "kind"}
         return {"code_execution_result": _present({"id": part.call_id, "output": part.output, **rest})}
-    if isinstance(part.output, dict) and failure_in(part.output)[1] == part.error:
-        part = msgspec.structs.replace(part, error=None)
-    return gemini.part_to(part, NAME) or {}
+    return gemini.part_to(_as_answered(part), NAME) or {}
+
+
+def _as_answered(part: ToolResult) -> ToolResult:
+    """A result without the error that its own output tells already."""
+    if part.error is not None and isinstance(part.output, dict) and failure_in(part.output)[1] == part.error:
+        return msgspec.structs.replace(part, error=None)
+    return part
+
+
+def response_of(part: ToolResult) -> dict[str, Any]:
+    """A tool's answer as the object that `function_response.response` must be."""
+    return gemini.response_of(_as_answered(part))
 
 
 def is_wrapped(part: Part) -> bool:
