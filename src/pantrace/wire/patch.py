@@ -35,11 +35,21 @@ def _differences(path: tuple[Any, ...], before: Any, after: Any) -> Iterator[tup
                 yield from _differences((*path, key), value, after[key])
             else:
                 yield (*path, key), value
-    elif not exact and isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+    elif not exact and isinstance(before, list) and isinstance(after, list) and _aligned(before, after):
         for index, (item, other) in enumerate(zip(before, after, strict=True)):
             yield from _differences((*path, index), item, other)
     else:
         yield path, before
+
+
+def _aligned(before: list[Any], after: list[Any]) -> bool:
+    """Whether the items of two lists stand for each other; if not, the list is brought back whole."""
+    return len(before) == len(after) and all(
+        isinstance(item, dict)
+        and isinstance(other, dict)
+        and all(item.get(key) == other.get(key) for key in ("type", "role", "name"))
+        for item, other in zip(before, after, strict=True)
+    )
 
 
 def applied(value: Any, patch: Any) -> Any:
