@@ -75,8 +75,9 @@ def detect(head: Head) -> str | None:
     if isinstance(record.get("eval_cases", record.get("evalCases")), list):
         return "" if {"eval_set_id", "evalSetId"} & record.keys() else None
     scenarios = record.get("scenarios")
-    told = isinstance(scenarios, list) and scenarios and isinstance(scenarios[0], dict)
-    return "scenarios" if told and {"starting_prompt", "startingPrompt"} & scenarios[0].keys() else None
+    scenario = scenarios[0] if isinstance(scenarios, list) and scenarios else None
+    told = isinstance(scenario, dict) and {"starting_prompt", "startingPrompt"} & scenario.keys()
+    return "scenarios" if told else None
 
 
 def load(row: Any) -> Sample:
@@ -162,9 +163,8 @@ def _conversation(sample: Sample) -> list[dict[str, Any]]:
     known: dict[str, Invocation] = {each.id: each for each in stated.invocations}
     rows = []
     for name in dict.fromkeys([*known, *groups] if set(groups) <= set(known) else [*groups, *known]):
-        row = invocation_to(
-            name, groups.get(name, ()), known.get(name), speaker=main_agent(stated), plain=stated is not sample.trajectory
-        )
+        done = stated is sample.trajectory
+        row = invocation_to(name, groups.get(name, ()), known.get(name), speaker=main_agent(stated), plain=not done)
         if (details := app_details_of(stated.agents)) is not None:
             row["app_details"] = details
         rows.append(row)

@@ -1,4 +1,4 @@
-"""google-adk's own models load what pantrace writes: eval histories, sessions, eval sets, of ADK's and of other runs."""
+"""google-adk's own models load what pantrace writes: eval histories, sessions, eval sets, of any origin."""
 
 from __future__ import annotations
 
@@ -26,10 +26,15 @@ FOREIGN = ROOT / "native" / "every_part.trace.jsonl"
 HISTORY = ROOT / "adk-history" / "two_cases.evalset_result.json"
 OLD = ROOT / "adk-history" / "double_encoded_1.21.evalset_result.json"
 WRONG_APP = ROOT / "adk-history" / "wrong_app.evalset_result.json"
-SESSIONS = sorted(
-    path for path in (ROOT / "adk-session").iterdir() if path.suffix in (".json", ".sqlite") and ".native." not in path.name
-)
-SETS = sorted(path for path in (ROOT / "adk-evalset").iterdir() if path.suffix == ".json" and ".native." not in path.name)
+
+
+def goldens(name: str, *endings: str) -> list[Path]:
+    found = sorted((ROOT / name).iterdir())
+    return [path for path in found if path.suffix in endings and ".native." not in path.name]
+
+
+SESSIONS = goldens("adk-session", ".json", ".sqlite")
+SETS = goldens("adk-evalset", ".json")
 
 
 def written(source: Path, folder: Path, to: str, name: str) -> bytes:
