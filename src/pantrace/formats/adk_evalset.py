@@ -240,6 +240,9 @@ def _old_case(old: dict[str, Any]) -> dict[str, Any]:
     return {**row, **rest}
 
 
+_OLD = {"query", "expected_tool_use", "expected_intermediate_agent_responses", "reference"}
+
+
 def _old_turn(old: dict[str, Any]) -> dict[str, Any]:
     """A turn of the lists that were used before there was a model: query, expected tools, reference."""
     uses = [
@@ -260,7 +263,7 @@ def _old_turn(old: dict[str, Any]) -> dict[str, Any]:
     }
     if old.get("reference") is not None:
         row["final_response"] = {"role": "model", "parts": [{"text": old["reference"]}]}
-    return row
+    return {**{key: value for key, value in old.items() if key not in _OLD}, **row}
 
 
 def _answer(value: Any) -> dict[str, Any]:
