@@ -32,6 +32,9 @@ class NonFinite(float):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NonFinite) and other.literal == self.literal
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
     def __hash__(self) -> int:
         return hash(self.literal)
 
@@ -76,7 +79,7 @@ def decode(data: bytes | memoryview) -> Any:
     """Any JSON value; repeated keys: the last wins (use `decode_document` where a person may have written the text)."""
     try:
         return _decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return decode_patiently(bytes(data))
 
 
@@ -120,7 +123,8 @@ def encode(value: Any, *, indent: int | None = None) -> bytes:
         data = _encoder.encode(value)
         return data if indent is None else msgspec.json.format(data, indent=indent)
     except (UnicodeEncodeError, msgspec.DecodeError):
-        return _patient_text(to_plain(value), indent, "\n").encode()
+        plain = msgspec.to_builtins(value, enc_hook=_itself, builtin_types=(NonFinite,))
+        return _patient_text(plain, indent, "\n").encode()
 
 
 def _patient_text(value: Any, indent: int | None, newline: str) -> str:
@@ -154,7 +158,7 @@ def _is_utf8(text: str) -> bool:
 
 def to_plain(value: Any) -> Any:
     """Structs as dictionaries and tuples as lists, all the way down; NonFinite numbers stay what they are."""
-    return msgspec.to_builtins(value, enc_hook=_itself, builtin_types=(NonFinite,))
+    return decode(encode(value))
 
 
 def _itself(value: Any) -> Any:

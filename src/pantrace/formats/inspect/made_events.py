@@ -1,0 +1,308 @@
+"""Events for a trajectory of another format: spans, model calls with their real inputs, tool calls, scores.
+
+Inputs lie in the message pool once; each model call points at its part of it. Times that the source did not measure are
+those of the event before, marked as made up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from pantrace.model import Action, Sample, Step, ToolCall, ToolResult, Trajectory, call_pairs, is_prompt
+from pantrace.wire.json import to_plain
+from pantrace.wire.times import iso
+
+from .messages import from_call, from_error, from_step, output_text
+from .usage import from_usage
+
+_STOPS = {
+    "stop": "stop",
+    "end_turn": "stop",
+    "STOP": "stop",
+    "tool-calls": "tool_calls",
+    "tool_calls": "tool_calls",
+    "tool_use": "tool_calls",
+    "length": "max_tokens",
+    "max_tokens": "max_tokens",
+    "MAX_TOKENS": "max_tokens",
+    "model_length": "model_length",
+    "content_filter": "content_filter",
+    "content-filter": "content_filter",
+    "SAFETY": "content_filter",
+}
+
+
+def made(
+    sample: Sample, row: dict[str, Any], notes: list[tuple[int, Step]], attachments: dict[str, str]
+) -> dict[str, Any]:
+    """`events`, `events_data` and `output` of a sample whose messages are already told."""
+    if sample.trajectory is None:
+        return {"events": [], "output": {"model": "", "choices": []}}
+    maker = _Maker(sample, row, attachments)
+    maker.tell(notes)
+    return {
+        "output": maker.output,
+        "events": maker.events,
+        "events_data": {"messages": maker.pool, "calls": []},
+        "turn_count": sum(event["event"] == "model" for event in maker.events),
+    }
+
+
+class _Maker:
+    """The event list while it grows."""
+
+    def __init__(self, sample: Sample, row: dict[str, Any], attachments: dict[str, str]):
+        assert sample.trajectory is not None
+        self.sample = sample
+        self.trajectory = sample.trajectory
+        self.row = row
+        self.attachments = attachments
+        self.events: list[dict[str, Any]] = []
+        self.pool: list[Any] = []
+        self.output: dict[str, Any] = {"model": "", "choices": []}
+        self.spans: list[str] = []
+        self.begin = _first_time(self.trajectory)
+        self.now = self.begin if self.begin is not None else 0.0
+
+    def tell(self, notes: list[tuple[int, Step]]) -> None:
+        with_spans = self.trajectory
+        self.open("init", "init")
+        self.add("sample_init", None, sample=self._sample_init(), state={})
+        self.close()
+        self.open("solvers", "solvers")
+        name = with_spans.agents[0].name if with_spans.agents else (with_spans.title or "agent")
+        self.open("agent", name)
+        self.conversation(with_spans, self.row["messages"], dict(notes))
+        for number, child in enumerate(with_spans.children):
+            if not self._is_called(child, with_spans):
+                self.child(child, number)
+        self.close()
+        self.close()
+        self.scores()
+
+    def _sample_init(self) -> dict[str, Any]:
+        found = {key: self.row[key] for key in ("input", "target", "id", "choices") if key in self.row}
+        if self.row["metadata"]:
+            found["metadata"] = self.row["metadata"]
+        return found
+
+    def open(self, kind: str, name: str, span: str | None = None, at: float | None = None, **metadata: Any) -> str:
+        span = span or self._id("span")
+        parent = {"parent_id": self.spans[-1]} if self.spans else {}
+        self.spans.append(span)
+        self.add("span_begin", at, metadata, id=span, type=kind, name=name, **parent)
+        return span
+
+    def close(self, at: float | None = None) -> None:
+        span = self.spans[-1]
+        self.add("span_end", at, id=span)
+        self.spans.pop()
+
+    def add(self, kind: str, at: float | None, notes: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+        if at is not None:
+            self.now = at
+        event: dict[str, Any] = {"uuid": self._id("event")}
+        if self.spans:
+            event["span_id"] = self.spans[-1]
+        event["timestamp"] = iso(self.now)
+        event["working_start"] = round(max(self.now - (self.begin or self.now), 0.0), 6)
+        notes = dict(notes or {})
+        if at is None and kind in ("model", "tool", "span_begin"):
+            notes["timed"] = False
+        if notes:
+            event["metadata"] = {"pantrace": notes}
+        event["event"] = kind
+        event |= {key: value for key, value in fields.items() if value is not None}
+        self.events.append(event)
+        return event
+
+    def _id(self, what: str) -> str:
+        text = f"{self.row['uuid']}/{self.row['epoch']}/{what}/{len(self.events)}"
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:22]
+
+    def conversation(self, trajectory: Trajectory, messages: list[Any], notes: dict[int, Step]) -> None:
+        """Model calls, tool calls and notes of one trajectory, in its order."""
+        base = len(self.pool)
+        self.pool.extend(messages)
+        calls = _calls_by_step(trajectory)
+        by_name = _grouped(messages)
+        told = 0
+        start, turn = base, 0
+        for place, step in enumerate(trajectory.steps):
+            if step.kind == "note":
+                self.add("info", step.at, {"step": place}, source="pantrace", data=to_plain(step))
+                continue
+            group = by_name[told]
+            told += 1
+            first = base + group[0]
+            if step.kind == "compaction":
+                self.add("compaction", step.at, type="summary", source="pantrace")
+                start = first
+            if is_prompt(step):
+                if turn:
+                    self.close()
+                turn += 1
+                self.open("turn", f"turn {turn}", at=step.at)
+            if step.role == "agent":
+                self.model_call(step, trajectory, self.pool[first], [[start, first]] if first > start else [])
+            for call, name, result in calls.get(id(step), ()):
+                self.tool_call(step, call, name, result, trajectory)
+        if turn:
+            self.close()
+
+    def model_call(self, step: Step, trajectory: Trajectory, message: dict[str, Any], refs: list[list[int]]) -> None:
+        agent = next((each for each in trajectory.agents if each.name == step.agent), None)
+        agent = agent or (trajectory.agents[0] if trajectory.agents else None)
+        model = step.model or (agent.model if agent else None) or "none/none"
+        stop = _STOPS.get(step.stop or "stop", "unknown")
+        output: dict[str, Any] = {"model": model, "choices": [{"message": message, "stop_reason": stop}]}
+        if step.usage is not None:
+            output["usage"] = from_usage(step.usage)
+        if step.at is not None and step.ended is not None:
+            output["time"] = round(max(step.ended - step.at, 0.0), 6)
+        if step.error is not None:
+            output["error"] = step.error.message or step.error.kind or "error"
+        self.output = output
+        self.add(
+            "model",
+            step.at,
+            model=model,
+            input=[],
+            input_refs=refs,
+            tools=[_tool_info(tool) for tool in (agent.tools or ())] if agent else [],
+            tool_choice="auto",
+            config={},
+            output=output,
+            error=output.get("error"),
+            traceback=step.error.traceback if step.error else None,
+            completed=iso(step.ended) if step.ended is not None else None,
+            working_time=output.get("time"),
+        )
+
+    def tool_call(
+        self, step: Step, call: ToolCall | Action, name: str, result: ToolResult | None, trajectory: Trajectory
+    ) -> None:
+        raw = from_call(call, name, 1)
+        child = next((each for each in trajectory.children if each.caller is not None and each.caller == call.id), None)
+        started = result.started if result else None
+        ended = result.ended if result else None
+        timed = {} if ended is None or started is None else {"working_time": round(max(ended - started, 0.0), 6)}
+        self.add(
+            "tool",
+            started,
+            type="function",
+            id=name,
+            function=raw["function"],
+            arguments=raw["arguments"],
+            result=output_text(result) if result else "",
+            error=_strict_error(result),
+            truncated=[0, len(output_text(result))] if result and result.truncated else None,
+            completed=iso(ended) if ended is not None else None,
+            failed=True if result is not None and result.failure else None,
+            agent=(child.agents[0].name if child.agents else child.title or "agent") if child else None,
+            agent_span_id=child.id if child else None,
+            events=[],
+            **timed,
+        )
+        if ended is not None:
+            self.now = max(self.now, ended)
+        if child is not None:
+            self.child(child, trajectory.children.index(child))
+
+    def child(self, child: Trajectory, number: int) -> None:
+        """A sub-agent: a span of its own, whose messages lie in the pool."""
+        messages: list[Any] = []
+        names: list[str] = []
+        prefix = child.id or f"child{number + 1}"
+        notes = {place: step for place, step in enumerate(child.steps) if step.kind == "note"}
+        for place, step in enumerate(child.steps):
+            if step.kind != "note":
+                told = from_step(step, step.id or f"{prefix}.step{place + 1}", self.attachments)
+                names.extend(message["id"] for message in told)
+                messages.extend(told)
+        name = child.agents[0].name if child.agents else (child.title or "agent")
+        self.open("agent", name, span=child.id, at=child.created, messages=names)
+        self.conversation(child, messages, notes)
+        for other, grandchild in enumerate(child.children):
+            if not self._is_called(grandchild, child):
+                self.child(grandchild, other)
+        self.close(child.ended)
+
+    @staticmethod
+    def _is_called(child: Trajectory, parent: Trajectory) -> bool:
+        """Whether a call of the parent started the child (its span then follows that call)."""
+        calls = {part.id for step in parent.steps for part in step.parts if isinstance(part, ToolCall)}
+        return child.caller is not None and child.caller in calls
+
+    def scores(self) -> None:
+        scores = self.row.get("scores") or {}
+        if not scores:
+            return
+        self.open("scorers", "scorers")
+        for name, score in scores.items():
+            self.open("scorer", name)
+            self.add("score", None, score=score, target=self.row["target"], intermediate=False, scorer=name)
+            self.close()
+        self.close()
+
+
+def _strict_error(result: ToolResult | None) -> Any:
+    error = from_error(result) if result is not None else None
+    return error if error is None or isinstance(error, dict) else {"type": "unknown", "message": str(error)}
+
+
+def _tool_info(tool: Any) -> dict[str, Any]:
+    parameters = tool.parameters if isinstance(tool.parameters, dict) else {}
+    properties = parameters.get("properties")
+    return {
+        "name": tool.name,
+        "description": tool.description or "",
+        "parameters": {
+            "type": "object",
+            "properties": properties if _are_schemas(properties) else {},
+            "required": [name for name in parameters.get("required") or () if isinstance(name, str)],
+            "additionalProperties": False,
+        },
+    }
+
+
+_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
+
+
+def _are_schemas(properties: Any) -> bool:
+    return isinstance(properties, dict) and all(
+        isinstance(each, dict) and each.get("type") in (None, *_TYPES) for each in properties.values()
+    )
+
+
+def _first_time(trajectory: Trajectory) -> float | None:
+    times = [step.at for step in trajectory.steps if step.at is not None]
+    return trajectory.created if trajectory.created is not None else min(times, default=None)
+
+
+def _grouped(messages: list[Any]) -> list[list[int]]:
+    """Places of the messages of each step: its own and those of the answers that stand in it."""
+    groups: list[list[int]] = []
+    for place, message in enumerate(messages):
+        notes = (message.get("metadata") or {}).get("pantrace") or {}
+        if "step" in notes and groups:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    return groups
+
+
+def _calls_by_step(trajectory: Trajectory) -> dict[int, list[tuple[ToolCall | Action, str, ToolResult | None]]]:
+    """Calls and actions of each step with the id they have in the log and their answers."""
+    answers = {id(pair.call): pair.result for pair in call_pairs(trajectory, agent_only=False)}
+    found: dict[int, list[tuple[ToolCall | Action, str, ToolResult | None]]] = {}
+    for place, step in enumerate(trajectory.steps):
+        number = 0
+        for part in step.parts:
+            if isinstance(part, (ToolCall, Action)):
+                number += 1
+                name = part.id or f"{step.id or f'step{place + 1}'}.call{number}"
+                answer = answers.get(id(part)) if isinstance(part, ToolCall) else None
+                found.setdefault(id(step), []).append((part, name, answer))
+    return found

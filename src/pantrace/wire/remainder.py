@@ -1,0 +1,101 @@
+"""The remainder: what a foreign format has no word for, as the difference between two values of the model.
+
+A writer says what its format can say, reads that back, and keeps the difference in a free field of the format; its
+reader applies it again. A difference is one of `{"=": value}` (replaced), `{"-": true}` (not there),
+`{"d": {key: difference}}` (inside an object) and `{"l": {index: difference}}` (inside a list of the same length).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+
+from .json import to_plain
+
+SAME: Any = None
+"""No difference."""
+
+
+def difference(told: Any, meant: Any, *, more: bool = False) -> Any:
+    """What must be done to `told` so that it becomes `meant`; SAME when they are equal.
+
+    With `more`, what is only in `told` may stay."""
+    if type(told) is type(meant):
+        if told == meant:
+            return SAME
+        if isinstance(meant, msgspec.Struct):
+            return _inside_object(_fields(told), _fields(meant), more)
+        if isinstance(meant, dict):
+            return _inside_object(told, meant, more)
+        if isinstance(meant, (list, tuple)) and len(told) == len(meant):
+            pairs = enumerate(zip(told, meant, strict=True))
+            found = {str(index): difference(one, other, more=more) for index, (one, other) in pairs}
+            found = {index: each for index, each in found.items() if each is not SAME}
+            return {"l": found} if found else SAME
+    elif isinstance(told, (int, float)) and isinstance(meant, (int, float)) and not isinstance(told, bool):
+        # JSON does not tell 1 from 1.0; neither does the model.
+        if told == meant and not isinstance(meant, bool):
+            return SAME
+    return {"=": to_plain(meant)}
+
+
+def _fields(record: msgspec.Struct) -> dict[str, Any]:
+    info = zip(record.__struct_fields__, _defaults(type(record)), strict=True)
+    return {
+        name: value
+        for name, default in info
+        if (value := getattr(record, name)) != default or type(value) is not type(default)
+    }
+
+
+@cache
+def _defaults(kind: type[msgspec.Struct]) -> list[Any]:
+    found = []
+    for field in msgspec.structs.fields(kind):
+        if field.default_factory is not msgspec.NODEFAULT:
+            found.append(field.default_factory())
+        else:
+            found.append(field.default)
+    return found
+
+
+def _inside_object(told: dict[str, Any], meant: dict[str, Any], more: bool) -> Any:
+    found: dict[str, Any] = {}
+    for key, value in meant.items():
+        if key not in told:
+            found[key] = {"=": to_plain(value)}
+        elif (inner := difference(told[key], value, more=more)) is not SAME:
+            found[key] = inner
+    for key in told:
+        if key not in meant and not more:
+            found[key] = {"-": True}
+    return {"d": found} if found else SAME
+
+
+def changed(value: Any, change: Any) -> Any:
+    """A plain value with a difference applied; ReadError when it does not fit."""
+    try:
+        return _changed(value, change)
+    except (KeyError, IndexError, ValueError, TypeError, AttributeError, StopIteration):
+        raise ReadError("the remainder that pantrace wrote does not fit the rest of the record") from None
+
+
+def _changed(value: Any, change: Any) -> Any:
+    if "=" in change:
+        return change["="]
+    if "d" in change:
+        result = dict(value)
+        for key, inner in change["d"].items():
+            if "-" in inner:
+                result.pop(key, None)
+            else:
+                result[key] = _changed(result.get(key), inner)
+        return result
+    items = list(value)
+    for index, inner in change["l"].items():
+        items[int(index)] = _changed(items[int(index)], inner)
+    return items
