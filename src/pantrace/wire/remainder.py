@@ -36,11 +36,13 @@ def difference(told: Any, meant: Any, *, more: bool = False) -> Any:
             found = {str(index): difference(one, other, more=more) for index, (one, other) in pairs}
             found = {index: each for index, each in found.items() if each is not SAME}
             return {"l": found} if found else SAME
-    elif isinstance(told, (int, float)) and isinstance(meant, (int, float)) and not isinstance(told, bool):
-        # JSON does not tell 1 from 1.0; neither does the model.
-        if told == meant and not isinstance(meant, bool):
-            return SAME
+    elif _is_number(told) and _is_number(meant) and told == meant:
+        return SAME  # JSON does not tell 1 from 1.0; neither does the model
     return {"=": to_plain(meant)}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _fields(record: msgspec.Struct) -> dict[str, Any]:

@@ -6,13 +6,13 @@ need. Repeated member names are legal: the last one counts.
 
 from __future__ import annotations
 
-import mmap
 import struct
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple
+from typing import IO, Literal, NamedTuple
 
 import zstandard
 
@@ -45,23 +45,30 @@ class Member(NamedTuple):
     offset: int
 
 
-def inflater() -> Callable[[Any], bytes]:
+def inflater() -> Callable[[bytes], bytes]:
     """Raw inflate: ISA-L where it is installed (twice as fast), else zlib."""
     try:
-        from isal import isal_zlib
+        isal_zlib = import_module("isal.isal_zlib")
     except ImportError:
         return lambda data: zlib.decompress(data, -15)
-    return lambda data: bytes(isal_zlib.decompress(data, -15))
+
+    def inflate(data: bytes) -> bytes:
+        try:
+            return bytes(isal_zlib.decompress(data, -15))
+        except isal_zlib.error as error:
+            raise zlib.error(str(error)) from None
+
+    return inflate
 
 
 class Archive:
     """An open archive; `members` in the order of the directory, of repeated names only the last."""
 
-    def __init__(self, data: Any, path: str):
-        self.data = memoryview(data)
+    def __init__(self, file: IO[bytes], path: str):
+        self.file = file
         self.path = path
         self.members: dict[str, Member] = {}
-        for member in _directory(self.data, path):
+        for member in _directory(file, path):
             self.members.pop(member.name, None)
             self.members[member.name] = member
         self._inflate = inflater()
@@ -75,11 +82,7 @@ class Archive:
         member = self.members[name]
         try:
             content = self._content(member)
-        except (zlib.error, zstandard.ZstdError, struct.error, ValueError, MemoryError) as error:
-            raise ReadError(f"cannot be unpacked: {error}", path=self.path, place=name) from None
-        except Exception as error:  # isal has an error class of its own
-            if type(error).__name__ != "IsalError":
-                raise
+        except (OSError, zlib.error, zstandard.ZstdError, struct.error, ValueError, MemoryError) as error:
             raise ReadError(f"cannot be unpacked: {error}", path=self.path, place=name) from None
         if len(content) != member.size or zlib.crc32(content) != member.crc:
             raise ReadError(
@@ -88,13 +91,14 @@ class Archive:
         return content
 
     def _content(self, member: Member) -> bytes:
-        signature, *_, name_size, extra_size = _LOCAL.unpack_from(self.data, member.offset)
+        self.file.seek(member.offset)
+        signature, *_, name_size, extra_size = _LOCAL.unpack(self.file.read(_LOCAL.size))
         if signature != b"PK\x03\x04":
             raise ValueError("no member where the directory says there is one")
-        begin = member.offset + _LOCAL.size + name_size + extra_size
-        packed = self.data[begin : begin + member.packed]
+        self.file.seek(name_size + extra_size, 1)
+        packed = self.file.read(member.packed)
         if member.method == STORED:
-            return bytes(packed)
+            return packed
         if member.method == DEFLATE:
             return self._inflate(packed)
         if member.method == ZSTD:
@@ -103,7 +107,7 @@ class Archive:
             f"compressed by method {member.method}, which is not known here", path=self.path, place=member.name
         )
 
-    def _unpack_zstd(self, packed: memoryview, size: int) -> bytes:
+    def _unpack_zstd(self, packed: bytes, size: int) -> bytes:
         if not size:
             return b""
         content = self._zstd.decompress(packed, max_output_size=size)
@@ -116,42 +120,41 @@ class Archive:
 
 @contextmanager
 def reading(path: Path) -> Iterator[Archive]:
-    """The archive at a path, mapped into memory and not loaded."""
+    """The archive at a path; members are read when they are asked for."""
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            archive = Archive(data, str(path))
-            try:
-                yield archive
-            finally:
-                archive.data.release()
-    except (OSError, ValueError) as error:
-        if isinstance(error, ValueError) and "empty file" not in str(error):
-            raise
+        file = path.open("rb")
+    except OSError as error:
         raise read_error(path, error) from None
+    with file:
+        yield Archive(file, str(path))
 
 
-def _directory(data: memoryview, path: str) -> Iterator[Member]:
+def _directory(file: IO[bytes], path: str) -> Iterator[Member]:
     cut = ReadError(
         "the archive's directory is missing or broken",
         path=path,
         remedy="the file is cut off or still being written",
     )
-    tail = bytes(data[-(_END.size + 0xFFFF) :])
-    place = tail.rfind(b"PK\x05\x06")
-    if place < 0:
-        raise cut
     try:
+        length = file.seek(0, 2)
+        begin = file.seek(max(length - _END.size - 0xFFFF, 0))
+        tail = file.read()
+        place = tail.rfind(b"PK\x05\x06")
+        if place < 0:
+            raise cut
         *_, count, size, offset, _ = _END.unpack_from(tail, place)
-        end = len(data) - len(tail) + place
-        if 0xFFFF in (count,) or _FULL in (size, offset):
-            _, _, end_64, _ = _LOCATOR.unpack_from(data, end - _LOCATOR.size)
-            *_, count, size, offset = _END_64.unpack_from(data, end_64)
-        yield from _entries(data[offset : offset + size], count, cut)
-    except (struct.error, UnicodeDecodeError):
+        if count == 0xFFFF or _FULL in (size, offset):
+            file.seek(begin + place - _LOCATOR.size)
+            _, _, end_64, _ = _LOCATOR.unpack(file.read(_LOCATOR.size))
+            file.seek(end_64)
+            *_, count, size, offset = _END_64.unpack(file.read(_END_64.size))
+        file.seek(offset)
+        yield from _entries(file.read(size), count, cut)
+    except (struct.error, UnicodeDecodeError, OSError, OverflowError):
         raise cut from None
 
 
-def _entries(directory: memoryview, count: int, cut: ReadError) -> Iterator[Member]:
+def _entries(directory: bytes, count: int, cut: ReadError) -> Iterator[Member]:
     place = 0
     for _ in range(count):
         entry = _CENTRAL.unpack_from(directory, place)
@@ -161,9 +164,9 @@ def _entries(directory: memoryview, count: int, cut: ReadError) -> Iterator[Memb
         if signature != b"PK\x01\x02":
             raise cut
         begin = place + _CENTRAL.size
-        raw = bytes(directory[begin : begin + name_size])
+        raw = directory[begin : begin + name_size]
         if _FULL in (packed, size, offset):
-            extra = bytes(directory[begin + name_size : begin + name_size + extra_size])
+            extra = directory[begin + name_size : begin + name_size + extra_size]
             size, packed, offset = _sizes_64(extra, size, packed, offset)
         name = raw.decode() if flags & _UTF8 or raw.isascii() else raw.decode("cp437")
         yield Member(name, method, crc, packed, size, offset)

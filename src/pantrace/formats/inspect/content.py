@@ -46,7 +46,7 @@ def to_parts(raw: Any, attachments: dict[str, Any]) -> Iterator[Part]:
     elif kind == "tool_use":
         yield from _tool_use(raw)
     elif kind == "data" and isinstance(raw.get("data"), dict) and "pantrace" in raw["data"]:
-        yield msgspec.convert(raw["data"]["pantrace"], Part)  # type: ignore[arg-type]
+        yield msgspec.convert(raw["data"]["pantrace"], Part)
     else:
         yield Unknown(kind=f"inspect:{kind}", raw=raw)
 

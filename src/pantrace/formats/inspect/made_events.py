@@ -82,7 +82,10 @@ class _Maker:
         self.scores()
 
     def _sample_init(self) -> dict[str, Any]:
-        found = {key: self.row[key] for key in ("input", "target", "id", "choices") if key in self.row}
+        found: dict[str, Any] = {}
+        for key in ("input", "target", "id", "choices"):
+            if key in self.row:
+                found[key] = self.row[key]
         if self.row["metadata"]:
             found["metadata"] = self.row["metadata"]
         return found
@@ -138,7 +141,6 @@ class _Maker:
             first = base + group[0]
             if step.kind == "compaction":
                 self.add("compaction", step.at, type="summary", source="pantrace")
-                start = first
             if is_prompt(step):
                 if turn:
                     self.close()
@@ -146,6 +148,8 @@ class _Maker:
                 self.open("turn", f"turn {turn}", at=step.at)
             if step.role == "agent":
                 self.model_call(step, trajectory, self.pool[first], [[start, first]] if first > start else [])
+            if step.kind == "compaction":
+                start = first  # from here on the model sees the summary in place of what it sums up
             for call, name, result in calls.get(id(step), ()):
                 self.tool_call(step, call, name, result, trajectory)
         if turn:
@@ -187,10 +191,10 @@ class _Maker:
         child = next((each for each in trajectory.children if each.caller is not None and each.caller == call.id), None)
         started = result.started if result else None
         ended = result.ended if result else None
-        timed = {} if ended is None or started is None else {"working_time": round(max(ended - started, 0.0), 6)}
         self.add(
             "tool",
             started,
+            {"made": True},
             type="function",
             id=name,
             function=raw["function"],
@@ -203,7 +207,7 @@ class _Maker:
             agent=(child.agents[0].name if child.agents else child.title or "agent") if child else None,
             agent_span_id=child.id if child else None,
             events=[],
-            **timed,
+            working_time=None if ended is None or started is None else round(max(ended - started, 0.0), 6),
         )
         if ended is not None:
             self.now = max(self.now, ended)
@@ -255,6 +259,8 @@ def _strict_error(result: ToolResult | None) -> Any:
 def _tool_info(tool: Any) -> dict[str, Any]:
     parameters = tool.parameters if isinstance(tool.parameters, dict) else {}
     properties = parameters.get("properties")
+    if parameters.get("type") == "object" and (properties is None or _are_schemas(properties)):
+        return {"name": tool.name, "description": tool.description or "", "parameters": parameters}
     return {
         "name": tool.name,
         "description": tool.description or "",

@@ -53,7 +53,7 @@ def notes_of(message: dict[str, Any]) -> dict[str, Any]:
 
 def to_step(message: Any, told: Told) -> Step:
     """One message as a step, with what the model and tool events tell about it."""
-    role = _ROLES.get(message.get("role")) if isinstance(message, dict) else None
+    role = _ROLES.get(str(message.get("role"))) if isinstance(message, dict) else None
     if role is None:
         return Step(role="system", kind="note", parts=(Unknown(kind="inspect:message", raw=message),))
     extra = kept(message, _KNOWN[role])
@@ -79,7 +79,7 @@ def to_step(message: Any, told: Told) -> Step:
 def with_event(step: Step, message: dict[str, Any], event: dict[str, Any], told: Told) -> Step:
     """A model's answer with usage, time, stop and error of the event that made it."""
     output = event.get("output") or {}
-    choices = output.get("choices") or ({},)
+    choices: Any = output.get("choices") or ({},)
     timed = is_timed(event)
     model = message.get("model")
     extra = step.extra
@@ -319,7 +319,9 @@ def _tool_message(
     message["content"] = content
     if rest.get("content") == "list" and isinstance(result.output, list):
         message["content"] = [
-            from_media(result.media[raw["media"]], attachments, pooled) if isinstance(raw, dict) and "media" in raw else raw
+            from_media(result.media[raw["media"]], attachments, pooled)
+            if isinstance(raw, dict) and "media" in raw
+            else raw
             for raw in result.output
         ]
     elif result.media or rest.get("content") == "list":

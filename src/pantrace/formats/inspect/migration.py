@@ -67,9 +67,7 @@ def _spec_today(spec: dict[str, Any]) -> dict[str, Any]:
             spec[passed] = spec[known]
     config = spec.get("config")
     if isinstance(config, dict) and "max_messages" in config and "message_limit" not in config:
-        spec["config"] = {
-            "message_limit" if key == "max_messages" else key: value for key, value in config.items()
-        }
+        spec["config"] = {"message_limit" if key == "max_messages" else key: value for key, value in config.items()}
     return spec
 
 

@@ -103,9 +103,7 @@ def _decoded(row: Any) -> Any:
     return decode(bytes(row)) if isinstance(row, msgspec.Raw) else row
 
 
-def _loaded(
-    read: Callable[[], Any], scorer: str | None, source: Source, on_broken: OnBroken
-) -> Iterator[Sample]:
+def _loaded(read: Callable[[], Any], scorer: str | None, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
     try:
         row = read()
         if isinstance(row, dict) and "score" in row:
@@ -160,7 +158,9 @@ def archive_header(archive: ziplog.Archive) -> dict[str, Any]:
             raise ReadError("not an object", path=archive.path, place=HEADER)
         return dict(raw)
     if START not in archive:
-        raise ReadError("neither header.json nor _journal/start.json in it", path=archive.path, remedy="is --from right?")
+        raise ReadError(
+            "neither header.json nor _journal/start.json in it", path=archive.path, remedy="is --from right?"
+        )
     start = member(archive, START)
     if not isinstance(start, dict):
         raise ReadError("not an object", path=archive.path, place=START)

@@ -112,7 +112,9 @@ def _last_words(messages: Any) -> str | None:
             content = message.get("content")
             if isinstance(content, str):
                 return content
-            texts = [part.get("text") for part in content or () if isinstance(part, dict) and part.get("type") == "text"]
+            texts = [
+                part.get("text") for part in content or () if isinstance(part, dict) and part.get("type") == "text"
+            ]
             return "\n\n".join(text for text in texts if isinstance(text, str)) or None
     return None
 

@@ -72,7 +72,7 @@ def _from_score(score: Score) -> dict[str, Any]:
             found["value"] = _NAN
     if score.explanation is not None:
         found["explanation"] = score.explanation
-    if score.details and score.status != "scored" or (score.details and score.value is not None):
+    if (score.details and score.status != "scored") or (score.details and score.value is not None):
         found["metadata"] = score.details
     if score.status == "failed":
         found["reason"] = "scoring_failed"

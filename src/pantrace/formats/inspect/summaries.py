@@ -91,7 +91,7 @@ def _shortened(text: str) -> str:
 def _thin_score(score: Any) -> Any:
     if not isinstance(score, dict):
         return score
-    found = {"value": score.get("value"), "history": []}
+    found: dict[str, Any] = {"value": score.get("value"), "history": []}
     for key in ("answer", "explanation", "reason"):
         if isinstance(score.get(key), str):
             found[key] = _shortened(score[key])

@@ -1,7 +1,7 @@
 """Threads: model and tool calls that are not in `messages`.
 
 Sub-agents, graders and tools that ask a model leave their conversation only in the events: each becomes a child
-trajectory. Calls of the main conversation that `messages` no longer has (compaction, a final submit) become steps of it.
+trajectory. Calls of the main conversation that `messages` no longer has (compaction, a final submit) become its steps.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ def main_steps(messages: list[Any], told: Told) -> Main:
 def add_threads(main: Main, told: Told, parent: str | None) -> tuple[Trajectory, ...]:
     """Complete the main conversation from events that no message tells; gives the conversations of others."""
     models = [event for event in told.models if id(event) not in told.claimed]
+    told.answered.update(event.get("id") for event in told.tools if notes_of(event).get("made"))
     tools = [event for event in told.tools if event.get("id") not in told.answered]
     named = [span for span, begin in told.spans.items() if begin.get("metadata") and "messages" in notes_of(begin)]
     if not models and not tools and not named:
@@ -154,13 +155,12 @@ def _tool_step(event: dict[str, Any], told: Told) -> Step:
         ended=ended if timed else None,
         extra={"inspect": rest} if rest else {},
     )
-    times = {"at": result.started, "ended": result.ended}
     agent = told.agent_of(event.get("span_id"))
     if event.get("id") in told.called:
-        return Step(role="tool", agent=agent, parts=(result,), **times)
+        return Step(role="tool", agent=agent, parts=(result,), at=result.started, ended=result.ended)
     arguments = resolved(event.get("arguments"), told.attachments)
     call = ToolCall(id=event.get("id"), name=str(event.get("function")), arguments=arguments)
-    return Step(role="agent", agent=agent, parts=(call, result), **times)
+    return Step(role="agent", agent=agent, parts=(call, result), at=result.started, ended=result.ended)
 
 
 def _child(span: Any, events: list[dict[str, Any]], told: Told, parent: str | None) -> Trajectory | None:

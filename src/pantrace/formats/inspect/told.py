@@ -94,7 +94,9 @@ class Told:
         if span is None:
             return None
         if span not in self._agents:
-            names = (self.spans[each].get("name") for each in self.chain(span) if self.spans[each].get("type") == "agent")
+            names = (
+                self.spans[each].get("name") for each in self.chain(span) if self.spans[each].get("type") == "agent"
+            )
             self._agents[span] = next(names, None)
         return self._agents[span]
 
