@@ -8,13 +8,15 @@ reader applies it again. A difference is one of `{"=": value}` (replaced), `{"-"
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
 
 from pantrace.errors import ReadError
 
 from .json import to_plain
+
+T = TypeVar("T")
 
 SAME: Any = None
 """No difference."""
@@ -78,26 +80,59 @@ def _inside_object(told: dict[str, Any], meant: dict[str, Any], more: bool) -> A
     return {"d": found} if found else SAME
 
 
-def changed(value: Any, change: Any) -> Any:
-    """A plain value with a difference applied; ReadError when it does not fit."""
+def changed(record: T, change: Any) -> T:
+    """A record of the model with a difference applied; ReadError when it does not fit."""
     try:
-        return _changed(value, change)
-    except (KeyError, IndexError, ValueError, TypeError, AttributeError, StopIteration):
+        result: T = _changed(record, change, type(record))
+    except msgspec.ValidationError as error:
+        raise ReadError(f"the remainder that pantrace wrote does not fit: {error}") from None
+    except (KeyError, IndexError, ValueError, TypeError, AttributeError):
         raise ReadError("the remainder that pantrace wrote does not fit the rest of the record") from None
+    return result
 
 
-def _changed(value: Any, change: Any) -> Any:
+def _changed(value: Any, change: Any, kind: Any) -> Any:
+    """Only what the difference touches is made anew."""
     if "=" in change:
-        return change["="]
+        return msgspec.convert(change["="], kind)
+    if "d" in change and isinstance(value, msgspec.Struct):
+        fields = _types(type(value))
+        return msgspec.structs.replace(
+            value,
+            **{
+                name: fields[name][1] if "-" in inner else _changed(getattr(value, name), inner, fields[name][0])
+                for name, inner in change["d"].items()
+            },
+        )
     if "d" in change:
         result = dict(value)
         for key, inner in change["d"].items():
             if "-" in inner:
                 result.pop(key, None)
             else:
-                result[key] = _changed(result.get(key), inner)
+                result[key] = _changed(result.get(key), inner, _item(kind))
         return result
     items = list(value)
     for index, inner in change["l"].items():
-        items[int(index)] = _changed(items[int(index)], inner)
-    return items
+        items[int(index)] = _changed(items[int(index)], inner, _item(kind))
+    return type(value)(items)
+
+
+@cache
+def _types(kind: type[msgspec.Struct]) -> dict[str, tuple[Any, Any]]:
+    """Type and default of each field."""
+    fields = msgspec.structs.fields(kind)
+    return {
+        field.name: (field.type, default) for field, default in zip(fields, _defaults(kind), strict=True)
+    }
+
+
+@cache
+def _item(kind: Any) -> Any:
+    """What a list, tuple or dictionary of this type holds; Any where it does not say."""
+    for each in (kind, *get_args(kind)):
+        if get_origin(each) in (tuple, list):
+            return get_args(each)[0]
+        if get_origin(each) is dict:
+            return get_args(each)[1]
+    return Any

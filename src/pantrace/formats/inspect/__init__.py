@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from pantrace.formats.format import Format
 
+from .pools import resolved_events
 from .reading import detect, open_run, summaries
 from .samples import dump, load
 from .writing import Options, save
 
-__all__ = ["FORMAT", "summaries"]
+__all__ = ["FORMAT", "resolved_events", "summaries"]
 
 FORMAT = Format(
     name="inspect",

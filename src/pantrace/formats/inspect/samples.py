@@ -14,7 +14,6 @@ import msgspec
 
 from pantrace.errors import ReadError, SampleRefused
 from pantrace.model import Agent, Case, Outcome, Sample, Step, Tool, Trajectory, Unknown, Usage, is_prompt, said
-from pantrace.wire.json import to_plain
 from pantrace.wire.remainder import SAME, changed, difference
 from pantrace.wire.times import from_iso, iso
 
@@ -48,10 +47,7 @@ def load(row: Any) -> Sample:
     notes = notes_of(row)
     if "sample" not in notes:
         return sample
-    try:
-        meant = msgspec.convert(changed(to_plain(sample), notes["sample"]), Sample)
-    except msgspec.ValidationError as error:
-        raise ReadError(f"the remainder that pantrace wrote does not fit: {error}") from None
+    meant = changed(sample, notes["sample"])
     if notes.get("events") != len(row.get("events") or ()) and meant.trajectory and sample.trajectory:
         # Another program has added events since: they must not vanish with those that can be made again.
         kept = {**meant.trajectory.extra, **sample.trajectory.extra}

@@ -14,7 +14,7 @@ from pantrace.wire.json import encode
 from .header import VERSION, from_header, is_made, is_unfinished
 from .reading import HEADER, JOURNAL, REDUCTIONS, SAMPLES, START, SUMMARIES
 from .samples import dump
-from .summaries import Collector
+from .summary import Collector
 
 
 class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
