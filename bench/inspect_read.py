@@ -111,7 +111,9 @@ def _sample(number: int):  # type: ignore[no-untyped-def]
             )
         )
         output = "\n".join(words[turn * 200 : turn * 200 + 250])
-        result = ToolResult(call_id=f"c{turn}", name="bash", output=output, started=at + turn + 0.3, ended=at + turn + 0.4)
+        result = ToolResult(
+            call_id=f"c{turn}", name="bash", output=output, started=at + turn + 0.3, ended=at + turn + 0.4
+        )
         steps.append(Step(id=f"t{turn}", role="tool", parts=(result,)))
         steps.append(
             Step(

@@ -122,9 +122,7 @@ def _changed(value: Any, change: Any, kind: Any) -> Any:
 def _types(kind: type[msgspec.Struct]) -> dict[str, tuple[Any, Any]]:
     """Type and default of each field."""
     fields = msgspec.structs.fields(kind)
-    return {
-        field.name: (field.type, default) for field, default in zip(fields, _defaults(kind), strict=True)
-    }
+    return {field.name: (field.type, default) for field, default in zip(fields, _defaults(kind), strict=True)}
 
 
 @cache

@@ -12,6 +12,7 @@ from pantrace.formats.format import Format
 from .pools import resolved_events
 from .reading import detect, open_run, summaries
 from .samples import dump, load
+from .validation import check, validate
 from .writing import Options, save
 
 __all__ = ["FORMAT", "resolved_events", "summaries"]
@@ -25,6 +26,8 @@ FORMAT = Format(
     dump=dump,
     open=open_run,
     save=save,
+    check=check,
+    validate=validate,
     options=Options,
     suffix=".eval",
     nests=True,

@@ -59,5 +59,5 @@ def _in_steps(steps: Any) -> dict[str, str]:
                     continue
                 data = getattr(each, "data", None)
                 text = getattr(each, "text", None) or getattr(each, "output", None)
-                found[key] = f"data:{each.mime};base64,{data}" if data is not None else text
+                found[key] = f"data:{each.mime};base64,{data}" if data is not None else str(text)
     return found

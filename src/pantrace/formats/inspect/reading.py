@@ -16,7 +16,7 @@ from pantrace.wire.json import decode
 from pantrace.wire.rows import OnBroken
 
 from .header import to_header
-from .migration import header_today, named_scores
+from .migration import header_today, named_scores, sample_today
 from .samples import load
 
 HEADER, START, SUMMARIES, REDUCTIONS = "header.json", "_journal/start.json", "summaries.json", "reductions.json"
@@ -74,7 +74,7 @@ def _open_document(path: Path, on_broken: OnBroken) -> Run:
     def samples() -> Iterator[Sample]:
         for number, row in enumerate(rows, 1):
             place = Source(**{**_plain(source), "place": f"samples[{number - 1}]"})
-            yield from _loaded(lambda row=row: _decoded(row), scorer, place, on_broken)  # type: ignore[misc]
+            yield from _loaded(lambda row=row: decoded(row), scorer, place, on_broken)  # type: ignore[misc]
 
     return with_samples(header, samples())
 
@@ -99,7 +99,8 @@ def document(path: Path) -> dict[str, Any]:
     return raw
 
 
-def _decoded(row: Any) -> Any:
+def decoded(row: Any) -> Any:
+    """A sample of a document, decoded when it is still raw."""
     return decode(bytes(row)) if isinstance(row, msgspec.Raw) else row
 
 
@@ -107,8 +108,6 @@ def _loaded(read: Callable[[], Any], scorer: str | None, source: Source, on_brok
     try:
         row = read()
         if isinstance(row, dict) and "score" in row:
-            from .migration import sample_today
-
             row = named_scores(sample_today(row), scorer)
         sample = load(row)
     except ReadError as error:
