@@ -50,8 +50,9 @@ def load(row: Any) -> Sample:
     meant = changed(sample, notes["sample"])
     if notes.get("events") != len(row.get("events") or ()) and meant.trajectory and sample.trajectory:
         # Another program has added events since: they must not vanish with those that can be made again.
-        kept = {**meant.trajectory.extra, **sample.trajectory.extra}
-        meant = msgspec.structs.replace(meant, trajectory=msgspec.structs.replace(meant.trajectory, extra=kept))
+        kept = {**own(sample.trajectory.extra), "attachments": row.get("attachments") or {}}
+        extra = {**meant.trajectory.extra, "inspect": kept}
+        meant = msgspec.structs.replace(meant, trajectory=msgspec.structs.replace(meant.trajectory, extra=extra))
     return meant
 
 
@@ -94,6 +95,7 @@ def _case(row: dict[str, Any]) -> Case:
         extra["metadata"] = rest
     choices = row.get("choices")
     return Case(
+        id=str(row["id"]),
         question=question,
         reference=target or None,
         choices=tuple(map(str, choices)) if isinstance(choices, list) else None,

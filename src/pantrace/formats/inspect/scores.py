@@ -47,6 +47,7 @@ def _to_score(name: str, raw: Any) -> Score:
         explanation=raw.get("explanation"),
         details=details,
         maker=Maker(name=name),
+        passed={"C": True, "I": False}.get(value) if isinstance(value, str) else None,
         extra={"inspect": extra} if extra else {},
     )
 
