@@ -2,7 +2,10 @@
 
 A writer says what its format can say, reads that back, and keeps the difference in a free field of the format; its
 reader applies it again. A difference is one of `{"=": value}` (replaced), `{"-": true}` (not there),
-`{"d": {key: difference}}` (inside an object) and `{"l": {index: difference}}` (inside a list of the same length).
+`{"d": {key: difference}}` (inside an object) and `{"l": {index: difference}, "n": length}` (inside a list).
+
+Other programs may change the record in between. Where a difference no longer fits it is left out, so that the record
+stays readable: a list that has become shorter, an object that is gone.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ def difference(told: Any, meant: Any, *, more: bool = False) -> Any:
             pairs = enumerate(zip(told, meant, strict=True))
             found = {str(index): difference(one, other, more=more) for index, (one, other) in pairs}
             found = {index: each for index, each in found.items() if each is not SAME}
-            return {"l": found} if found else SAME
+            return {"l": found, "n": len(meant)} if found else SAME
     elif _is_number(told) and _is_number(meant) and told == meant:
         return SAME  # JSON does not tell 1 from 1.0; neither does the model
     return {"=": to_plain(meant)}
@@ -81,13 +84,11 @@ def _inside_object(told: dict[str, Any], meant: dict[str, Any], more: bool) -> A
 
 
 def changed(record: T, change: Any) -> T:
-    """A record of the model with a difference applied; ReadError when it does not fit."""
+    """A record of the model with a difference applied; ReadError when it is none."""
     try:
         result: T = _changed(record, change, type(record))
-    except msgspec.ValidationError as error:
-        raise ReadError(f"the remainder that pantrace wrote does not fit: {error}") from None
-    except (KeyError, IndexError, ValueError, TypeError, AttributeError):
-        raise ReadError("the remainder that pantrace wrote does not fit the rest of the record") from None
+    except (KeyError, IndexError, ValueError, TypeError, AttributeError) as error:
+        raise ReadError(f"the remainder that pantrace wrote is broken: {error}") from None
     return result
 
 
@@ -105,6 +106,8 @@ def _changed(value: Any, change: Any, kind: Any) -> Any:
             },
         )
     if "d" in change:
+        if not isinstance(value, dict):
+            return value
         result = dict(value)
         for key, inner in change["d"].items():
             if "-" in inner:
@@ -112,6 +115,8 @@ def _changed(value: Any, change: Any, kind: Any) -> Any:
             else:
                 result[key] = _changed(result.get(key), inner, _item(kind))
         return result
+    if not isinstance(value, (list, tuple)) or len(value) < change["n"]:
+        return value
     items = list(value)
     for index, inner in change["l"].items():
         items[int(index)] = _changed(items[int(index)], inner, _item(kind))

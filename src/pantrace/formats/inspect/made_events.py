@@ -13,7 +13,7 @@ from pantrace.model import Action, Sample, Step, ToolCall, ToolResult, Trajector
 from pantrace.wire.json import to_plain
 from pantrace.wire.times import iso
 
-from .messages import from_call, from_error, from_step, output_text
+from .messages import from_call, from_error, from_step, message_name, output_text
 from .usage import from_usage
 
 _STOPS = {
@@ -33,14 +33,12 @@ _STOPS = {
 }
 
 
-def made(
-    sample: Sample, row: dict[str, Any], notes: list[tuple[int, Step]], attachments: dict[str, str]
-) -> dict[str, Any]:
+def made(sample: Sample, row: dict[str, Any], attachments: dict[str, str]) -> dict[str, Any]:
     """`events`, `events_data` and `output` of a sample whose messages are already told."""
     if sample.trajectory is None:
         return {"events": [], "output": {"model": "", "choices": []}}
     maker = _Maker(sample, row, attachments)
-    maker.tell(notes)
+    maker.tell()
     return {
         "output": maker.output,
         "events": maker.events,
@@ -65,17 +63,16 @@ class _Maker:
         self.begin = _first_time(self.trajectory)
         self.now = self.begin if self.begin is not None else 0.0
 
-    def tell(self, notes: list[tuple[int, Step]]) -> None:
-        with_spans = self.trajectory
+    def tell(self) -> None:
         self.open("init", "init")
         self.add("sample_init", None, sample=self._sample_init(), state={})
         self.close()
         self.open("solvers", "solvers")
-        name = with_spans.agents[0].name if with_spans.agents else (with_spans.title or "agent")
-        self.open("agent", name)
-        self.conversation(with_spans, self.row["messages"], dict(notes))
-        for number, child in enumerate(with_spans.children):
-            if not self._is_called(child, with_spans):
+        name = self.trajectory.agents[0].name if self.trajectory.agents else (self.trajectory.title or "agent")
+        span = self.open("agent", name)
+        self.conversation(self.trajectory, self.row["messages"], span)
+        for number, child in enumerate(self.trajectory.children):
+            if not self._is_called(child, self.trajectory):
                 self.child(child, number)
         self.close()
         self.close()
@@ -124,17 +121,18 @@ class _Maker:
         text = f"{self.row['uuid']}/{self.row['epoch']}/{what}/{len(self.events)}"
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:22]
 
-    def conversation(self, trajectory: Trajectory, messages: list[Any], notes: dict[int, Step]) -> None:
+    def conversation(self, trajectory: Trajectory, messages: list[Any], span: str) -> None:
         """Model calls, tool calls and notes of one trajectory, in its order."""
         base = len(self.pool)
         self.pool.extend(messages)
-        calls = _calls_by_step(trajectory)
+        answers = {id(pair.call): pair.result for pair in call_pairs(trajectory, agent_only=False)}
         by_name = _grouped(messages)
         told = 0
         start, turn = base, 0
         for place, step in enumerate(trajectory.steps):
             if step.kind == "note":
-                self.add("info", step.at, {"step": place}, source="pantrace", data=to_plain(step))
+                notes = {"step": place} if trajectory is self.trajectory else {"step": place, "span": span}
+                self.add("info", step.at, notes, source="pantrace", data=to_plain(step))
                 continue
             group = by_name[told]
             told += 1
@@ -150,8 +148,12 @@ class _Maker:
                 self.model_call(step, trajectory, self.pool[first], [[start, first]] if first > start else [])
             if step.kind == "compaction":
                 start = first  # from here on the model sees the summary in place of what it sums up
-            for call, name, result in calls.get(id(step), ()):
-                self.tool_call(step, call, name, result, trajectory)
+            calls = [part for part in step.parts if isinstance(part, (ToolCall, Action))]
+            raws = self.pool[first].get("tool_calls") or ()
+            for number, call in enumerate(calls):
+                name = self.pool[first].get("id", "")
+                raw = raws[number] if number < len(raws) else from_call(call, name, number + 1)
+                self.tool_call(raw, call, answers.get(id(call)), trajectory)
         if turn:
             self.close()
 
@@ -185,9 +187,8 @@ class _Maker:
         )
 
     def tool_call(
-        self, step: Step, call: ToolCall | Action, name: str, result: ToolResult | None, trajectory: Trajectory
+        self, raw: dict[str, Any], call: ToolCall | Action, result: ToolResult | None, trajectory: Trajectory
     ) -> None:
-        raw = from_call(call, name, 1)
         child = next((each for each in trajectory.children if each.caller is not None and each.caller == call.id), None)
         started = result.started if result else None
         ended = result.ended if result else None
@@ -196,7 +197,7 @@ class _Maker:
             started,
             {"made": True},
             type="function",
-            id=name,
+            id=raw["id"],
             function=raw["function"],
             arguments=raw["arguments"],
             result=output_text(result) if result else "",
@@ -218,16 +219,15 @@ class _Maker:
         """A sub-agent: a span of its own, whose messages lie in the pool."""
         messages: list[Any] = []
         names: list[str] = []
-        prefix = child.id or f"child{number + 1}"
-        notes = {place: step for place, step in enumerate(child.steps) if step.kind == "note"}
+        prefix = hashlib.sha256(f"{self._id('child')}/{child.id}/{number}".encode()).hexdigest()
         for place, step in enumerate(child.steps):
             if step.kind != "note":
-                told = from_step(step, step.id or f"{prefix}.step{place + 1}", self.attachments)
+                told = from_step(step, message_name(step, place, prefix), self.attachments)
                 names.extend(message["id"] for message in told)
                 messages.extend(told)
         name = child.agents[0].name if child.agents else (child.title or "agent")
-        self.open("agent", name, span=child.id, at=child.created, messages=names)
-        self.conversation(child, messages, notes)
+        span = self.open("agent", name, span=child.id, at=child.created, messages=names)
+        self.conversation(child, messages, span)
         for other, grandchild in enumerate(child.children):
             if not self._is_called(grandchild, child):
                 self.child(grandchild, other)
@@ -297,18 +297,3 @@ def _grouped(messages: list[Any]) -> list[list[int]]:
         else:
             groups.append([place])
     return groups
-
-
-def _calls_by_step(trajectory: Trajectory) -> dict[int, list[tuple[ToolCall | Action, str, ToolResult | None]]]:
-    """Calls and actions of each step with the id they have in the log and their answers."""
-    answers = {id(pair.call): pair.result for pair in call_pairs(trajectory, agent_only=False)}
-    found: dict[int, list[tuple[ToolCall | Action, str, ToolResult | None]]] = {}
-    for place, step in enumerate(trajectory.steps):
-        number = 0
-        for part in step.parts:
-            if isinstance(part, (ToolCall, Action)):
-                number += 1
-                name = part.id or f"{step.id or f'step{place + 1}'}.call{number}"
-                answer = answers.get(id(part)) if isinstance(part, ToolCall) else None
-                found.setdefault(id(step), []).append((part, name, answer))
-    return found

@@ -61,7 +61,8 @@ def to_step(message: Any, told: Told) -> Step:
         rest = {key: value for key, value in metadata.items() if key != "pantrace"}
         if rest or not metadata:
             extra = {"inspect": {**own(extra), "metadata": rest}}
-    name = None if notes_of(message).get("unnamed") else message.get("id")
+    notes = notes_of(message)
+    name = None if notes.get("unnamed") else notes.get("id", message.get("id"))
     if role == "tool":
         return _tool_step(message, name, extra, told)
     parts, extra = _content(message.get("content"), told.attachments, extra)
@@ -202,6 +203,17 @@ def _output(content: Any, attachments: dict[str, Any]) -> tuple[Any, tuple[Media
     return order, tuple(media), {"content": "list"}
 
 
+_UNIQUE = 16
+"""From this length on, an id is taken to be the only one of its kind."""
+
+
+def message_name(step: Step, place: int, prefix: str) -> str:
+    """The id of a step's message. Inspect drops messages whose id another sample has: short ids get a prefix."""
+    if step.id is not None and len(step.id) >= _UNIQUE:
+        return step.id
+    return f"{prefix[:12]}.{step.id or f'step{place + 1}'}"
+
+
 def from_step(step: Step, name: str, attachments: dict[str, str], *, pooled: bool = True) -> list[dict[str, Any]]:
     """The messages that tell one step: its own, and one for each tool answer that stands in it."""
     content = [part for part in step.parts if _is_content(part)]
@@ -210,6 +222,8 @@ def from_step(step: Step, name: str, attachments: dict[str, str], *, pooled: boo
     notes: dict[str, Any] = {}
     if step.id is None:
         notes["unnamed"] = True
+    elif step.id != name:
+        notes["id"] = step.id
     natural = [*content, *calls, *results]
     if [id(part) for part in natural] != [id(part) for part in step.parts]:
         places = {id(part): place for place, part in enumerate(natural)}

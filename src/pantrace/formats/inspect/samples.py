@@ -19,10 +19,10 @@ from pantrace.wire.times import from_iso, iso
 
 from .content import own
 from .made_events import made
-from .messages import from_step, notes_of
+from .messages import from_step, message_name, notes_of
 from .migration import sample_today
 from .scores import from_scores, to_scores
-from .threads import add_threads, main_steps
+from .threads import add_threads, main_steps, with_notes
 from .told import Told, output_message
 from .usage import by_model, from_usage, to_usage
 
@@ -50,7 +50,7 @@ def load(row: Any) -> Sample:
     meant = changed(sample, notes["sample"])
     if notes.get("events") != len(row.get("events") or ()) and meant.trajectory and sample.trajectory:
         # Another program has added events since: they must not vanish with those that can be made again.
-        kept = {**own(sample.trajectory.extra), "attachments": row.get("attachments") or {}}
+        kept = {**own(sample.trajectory.extra), "attachments": row.get("attachments") or {}, "uuid": row.get("uuid")}
         extra = {**meant.trajectory.extra, "inspect": kept}
         meant = msgspec.structs.replace(meant, trajectory=msgspec.structs.replace(meant.trajectory, extra=extra))
     return meant
@@ -131,7 +131,7 @@ def _trajectory(row: dict[str, Any]) -> Trajectory:
     agents = _agents(told)
     name = row.get("uuid")
     children = add_threads(main, told, name)
-    steps = _with_notes(main.steps, events)
+    steps = with_notes(main.steps, told, None)
     if attachments and (used := _used(steps)):
         extra["attachments"] = {key: value for key, value in attachments.items() if key not in used}
     for key in ("started_at", "completed_at"):
@@ -179,16 +179,6 @@ def _agents(told: Told) -> tuple[Agent, ...]:
     if name is None and not tools:
         return ()
     return (Agent(name=name or "main", model=first.get("model"), tools=tools),)
-
-
-def _with_notes(steps: list[Step], events: list[Any]) -> list[Step]:
-    """Steps with the notes that pantrace wrote as info events put back at their places."""
-    for event in events:
-        if isinstance(event, dict) and event.get("event") == "info" and event.get("source") == "pantrace":
-            place = notes_of(event).get("step")
-            if isinstance(place, int):
-                steps.insert(place, msgspec.convert(event["data"], Step))
-    return steps
 
 
 def _used(steps: list[Step]) -> set[str]:
@@ -267,7 +257,7 @@ def _row(sample: Sample) -> dict[str, Any]:
     row |= {key: value for key, value in case_kept.items() if key in _CASE}
     attachments: dict[str, str] = dict(kept.pop("attachments", None) or {})
     foreign = "events" not in kept
-    messages, notes = _messages(trajectory, attachments)
+    messages = _messages(trajectory, attachments, _identity(sample))
     row["messages"] = messages
     row["scores"] = from_scores(sample.scores)
     if not sample.scores and "scores" in own(sample.extra):
@@ -276,12 +266,12 @@ def _row(sample: Sample) -> dict[str, Any]:
     row["store"] = trajectory.state or {}
     row |= _times(trajectory)
     if foreign or trajectory.id is not None:
-        row["uuid"] = trajectory.id or _identity(sample)
+        row["uuid"] = _identity(sample) if foreign else trajectory.id
     row |= _ending(trajectory.outcome)
     row |= {key: value for key, value in own(sample.extra).items() if key in _SAMPLE}
     usage = {model or _model(trajectory): from_usage(each) for model, each in (trajectory.usage or {}).items()}
     if foreign:
-        row |= made(sample, row, notes, attachments)
+        row |= made(sample, row, attachments)
         usage = usage or _counted(trajectory)
     row["model_usage"] = kept.pop("model_usage", None) or usage
     row["attachments"] = attachments
@@ -296,28 +286,30 @@ def _question(sample: Sample) -> str:
 
 
 def _identity(sample: Sample) -> str:
+    """What no other sample of the log has; two samples may well share a trajectory's id."""
     return hashlib.sha256(f"{sample.id}\n{sample.epoch}".encode("utf-8", "surrogatepass")).hexdigest()[:22]
 
 
-def _messages(trajectory: Trajectory, attachments: dict[str, str]) -> tuple[list[Any], list[tuple[int, Step]]]:
-    """The conversation, and the notes beside it with their places."""
+def _messages(trajectory: Trajectory, attachments: dict[str, str], identity: str) -> list[Any]:
+    """The conversation. Notes are no part of it: they are told as events."""
     messages: list[Any] = []
-    notes: list[tuple[int, Step]] = []
     names: set[str] = set()
     foreign = "events" not in own(trajectory.extra)
+    answers = set() if foreign else _answer_ids(own(trajectory.extra)["events"])
+    prefixed = foreign or any(isinstance(each, str) and each.startswith(f"{identity[:12]}.") for each in answers)
     for place, step in enumerate(trajectory.steps):
-        if own(step.extra).get("beside"):
+        if own(step.extra).get("beside") or (step.kind == "note" and not _is_raw_message(step)):
             continue
-        if step.kind == "note" and not _is_raw_message(step):
-            notes.append((place, step))
-            continue
-        messages.extend(from_step(step, step_name(step, place, names), attachments, pooled=foreign))
+        name = message_name(step, place, identity) if prefixed or step.id is None else step.id
+        if name in names:
+            name = f"{name}#{place + 1}"
+        names.add(name)
+        messages.extend(from_step(step, name, attachments, pooled=foreign))
     if not foreign:
-        answers = _answer_ids(own(trajectory.extra)["events"])
         for message in messages:
             if notes_of(message) == {"unnamed": True} and message["id"] not in answers:
                 _forget_name(message)
-    return messages, notes
+    return messages
 
 
 def _answer_ids(events: Any) -> set[Any]:
@@ -330,15 +322,6 @@ def _answer_ids(events: Any) -> set[Any]:
 
 def _is_raw_message(step: Step) -> bool:
     return len(step.parts) == 1 and isinstance(step.parts[0], Unknown) and step.parts[0].kind == "inspect:message"
-
-
-def step_name(step: Step, place: int, names: set[str]) -> str:
-    """The id of a step's message: its own where no other has it."""
-    name = step.id or f"step{place + 1}"
-    if name in names:
-        name = f"{name}#{place + 1}"
-    names.add(name)
-    return name
 
 
 def _forget_name(message: dict[str, Any]) -> None:

@@ -167,8 +167,8 @@ def _child(span: Any, events: list[dict[str, Any]], told: Told, parent: str | No
     begin = told.spans[span]
     named = notes_of(begin).get("messages")
     if isinstance(named, list):
-        lying = {message.get("id"): message for message in told.pool if isinstance(message, dict)}
-        steps = main_steps([lying[name] for name in named if name in lying], told).steps
+        lying = _lying_about(told)
+        steps = with_notes(main_steps([lying[name] for name in named if name in lying], told).steps, told, span)
     else:
         steps = []
         seen: set[str] = set()
@@ -196,6 +196,28 @@ def _child(span: Any, events: list[dict[str, Any]], told: Told, parent: str | No
         steps=tuple(steps),
         extra={"inspect": {"span": kind}},
     )
+
+
+def with_notes(steps: list[Step], told: Told, span: Any) -> list[Step]:
+    """Steps with the notes that pantrace wrote as info events put back at their places."""
+    for event in told.infos:
+        notes = notes_of(event)
+        if isinstance(notes.get("step"), int) and notes.get("span") == span:
+            steps.insert(notes["step"], msgspec.convert(event.get("data"), Step))
+    return steps
+
+
+def _lying_about(told: Told) -> dict[Any, Any]:
+    """Messages by id, wherever they lie: in the pool, or in the model calls of a log that Inspect wrote anew."""
+    found: dict[Any, Any] = {}
+    for event in told.models:
+        for message in (*(event.get("input") or ()), output_message(event)):
+            if isinstance(message, dict):
+                found[message.get("id")] = message
+    for message in told.pool:
+        if isinstance(message, dict):
+            found[message.get("id")] = message
+    return found
 
 
 def _nested(children: dict[Any, Trajectory], told: Told, inside: set[Any]) -> tuple[Trajectory, ...]:

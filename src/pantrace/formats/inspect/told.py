@@ -29,6 +29,8 @@ class Told:
         """Place of a model or tool event, by its Python id."""
         self.spans: dict[Any, dict[str, Any]] = {}
         self.ends: dict[Any, dict[str, Any]] = {}
+        self.infos: list[dict[str, Any]] = []
+        """Info events that pantrace wrote."""
         self.claimed: dict[int, str] = {}
         """Model events that made a message: Python id of the event -> id of the message, or ""."""
         self.called: set[Any] = set()
@@ -58,6 +60,8 @@ class Told:
                 self._by_call.setdefault(event.get("id"), event)  # type: ignore[arg-type]
             elif kind == "span_begin":
                 self.spans[event.get("id")] = event
+            elif kind == "info" and event.get("source") == "pantrace":
+                self.infos.append(event)
             elif kind == "span_end":
                 self.ends[event.get("id")] = event
             # Logs before spans existed nest the events of a tool or subtask inside it.
