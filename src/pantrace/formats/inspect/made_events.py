@@ -13,7 +13,7 @@ from pantrace.model import Action, Sample, Step, ToolCall, ToolResult, Trajector
 from pantrace.wire.json import to_plain
 from pantrace.wire.times import iso
 
-from .messages import from_call, from_error, from_step, message_name, output_text
+from .messages import Telling, from_call, from_error, from_step, message_name, output_text
 from .usage import from_usage
 
 _STOPS = {
@@ -33,11 +33,11 @@ _STOPS = {
 }
 
 
-def made(sample: Sample, row: dict[str, Any], attachments: dict[str, str]) -> dict[str, Any]:
+def made(sample: Sample, row: dict[str, Any], telling: Telling) -> dict[str, Any]:
     """`events`, `events_data` and `output` of a sample whose messages are already told."""
     if sample.trajectory is None:
         return {"events": [], "output": {"model": "", "choices": []}}
-    maker = _Maker(sample, row, attachments)
+    maker = _Maker(sample, row, telling)
     maker.tell()
     return {
         "output": maker.output,
@@ -50,12 +50,12 @@ def made(sample: Sample, row: dict[str, Any], attachments: dict[str, str]) -> di
 class _Maker:
     """The event list while it grows."""
 
-    def __init__(self, sample: Sample, row: dict[str, Any], attachments: dict[str, str]):
+    def __init__(self, sample: Sample, row: dict[str, Any], telling: Telling):
         assert sample.trajectory is not None
         self.sample = sample
         self.trajectory = sample.trajectory
         self.row = row
-        self.attachments = attachments
+        self.telling = telling
         self.events: list[dict[str, Any]] = []
         self.pool: list[Any] = []
         self.output: dict[str, Any] = {"model": "", "choices": []}
@@ -126,7 +126,7 @@ class _Maker:
         base = len(self.pool)
         self.pool.extend(messages)
         answers = {id(pair.call): pair.result for pair in call_pairs(trajectory, agent_only=False)}
-        by_name = _grouped(messages)
+        by_name = _grouped(messages, self.telling.notes)
         told = 0
         start, turn = base, 0
         for place, step in enumerate(trajectory.steps):
@@ -222,7 +222,7 @@ class _Maker:
         prefix = hashlib.sha256(f"{self._id('child')}/{child.id}/{number}".encode()).hexdigest()
         for place, step in enumerate(child.steps):
             if step.kind != "note":
-                told = from_step(step, message_name(step, place, prefix), self.attachments)
+                told = from_step(step, message_name(step, place, prefix), self.telling)
                 names.extend(message["id"] for message in told)
                 messages.extend(told)
         name = child.agents[0].name if child.agents else (child.title or "agent")
@@ -287,12 +287,11 @@ def _first_time(trajectory: Trajectory) -> float | None:
     return trajectory.created if trajectory.created is not None else min(times, default=None)
 
 
-def _grouped(messages: list[Any]) -> list[list[int]]:
+def _grouped(messages: list[Any], notes: dict[str, Any]) -> list[list[int]]:
     """Places of the messages of each step: its own and those of the answers that stand in it."""
     groups: list[list[int]] = []
     for place, message in enumerate(messages):
-        notes = (message.get("metadata") or {}).get("pantrace") or {}
-        if "step" in notes and groups:
+        if "step" in notes.get(message.get("id"), ()) and groups:
             groups[-1].append(place)
         else:
             groups.append([place])

@@ -1,7 +1,7 @@
 """Messages and steps, both ways.
 
-A message is a step; a tool's answer that the model keeps in the step of its call is a message of its own here, which
-says so in `metadata.pantrace`.
+A message is a step; a tool's answer that the model keeps in the step of its call is a message of its own here. Notes
+on such messages lie in the sample's `metadata.pantrace.messages`, by message id.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ERROR_TYPES = {
 
 
 def notes_of(message: dict[str, Any]) -> dict[str, Any]:
-    """What pantrace wrote beside a message or event."""
+    """What pantrace wrote beside a sample or event."""
     metadata = message.get("metadata")
     notes = metadata.get("pantrace") if isinstance(metadata, dict) else None
     return notes if isinstance(notes, dict) else {}
@@ -58,10 +58,8 @@ def to_step(message: Any, told: Told) -> Step:
         return Step(role="system", kind="note", parts=(Unknown(kind="inspect:message", raw=message),))
     extra = kept(message, _KNOWN[role])
     if (metadata := message.get("metadata")) is not None:
-        rest = {key: value for key, value in metadata.items() if key != "pantrace"}
-        if rest or not metadata:
-            extra = {"inspect": {**own(extra), "metadata": rest}}
-    notes = notes_of(message)
+        extra = {"inspect": {**own(extra), "metadata": metadata}}
+    notes = told.notes_on(message)
     name = None if notes.get("unnamed") else notes.get("id", message.get("id"))
     if role == "tool":
         return _tool_step(message, name, extra, told)
@@ -126,7 +124,7 @@ def _call(raw: dict[str, Any]) -> ToolCall:
 
 def _tool_step(message: dict[str, Any], name: str | None, extra: dict[str, Any], told: Told) -> Step:
     event = told.tool_event(message.get("tool_call_id"))
-    result = _result(message, notes_of(message), told, event)
+    result = _result(message, told.notes_on(message), told, event)
     timed = event is not None and is_timed(event)
     return Step(
         id=name,
@@ -214,7 +212,18 @@ def message_name(step: Step, place: int, prefix: str) -> str:
     return f"{prefix[:12]}.{step.id or f'step{place + 1}'}"
 
 
-def from_step(step: Step, name: str, attachments: dict[str, str], *, pooled: bool = True) -> list[dict[str, Any]]:
+class Telling:
+    """What is gathered while steps are told as messages."""
+
+    def __init__(self, attachments: dict[str, str], *, pooled: bool):
+        self.attachments = attachments
+        self.pooled = pooled
+        """Whether inline pictures go to the attachments."""
+        self.notes: dict[str, Any] = {}
+        """Notes on messages, by their ids."""
+
+
+def from_step(step: Step, name: str, telling: Telling) -> list[dict[str, Any]]:
     """The messages that tell one step: its own, and one for each tool answer that stands in it."""
     content = [part for part in step.parts if _is_content(part)]
     calls = [part for part in step.parts if isinstance(part, (ToolCall, Action)) and not _is_content(part)]
@@ -230,13 +239,15 @@ def from_step(step: Step, name: str, attachments: dict[str, str], *, pooled: boo
         notes["order"] = [places[id(part)] for part in step.parts]
     if step.role == "tool":
         first, *others = results or [ToolResult(output="\n\n".join(p.text for p in content if isinstance(p, Text)))]
-        messages = [_tool_message(first, name, step, notes, attachments, pooled)]
+        messages = [_tool_message(first, name, step, notes, telling)]
         results = others
     else:
-        messages = [_own_message(step, name, content, calls, notes, attachments, pooled)]
+        messages = [_own_message(step, name, content, calls, telling)]
+        if notes:
+            telling.notes[name] = notes
     for number, result in enumerate(results, 1):
         bare = Step(id=f"{name}.{number}", role="tool")
-        messages.append(_tool_message(result, f"{name}.{number}", bare, {"step": name}, attachments, pooled))
+        messages.append(_tool_message(result, f"{name}.{number}", bare, {"step": name}, telling))
     return messages
 
 
@@ -251,9 +262,7 @@ def _own_message(
     name: str,
     content: list[Part],
     calls: list[ToolCall | Action],
-    notes: dict[str, Any],
-    attachments: dict[str, str],
-    pooled: bool,
+    telling: Telling,
 ) -> dict[str, Any]:
     raw = step.parts[0] if step.parts else None
     if isinstance(raw, Unknown) and raw.kind == "inspect:message" and isinstance(raw.raw, dict):
@@ -262,28 +271,23 @@ def _own_message(
     as_list = rest.pop("content", None) == "list"
     message: dict[str, Any] = {"id": name, "content": "", "role": _BACK[step.role]}
     if len(content) == 1 and isinstance(content[0], Text) and _is_plain(content[0]) and not as_list:
-        message["content"] = from_parts(content, attachments, pooled)[0]["text"]
+        message["content"] = from_parts(content, telling.attachments, telling.pooled)[0]["text"]
     elif content or as_list:
-        message["content"] = from_parts(content, attachments, pooled)
+        message["content"] = from_parts(content, telling.attachments, telling.pooled)
     if step.role == "agent":
         if calls:
             message["tool_calls"] = [from_call(call, name, number) for number, call in enumerate(calls, 1)]
         if step.model is not None:
             message["model"] = step.model
-    return _finished(message, rest, notes)
+    return _finished(message, rest)
 
 
-def _finished(message: dict[str, Any], rest: dict[str, Any], notes: dict[str, Any]) -> dict[str, Any]:
+def _finished(message: dict[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
     for key, value in rest.items():
         if value is None:
             message.pop(key, None)
-        elif key not in ("metadata", "beside"):
+        elif key != "beside":
             message[key] = value
-    metadata = dict(rest.get("metadata") or {})
-    if notes:
-        metadata["pantrace"] = notes
-    if metadata or "metadata" in rest:
-        message["metadata"] = metadata
     return message
 
 
@@ -321,28 +325,31 @@ def action_arguments(action: Action) -> dict[str, Any]:
     return found
 
 
-def _tool_message(
-    result: ToolResult, name: str, step: Step, notes: dict[str, Any], attachments: dict[str, str], pooled: bool
-) -> dict[str, Any]:
+def _tool_message(result: ToolResult, name: str, step: Step, notes: dict[str, Any], telling: Telling) -> dict[str, Any]:
     rest = dict(own(result.extra))
     message: dict[str, Any] = {"id": name, "role": "tool"}
     content = output_text(result)
     notes = dict(notes)
     if not isinstance(result.output, (str, type(None))) and rest.get("content") != "list":
         notes["json"] = True
+    if notes:
+        telling.notes[name] = notes
     message["content"] = content
     if rest.get("content") == "list" and isinstance(result.output, list):
         message["content"] = [
-            from_media(result.media[raw["media"]], attachments, pooled)
+            from_media(result.media[raw["media"]], telling.attachments, telling.pooled)
             if isinstance(raw, dict) and "media" in raw
             else raw
             for raw in result.output
         ]
     elif result.media or rest.get("content") == "list":
         words = [] if result.output is None else [{"type": "text", "text": content}]
-        message["content"] = [*words, *(from_media(media, attachments, pooled) for media in result.media)]
+        message["content"] = [
+            *words,
+            *(from_media(media, telling.attachments, telling.pooled) for media in result.media),
+        ]
     elif (key := rest.get("attachment")) is not None:
-        attachments[key] = content
+        telling.attachments[key] = content
         message["content"] = f"attachment://{key}"
     if result.call_id is not None:
         message["tool_call_id"] = result.call_id
@@ -350,7 +357,7 @@ def _tool_message(
         message["function"] = result.name
     if (error := from_error(result)) is not None:
         message["error"] = error
-    return _finished(message, dict(own(step.extra)), notes)
+    return _finished(message, dict(own(step.extra)))
 
 
 def output_text(result: ToolResult) -> str:
@@ -365,7 +372,8 @@ def from_error(result: ToolResult) -> Any:
     rest = own(result.extra).get("error")
     if rest is not None and not isinstance(rest, dict):
         return rest
-    if result.error is None and result.failure is None:
+    if result.error is None and (result.failure is None or result.output not in (None, "")):
+        # The viewer shows an error in place of the output: without a text of its own it must not hide one.
         return None
     message = result.error
     if message is None:

@@ -19,7 +19,7 @@ from pantrace.wire.times import from_iso, iso
 
 from .content import own
 from .made_events import made
-from .messages import from_step, message_name, notes_of
+from .messages import Telling, from_step, message_name, notes_of
 from .migration import sample_today
 from .scores import from_scores, to_scores
 from .threads import add_threads, main_steps, with_notes
@@ -125,7 +125,7 @@ def _trajectory(row: dict[str, Any]) -> Trajectory:
     if not attachments:
         extra.pop("attachments", None)
     pool = (row.get("events_data") or {}).get("messages") or []
-    told = Told(events, attachments, pool)
+    told = Told(events, attachments, pool, notes_of(row).get("messages") or {})
     messages = row.get("messages") or []
     main = main_steps(messages, told)
     agents = _agents(told)
@@ -216,14 +216,14 @@ def _outcome(row: dict[str, Any], extra: dict[str, Any]) -> Outcome | None:
 
 def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
     """One sample as an EvalSample object that Inspect reads."""
-    row = _row(sample)
     try:
+        row = _row(sample)
         told = _sample(row)
-    except (KeyError, TypeError, ValueError, AttributeError, msgspec.ValidationError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
         raise SampleRefused(f"cannot be told as an Inspect sample: {error}") from None
     change = difference(told, _sourceless(sample))
     if change is not SAME:
-        notes = {"sample": change, "events": len(row.get("events") or ())}
+        notes = {**notes_of(row), "sample": change, "events": len(row.get("events") or ())}
         row["metadata"] = {**row["metadata"], "pantrace": notes}
     return row
 
@@ -257,8 +257,8 @@ def _row(sample: Sample) -> dict[str, Any]:
     row |= {key: value for key, value in case_kept.items() if key in _CASE}
     attachments: dict[str, str] = dict(kept.pop("attachments", None) or {})
     foreign = "events" not in kept
-    messages = _messages(trajectory, attachments, _identity(sample))
-    row["messages"] = messages
+    telling = Telling(attachments, pooled=foreign)
+    row["messages"] = _messages(trajectory, telling, _identity(sample))
     row["scores"] = from_scores(sample.scores)
     if not sample.scores and "scores" in own(sample.extra):
         del row["scores"]
@@ -271,10 +271,12 @@ def _row(sample: Sample) -> dict[str, Any]:
     row |= {key: value for key, value in own(sample.extra).items() if key in _SAMPLE}
     usage = {model or _model(trajectory): from_usage(each) for model, each in (trajectory.usage or {}).items()}
     if foreign:
-        row |= made(sample, row, attachments)
+        row |= made(sample, row, telling)
         usage = usage or _counted(trajectory)
     row["model_usage"] = kept.pop("model_usage", None) or usage
     row["attachments"] = attachments
+    if telling.notes:
+        row["metadata"] = {**row["metadata"], "pantrace": {"messages": telling.notes}}
     return row | kept
 
 
@@ -290,7 +292,7 @@ def _identity(sample: Sample) -> str:
     return hashlib.sha256(f"{sample.id}\n{sample.epoch}".encode("utf-8", "surrogatepass")).hexdigest()[:22]
 
 
-def _messages(trajectory: Trajectory, attachments: dict[str, str], identity: str) -> list[Any]:
+def _messages(trajectory: Trajectory, telling: Telling, identity: str) -> list[Any]:
     """The conversation. Notes are no part of it: they are told as events."""
     messages: list[Any] = []
     names: set[str] = set()
@@ -304,11 +306,11 @@ def _messages(trajectory: Trajectory, attachments: dict[str, str], identity: str
         if name in names:
             name = f"{name}#{place + 1}"
         names.add(name)
-        messages.extend(from_step(step, name, attachments, pooled=foreign))
+        messages.extend(from_step(step, name, telling))
     if not foreign:
         for message in messages:
-            if notes_of(message) == {"unnamed": True} and message["id"] not in answers:
-                _forget_name(message)
+            if telling.notes.get(message.get("id")) == {"unnamed": True} and message["id"] not in answers:
+                del telling.notes[message.pop("id")]  # a message of an early log, which had no id
     return messages
 
 
@@ -322,16 +324,6 @@ def _answer_ids(events: Any) -> set[Any]:
 
 def _is_raw_message(step: Step) -> bool:
     return len(step.parts) == 1 and isinstance(step.parts[0], Unknown) and step.parts[0].kind == "inspect:message"
-
-
-def _forget_name(message: dict[str, Any]) -> None:
-    """A message of an early log, which had no id."""
-    del message["id"]
-    metadata = {key: value for key, value in message["metadata"].items() if key != "pantrace"}
-    if metadata:
-        message["metadata"] = metadata
-    else:
-        del message["metadata"]
 
 
 def _times(trajectory: Trajectory) -> dict[str, Any]:

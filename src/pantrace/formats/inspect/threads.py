@@ -37,7 +37,7 @@ def main_steps(messages: list[Any], told: Told) -> Main:
     by_name: dict[Any, int] = {}
     for message in messages:
         step = to_step(message, told)
-        notes = notes_of(message) if isinstance(message, dict) else {}
+        notes = told.notes_on(message)
         if notes and (place := by_name.get(notes.get("step"), -1)) >= 0:
             main.steps[place] = msgspec.structs.replace(
                 main.steps[place], parts=(*main.steps[place].parts, *step.parts)

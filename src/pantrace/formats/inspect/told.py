@@ -20,8 +20,10 @@ def is_timed(event: dict[str, Any]) -> bool:
 class Told:
     """An index over the events of one sample, and a note of those that a message has claimed."""
 
-    def __init__(self, events: list[Any], attachments: dict[str, Any], pool: list[Any]):
+    def __init__(self, events: list[Any], attachments: dict[str, Any], pool: list[Any], notes: dict[str, Any]):
         self.attachments = attachments
+        self.notes = notes
+        """What pantrace wrote about single messages, by their ids."""
         self.pool = pool
         self.models: list[dict[str, Any]] = []
         self.tools: list[dict[str, Any]] = []
@@ -103,6 +105,11 @@ class Told:
             )
             self._agents[span] = next(names, None)
         return self._agents[span]
+
+    def notes_on(self, message: Any) -> dict[str, Any]:
+        """What pantrace wrote about a message."""
+        found = self.notes.get(str(message.get("id"))) if self.notes and isinstance(message, dict) else None
+        return found if isinstance(found, dict) else {}
 
     def chain(self, span: Any) -> Iterator[Any]:
         """A span and those around it, from the inside out."""
