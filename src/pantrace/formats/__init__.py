@@ -26,6 +26,7 @@ NAMES = (
     "adk-session",
     "adk-evalset",
     "adk-jsonl",
+    "inspect",
     "openadapt-eval",
     "openadapt-episodes",
     "explain",
