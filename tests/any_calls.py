@@ -8,7 +8,20 @@ from typing import Any
 from pantrace.matching.call import Call
 
 NAMES = ("search", "read", "fs.read")
-VALUES: tuple[Any, ...] = (0, 1, True, 1.0, "1", "Paris", "paris", "", None, [1, 2], {"deep": 1}, {"deep": 1, "more": 2})
+VALUES: tuple[Any, ...] = (
+    0,
+    1,
+    True,
+    1.0,
+    "1",
+    "Paris",
+    "paris",
+    "",
+    None,
+    [1, 2],
+    {"deep": 1},
+    {"deep": 1, "more": 2},
+)
 
 
 def arguments(dice: random.Random) -> dict[str, Any]:

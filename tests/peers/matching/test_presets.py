@@ -42,7 +42,9 @@ def test_adk(mode: str, ignore: bool) -> None:
     criterion = ToolTrajectoryCriterion(
         threshold=0.5, match_type=ToolTrajectoryCriterion.MatchType[mode.upper()], ignore_args=ignore
     )
-    evaluator = TrajectoryEvaluator(eval_metric=EvalMetric(metric_name="tool_trajectory_avg_score", criterion=criterion))
+    evaluator = TrajectoryEvaluator(
+        eval_metric=EvalMetric(metric_name="tool_trajectory_avg_score", criterion=criterion)
+    )
 
     def invocation(calls: Sequence[Call]) -> Invocation:
         uses = [types.FunctionCall(name=call.name, args=call.arguments) for call in calls]
@@ -50,7 +52,7 @@ def test_adk(mode: str, ignore: bool) -> None:
         return Invocation(user_content=user, intermediate_data=IntermediateData(tool_uses=uses))
 
     # Three invocations at a time: ADK's score is their mean.
-    for first in range(0, len(PAIRS) - 2):
+    for first in range(len(PAIRS) - 2):
         three = PAIRS[first : first + 3]
         theirs = evaluator.evaluate_invocations(
             [invocation(predicted) for predicted, _ in three], [invocation(reference) for _, reference in three]
@@ -66,7 +68,9 @@ RULES = {
     "ignore": Rules(ArgumentRule(mode="ignore")),
     "subset": Rules(ArgumentRule(mode="subset")),
     "superset": Rules(ArgumentRule(mode="superset")),
-    "keys": Rules(tools={"search": ArgumentRule(mode="keys", keys=("a.deep", "b")), "read": ArgumentRule(mode="ignore")}),
+    "keys": Rules(
+        tools={"search": ArgumentRule(mode="keys", keys=("a.deep", "b")), "read": ArgumentRule(mode="ignore")}
+    ),
 }
 OVERRIDES = {"search": ["a.deep", "b"], "read": "ignore"}
 

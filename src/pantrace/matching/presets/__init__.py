@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from pantrace.matching.arguments import Mode
 from pantrace.matching.call import Call
 
 from . import adk, agentevals, bfcl, deepeval, pydantic_evals, ragas, vertex
@@ -27,6 +28,8 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
     failed_calls: bool = True
     """Whether calls that failed belong to the trajectory."""
     needs_reference: bool = True
+    mode: Mode = "exact"
+    """How it compares arguments, for the numbers beside its score."""
 
 
 def _per_invocation(match: Callable[..., bool]) -> Preset:
@@ -58,7 +61,7 @@ def _names(function: Callable[[Sequence[str], Sequence[str]], float]) -> Preset:
     def score(predicted: Side, reference: Side, options: Options) -> Scored:
         return function([call.name for call in predicted.calls], [call.name for call in reference.calls])
 
-    return Preset(score=score, failed_calls=False)
+    return Preset(score=score, failed_calls=False, mode="ignore")
 
 
 def _similar(function: Callable[..., float]) -> Preset:
@@ -66,7 +69,7 @@ def _similar(function: Callable[..., float]) -> Preset:
         ignore = options.ignore_arguments if options.ignore_arguments is not None else True
         return function(predicted.calls, reference.calls, ignore_arguments=ignore)
 
-    return Preset(score=score, reads=frozenset({"ignore_arguments"}))
+    return Preset(score=score, reads=frozenset({"ignore_arguments"}), mode="ignore")
 
 
 _MODES = frozenset({"arguments", "tools", "ignore_arguments"})
@@ -128,6 +131,6 @@ PRESETS: dict[str, Preset] = {
     "pydantic_evals_trajectory_match_exact": _names(pydantic_evals.exact),
     "pydantic_evals_trajectory_match_in_order": _names(pydantic_evals.in_order),
     "pydantic_evals_trajectory_match_any_order": _names(pydantic_evals.any_order),
-    "bfcl_ast": Preset(score=_bfcl),
+    "bfcl_ast": Preset(score=_bfcl, mode="allowed"),
 }
 """By name: library, metric, mode."""

@@ -16,6 +16,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     """Tool calls in one row, and grouped where the source groups them."""
 
     calls: tuple[Call, ...]
+    steps: tuple[str | None, ...] = ()
+    """Id of each call's step, where the side is a trajectory."""
     invocations: tuple[tuple[Call, ...], ...] | None = None
     """By user prompt; None: a bare list of calls."""
     messages: tuple[Message, ...] | None = None
