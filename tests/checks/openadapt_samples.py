@@ -80,7 +80,7 @@ def samples(case: dict[str, Any]) -> list[Sample]:
     """One sample per episode; the flat list of predictions is dealt out by screenshots."""
     if "predictions" in case:
         predicted = [action(each["action"]) for each in case["predictions"]]
-        states: list[Any] = [None] * len(predicted)
+        states: list[Any] = case.get("states") or [None] * len(predicted)
     else:
         predicted = [_logged(row["pred_action"]) for row in case["expected"]["step_log"]]
         states = [_state(output) for output in case["model_outputs"]]
@@ -93,7 +93,5 @@ def samples(case: dict[str, Any]) -> list[Sample]:
         )
         used += shown
         name = episode["episode_id"]
-        found.append(
-            Sample(id=name, case=Case(id="task"), trajectory=Trajectory(steps=steps), expected=truth(episode))
-        )
+        found.append(Sample(id=name, case=Case(id="task"), trajectory=Trajectory(steps=steps), expected=truth(episode)))
     return found

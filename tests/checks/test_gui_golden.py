@@ -40,9 +40,7 @@ def test_all_cases_are_there() -> None:
 @needs_corpus
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_numbers_are_those_of_the_original(case: dict[str, Any]) -> None:
-    settings = Settings(
-        profile="openadapt-v1", dsl_mode=case["dsl_mode"], milestones=_milestones(case["milestones"])
-    )
+    settings = Settings(profile="openadapt-v1", dsl_mode=case["dsl_mode"], milestones=_milestones(case["milestones"]))
     scores = [gui.score(sample, settings) for sample in samples(case)]
     for score, theirs in zip(scores, case["expected"]["episode_metrics"], strict=True):
         for name, ours in PER_EPISODE.items():
@@ -53,6 +51,13 @@ def test_numbers_are_those_of_the_original(case: dict[str, Any]) -> None:
     assert ours_by_name.keys() == case["expected"]["metrics"].keys()
     for name, wanted in case["expected"]["metrics"].items():
         assert ours_by_name[name] == (None if wanted is None else pytest.approx(wanted, rel=1e-12, abs=0)), name
+
+
+@needs_corpus
+def test_without_milestones_every_task_is_a_login() -> None:
+    case = next(case for case in CASES if case["name"] == "synthetic_login_coord_perfect")
+    scores = [gui.score(sample, Settings(profile="openadapt-v1")) for sample in samples(case)]
+    assert {each.name: each.value for each in aggregate(scores)}["weak_episode_success_rate"] == 1.0
 
 
 def _milestones(rows: list[dict[str, Any]]) -> Any:

@@ -46,8 +46,15 @@ def _paired(left: list[Any], right: list[Any], rule: ArgumentRule) -> tuple[list
     if min(len(left), len(right)) * len(left) * len(right) > STEPS:
         return found + [shared(rule, *both) for both in zip(left, right, strict=False)], False
     table = [[shared(rule, mine, theirs) for theirs in right] for mine in left]
-    best = heaviest_assignment([[cell.agreeing for cell in row] for row in table])
+    best = heaviest_assignment(_weights(table))
     return found + [table[row][column] for row, column in best], rule.transitive or not equal
+
+
+def _weights(table: list[list[Shared]]) -> list[list[float]]:
+    """Most agreement first; among equals the pairing with the fewest arguments that do not agree."""
+    largest = max((cell.predicted + cell.reference for row in table for cell in row), default=0)
+    scale = 1 + largest * len(table)
+    return [[scale * cell.agreeing - cell.predicted - cell.reference for cell in row] for row in table]
 
 
 def _without_equal(left: list[Any], right: list[Any], rule: ArgumentRule) -> tuple[list[Any], list[Any], list[Any]]:
