@@ -81,16 +81,16 @@ def test_not_applicable(sample: Sample, reason: str) -> None:
         ("fs.read:1", "read_files:1", {"aliases": {"read": ["fs.read", "read_files"]}}, 1.0),
         ("read:2", "read:1", {"aliases": {"read": ["r"]}, "tools": {"r": {"mode": "ignore"}}}, 1.0),
         ("read:1 bash bash", "read:1", {}, 0.5),
-        ("read:1 bash", "read:1", {"preset": "adk_in_order"}, 1.0),
-        ("read:1 bash", "read:1", {"preset": "adk_exact"}, 0.0),
-        ("read:1 bash", "", {"preset": "adk_in_order"}, 1.0),
-        ("read:1 bash", "", {"preset": "deepeval_tool_correctness"}, 0.0),
-        ("read:2", "read:1", {"preset": "deepeval_tool_correctness"}, 1.0),
-        ("read:2", "read:1", {"preset": "deepeval_tool_correctness", "ignore_arguments": False}, 0.0),
-        ("read:1 bash", "read:1", {"preset": "agentevals_superset"}, 1.0),
-        ("read:1", "read:1", {"preset": "agentevals_strict"}, 1.0),
-        ("read:1 bash", "read:1", {"preset": "agentevals_strict"}, 0.0),
-        ("read:1 bash", "read:1", {"preset": "vertex_trajectory_precision"}, 0.5),
+        ("read:1 bash", "read:1", {"preset": "adk-in-order"}, 1.0),
+        ("read:1 bash", "read:1", {"preset": "adk-exact"}, 0.0),
+        ("read:1 bash", "", {"preset": "adk-in-order"}, 1.0),
+        ("read:1 bash", "", {"preset": "deepeval-tool-correctness"}, 0.0),
+        ("read:2", "read:1", {"preset": "deepeval-tool-correctness"}, 1.0),
+        ("read:2", "read:1", {"preset": "deepeval-tool-correctness", "ignore_arguments": False}, 0.0),
+        ("read:1 bash", "read:1", {"preset": "agentevals-superset"}, 1.0),
+        ("read:1", "read:1", {"preset": "agentevals-strict"}, 1.0),
+        ("read:1 bash", "read:1", {"preset": "agentevals-strict"}, 0.0),
+        ("read:1 bash", "read:1", {"preset": "vertex-trajectory-precision"}, 0.5),
     ],
 )
 def test_one_turn(did: str, wanted: str, settings: dict[str, Any], value: float) -> None:
@@ -144,8 +144,8 @@ def test_arguments_as_text_are_what_they_say() -> None:
 
 def test_adk_goes_by_invocation() -> None:
     wanted = made("read:1", "bash")
-    assert against(made("read:1", "grep"), wanted, preset="adk_exact").value == 0.5
-    cut = against(made("read:1 bash"), wanted, preset="adk_exact")
+    assert against(made("read:1", "grep"), wanted, preset="adk-exact").value == 0.5
+    cut = against(made("read:1 bash"), wanted, preset="adk-exact")
     assert (cut.status, cut.value) == ("not_applicable", None)
     assert cut.details["matched"] == 2
 
@@ -154,14 +154,14 @@ def test_failed_calls_count_unless_the_library_leaves_them_out() -> None:
     did, wanted = made("read:1 bash", failed=("bash",)), made("read:1 bash")
     assert against(did, wanted).value == 1.0
     assert against(did, wanted, failed_calls=False).value == pytest.approx(2 / 3)
-    assert against(did, wanted, preset="pydantic_evals_trajectory_match_any_order").value == pytest.approx(2 / 3)
-    with_failed = {"preset": "pydantic_evals_trajectory_match_any_order", "failed_calls": True}
+    assert against(did, wanted, preset="pydantic-evals-trajectory-match-any-order").value == pytest.approx(2 / 3)
+    with_failed = {"preset": "pydantic-evals-trajectory-match-any-order", "failed_calls": True}
     assert against(did, wanted, **with_failed).value == 1.0
 
 
 def test_single_tool_use_needs_no_reference() -> None:
     sample = Sample(id="x", trajectory=made("read:1"))
-    settings = {"preset": "vertex_trajectory_single_tool_use"}
+    settings = {"preset": "vertex-trajectory-single-tool-use"}
     assert scored(sample, **settings, tool="read").value == 1.0
     assert scored(sample, **settings, tool="bash").value == 0.0
 
@@ -175,18 +175,31 @@ def test_bfcl_looks_at_the_declared_types() -> None:
     text = Step(role="agent", parts=(ToolCall(name="read", arguments={"x": "One."}),))
     rows = [(plain, 0.0), (typed, 0.0), (Trajectory(steps=(text,), agents=agents), 1.0)]
     for trajectory, value in rows:
-        assert scored(Sample(id="x", trajectory=trajectory, case=case), preset="bfcl_ast").value == value
+        assert scored(Sample(id="x", trajectory=trajectory, case=case), preset="bfcl-ast").value == value
+
+
+def test_settings_may_be_texts() -> None:
+    texts = {
+        "aliases": '{"read": ["fs.read"]}',
+        "arguments": "keys",
+        "keys": '["x"]',
+        "tolerance": "0.5",
+        "failed_calls": "false",
+        "tools": '{"bash": {"mode": "ignore"}}',
+    }
+    assert against(made("fs.read:3 bash:7"), made("read:2 bash:1"), **texts).value == 1.0
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"preset": "adk_inorder"}, "did you mean adk_in_order"),
-        ({"preset": "ragas_tool_call_f1", "tolerance": 0.1}, "does not know the setting tolerance"),
-        ({"preset": "vertex_trajectory_single_tool_use"}, "needs the setting tool"),
-        ({"preset": "agentevals_subset", "arguments": "allowed"}, "exact, ignore, subset, superset"),
+        ({"preset": "adk_inorder"}, "did you mean adk-in-order"),
+        ({"preset": "ragas-tool-call-f1", "tolerance": 0.1}, "does not know the setting tolerance"),
+        ({"preset": "vertex-trajectory-single-tool-use"}, "needs the setting tool"),
+        ({"preset": "agentevals-subset", "arguments": "allowed"}, "exact, ignore, subset, superset"),
         ({"arguments": "keys"}, "needs the setting keys"),
         ({"order": "sideways"}, "order"),
+        ({"keys": "[broken"}, "keys"),
         ({"ordre": "exact"}, "has no setting 'ordre'"),
     ],
 )

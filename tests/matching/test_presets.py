@@ -26,29 +26,29 @@ def score(name: str, predicted: Side, reference: Side, options: Options = OPTION
 
 EMPTY = {
     # both empty, only the reference empty, only the prediction empty; None: no number
-    "adk_exact": (1, 0, 0),
-    "adk_in_order": (1, 1, 0),
-    "adk_any_order": (1, 1, 0),
-    "vertex_trajectory_exact_match": (1, 0, 0),
-    "vertex_trajectory_in_order_match": (1, 1, 0),
-    "vertex_trajectory_any_order_match": (1, 1, 0),
-    "vertex_trajectory_precision": (None, 0, None),
-    "vertex_trajectory_recall": (None, None, 0),
-    "vertex_trajectory_single_tool_use": (0, 1, 0),
-    "agentevals_strict": (1, 0, 0),
-    "agentevals_unordered": (1, 0, 0),
-    "agentevals_subset": (1, 0, 1),
-    "agentevals_superset": (1, 1, 0),
-    "ragas_tool_call_accuracy": (1, 0, 0),
-    "ragas_tool_call_accuracy_any_order": (1, 0, 0),
-    "ragas_tool_call_f1": (0, 0, 0),
-    "deepeval_tool_correctness": (1, 0, 0),
-    "deepeval_tool_correctness_ordered": (1, 0, 0),
-    "deepeval_tool_correctness_exact": (1, 0, 0),
-    "pydantic_evals_trajectory_match_exact": (1, 0, 0),
-    "pydantic_evals_trajectory_match_in_order": (1, 0, 0),
-    "pydantic_evals_trajectory_match_any_order": (1, 0, 0),
-    "bfcl_ast": (1, 0, 0),
+    "adk-exact": (1, 0, 0),
+    "adk-in-order": (1, 1, 0),
+    "adk-any-order": (1, 1, 0),
+    "vertex-trajectory-exact-match": (1, 0, 0),
+    "vertex-trajectory-in-order-match": (1, 1, 0),
+    "vertex-trajectory-any-order-match": (1, 1, 0),
+    "vertex-trajectory-precision": (None, 0, None),
+    "vertex-trajectory-recall": (None, None, 0),
+    "vertex-trajectory-single-tool-use": (0, 1, 0),
+    "agentevals-strict": (1, 0, 0),
+    "agentevals-unordered": (1, 0, 0),
+    "agentevals-subset": (1, 0, 1),
+    "agentevals-superset": (1, 1, 0),
+    "ragas-tool-call-accuracy": (1, 0, 0),
+    "ragas-tool-call-accuracy-any-order": (1, 0, 0),
+    "ragas-tool-call-f1": (0, 0, 0),
+    "deepeval-tool-correctness": (1, 0, 0),
+    "deepeval-tool-correctness-ordered": (1, 0, 0),
+    "deepeval-tool-correctness-exact": (1, 0, 0),
+    "pydantic-evals-trajectory-match-exact": (1, 0, 0),
+    "pydantic-evals-trajectory-match-in-order": (1, 0, 0),
+    "pydantic-evals-trajectory-match-any-order": (1, 0, 0),
+    "bfcl-ast": (1, 0, 0),
 }
 
 
@@ -69,7 +69,7 @@ def test_scores_stay_between_nothing_and_perfect(name: str) -> None:
         assert found is None or 0 <= found <= 1
 
 
-@pytest.mark.parametrize("name", [name for name in PRESETS if name != "bfcl_ast"])
+@pytest.mark.parametrize("name", [name for name in PRESETS if name != "bfcl-ast"])
 def test_a_list_matches_itself(name: str) -> None:
     """Not so: BFCL, whose references are lists of answers; deepeval takes equal calls only once."""
     assert score(name, side(A, B), side(A, B)) == 1
@@ -78,16 +78,16 @@ def test_a_list_matches_itself(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "made", "wanted", "value"),
     [
-        ("adk_in_order", (A, B, A), (A, A), 1),
-        ("adk_any_order", (A,), (A, A), 0),
-        ("vertex_trajectory_any_order_match", (A,), (A, A), 1),
-        ("vertex_trajectory_precision", (A, A, B), (A,), 2 / 3),
-        ("ragas_tool_call_f1", (A, A), (A,), 1),
-        ("ragas_tool_call_accuracy", (Call("a", {"x": "1", "extra": 2}),), (A,), 1),
-        ("deepeval_tool_correctness", (A, A), (A, A), 0.5),
-        ("deepeval_tool_correctness", (A, B, B), (A,), 1),
-        ("pydantic_evals_trajectory_match_in_order", (B, A), (A, B), 0.5),
-        ("pydantic_evals_trajectory_match_any_order", (B, A), (A, B), 1),
+        ("adk-in-order", (A, B, A), (A, A), 1),
+        ("adk-any-order", (A,), (A, A), 0),
+        ("vertex-trajectory-any-order-match", (A,), (A, A), 1),
+        ("vertex-trajectory-precision", (A, A, B), (A,), 2 / 3),
+        ("ragas-tool-call-f1", (A, A), (A,), 1),
+        ("ragas-tool-call-accuracy", (Call("a", {"x": "1", "extra": 2}),), (A,), 1),
+        ("deepeval-tool-correctness", (A, A), (A, A), 0.5),
+        ("deepeval-tool-correctness", (A, B, B), (A,), 1),
+        ("pydantic-evals-trajectory-match-in-order", (B, A), (A, B), 0.5),
+        ("pydantic-evals-trajectory-match-any-order", (B, A), (A, B), 1),
     ],
 )
 def test_what_sets_them_apart(name: str, made: tuple[Call, ...], wanted: tuple[Call, ...], value: float) -> None:
@@ -97,21 +97,21 @@ def test_what_sets_them_apart(name: str, made: tuple[Call, ...], wanted: tuple[C
 def test_adk_takes_the_mean_over_invocations_and_wants_as_many() -> None:
     two = Side(calls=(A, B), invocations=((A,), (B,)))
     half = Side(calls=(A, A), invocations=((A,), (A,)))
-    assert score("adk_exact", half, two) == 0.5
-    refused = PRESETS["adk_exact"].score(side(A), two, OPTIONS)
+    assert score("adk-exact", half, two) == 0.5
+    refused = PRESETS["adk-exact"].score(side(A), two, OPTIONS)
     assert isinstance(refused, Undefined)
     assert "1 instead of 2" in refused.reason
 
 
 def test_agentevals_strict_needs_messages() -> None:
-    assert score("agentevals_strict", side(A), Side(calls=(A,))) is None
+    assert score("agentevals-strict", side(A), Side(calls=(A,))) is None
 
 
 def test_agentevals_has_a_mode_per_tool() -> None:
     rules = Rules(tools={"a": ArgumentRule(mode="keys", keys=("x",))})
     more = Call("a", {"x": 1, "y": 2})
-    assert score("agentevals_superset", side(more), side(A), Options(rules=rules)) == 1
-    assert score("agentevals_superset", side(more), side(A)) == 0
+    assert score("agentevals-superset", side(more), side(A), Options(rules=rules)) == 1
+    assert score("agentevals-superset", side(more), side(A)) == 0
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How calls are compared."""
 
     preset: str | None = None
-    """Score as another library does: "adk_in_order", "agentevals_superset" and so on."""
+    """Score as another library does: "adk-in-order", "agentevals-superset" and so on."""
     order: Order = "in_order"
     """How calls are paired: exact (place by place), in_order, any_order."""
     arguments: Mode = "exact"
@@ -39,7 +39,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     aliases: dict[str, tuple[str, ...]] = {}
     """Other names of a tool: {"read": ["fs.read", "read_files"]}."""
     tool: str | None = None
-    """The tool that vertex_trajectory_single_tool_use looks for."""
+    """The tool that vertex-trajectory-single-tool-use looks for."""
     failed_calls: bool | None = None
     """Whether calls that failed count; by default they do, except where the preset's library leaves them out."""
 

@@ -26,9 +26,9 @@ def ours(name: str, predicted: Sequence[Call], reference: Sequence[Call], option
 
 def test_the_generated_lists_reach_every_verdict() -> None:
     """Otherwise agreement would say little."""
-    found = {ours("adk_exact", *pair) for pair in PAIRS}, {ours("adk_any_order", *pair) for pair in PAIRS}
+    found = {ours("adk-exact", *pair) for pair in PAIRS}, {ours("adk-any-order", *pair) for pair in PAIRS}
     assert found == ({0.0, 1.0}, {0.0, 1.0})
-    assert len({ours("deepeval_tool_correctness", *pair, Options(ignore_arguments=False)) for pair in PAIRS}) > 20
+    assert len({ours("deepeval-tool-correctness", *pair, Options(ignore_arguments=False)) for pair in PAIRS}) > 20
 
 
 @pytest.mark.parametrize("ignore", [False, True])
@@ -59,7 +59,7 @@ def test_adk(mode: str, ignore: bool) -> None:
         )
         predicted = Side(calls=(), invocations=tuple(tuple(one) for one, _ in three))
         reference = Side(calls=(), invocations=tuple(tuple(one) for _, one in three))
-        score = PRESETS[f"adk_{mode}"].score(predicted, reference, Options(ignore_arguments=ignore))
+        score = PRESETS[f"adk-{mode.replace('_', '-')}"].score(predicted, reference, Options(ignore_arguments=ignore))
         assert score == pytest.approx(theirs.overall_score, abs=1e-12)
 
 
@@ -104,7 +104,7 @@ def test_agentevals(kind: Any, mode: Any) -> None:
     for predicted, reference in PAIRS:
         theirs = evaluator(outputs=messages(predicted), reference_outputs=messages(reference))
         options = Options(rules=RULES[mode])
-        assert PRESETS[f"agentevals_{kind}"].score(side(predicted), side(reference), options) == theirs["score"]
+        assert PRESETS[f"agentevals-{kind}"].score(side(predicted), side(reference), options) == theirs["score"]
 
 
 @pytest.mark.parametrize("strict", [True, False])
@@ -117,17 +117,17 @@ def test_ragas_tool_call_accuracy(strict: bool) -> None:
         wanted = [ToolCall(name=call.name, args=call.arguments) for call in reference]
         return float(asyncio.run(metric.ascore(user_input=said, reference_tool_calls=wanted)).value)
 
-    name = "ragas_tool_call_accuracy" if strict else "ragas_tool_call_accuracy_any_order"
+    name = "ragas-tool-call-accuracy" if strict else "ragas-tool-call-accuracy-any-order"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for predicted, reference in PAIRS:
             theirs = score(ToolCallAccuracy(strict_order=strict), predicted, reference)
             assert ours(name, predicted, reference) == pytest.approx(theirs, abs=1e-12)
-            assert ours("ragas_tool_call_f1", predicted, reference) == score(ToolCallF1(), predicted, reference)
+            assert ours("ragas-tool-call-f1", predicted, reference) == score(ToolCallF1(), predicted, reference)
 
 
 @pytest.mark.parametrize("ignore", [False, True])
-@pytest.mark.parametrize("kind", ["", "_ordered", "_exact"])
+@pytest.mark.parametrize("kind", ["", "-ordered", "-exact"])
 def test_deepeval_tool_correctness(kind: str, ignore: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEEPEVAL_TELEMETRY_OPT_OUT", "YES")
     monkeypatch.setenv("OPENAI_API_KEY", "never used: no available tools, so no model is asked")
@@ -136,8 +136,8 @@ def test_deepeval_tool_correctness(kind: str, ignore: bool, monkeypatch: pytest.
 
     metric = ToolCorrectnessMetric(
         evaluation_params=[] if ignore else [ToolCallParams.INPUT_PARAMETERS],
-        should_exact_match=kind == "_exact",
-        should_consider_ordering=kind == "_ordered",
+        should_exact_match=kind == "-exact",
+        should_consider_ordering=kind == "-ordered",
         async_mode=False,
     )
 
@@ -149,7 +149,7 @@ def test_deepeval_tool_correctness(kind: str, ignore: bool, monkeypatch: pytest.
             input="go", actual_output="done", tools_called=tools(predicted), expected_tools=tools(reference)
         )
         theirs = metric.measure(case, _show_indicator=False)
-        score = ours(f"deepeval_tool_correctness{kind}", predicted, reference, Options(ignore_arguments=ignore))
+        score = ours(f"deepeval-tool-correctness{kind}", predicted, reference, Options(ignore_arguments=ignore))
         assert score == pytest.approx(theirs, abs=1e-9)
 
 
@@ -191,5 +191,5 @@ def test_pydantic_evals_trajectory_match(order: Any) -> None:
     for predicted, reference in PAIRS:
         evaluator = TrajectoryMatch(expected_trajectory=[call.name for call in reference], order=order)
         theirs = evaluator.evaluate(context(predicted)).value
-        score = ours(f"pydantic_evals_trajectory_match_{order}", predicted, reference)
+        score = ours(f"pydantic-evals-trajectory-match-{order.replace('_', '-')}", predicted, reference)
         assert score == pytest.approx(theirs, abs=1e-12)

@@ -90,7 +90,7 @@ def _agentevals(function: Callable[[Calls, Calls, agentevals.Modes], bool]) -> P
 
 def _agentevals_strict(predicted: Side, reference: Side, options: Options) -> Scored:
     if predicted.messages is None or reference.messages is None:
-        return Undefined("agentevals_strict compares messages, and the reference is a bare list of calls")
+        return Undefined("agentevals-strict compares messages, and the reference is a bare list of calls")
     return float(agentevals.strict(predicted.messages, reference.messages, _modes(options)))
 
 
@@ -107,30 +107,30 @@ def _ragas_any_order(predicted: Calls, reference: Calls) -> float:
 
 
 PRESETS: dict[str, Preset] = {
-    "adk_exact": _per_invocation(adk.exact),
-    "adk_in_order": _per_invocation(adk.in_order),
-    "adk_any_order": _per_invocation(adk.any_order),
-    "vertex_trajectory_exact_match": _calls(vertex.exact_match),
-    "vertex_trajectory_in_order_match": _calls(vertex.in_order_match),
-    "vertex_trajectory_any_order_match": _calls(vertex.any_order_match),
-    "vertex_trajectory_precision": _calls(vertex.precision, what="no call was made"),
-    "vertex_trajectory_recall": _calls(vertex.recall, what="the reference names no calls"),
-    "vertex_trajectory_single_tool_use": Preset(
+    "adk-exact": _per_invocation(adk.exact),
+    "adk-in-order": _per_invocation(adk.in_order),
+    "adk-any-order": _per_invocation(adk.any_order),
+    "vertex-trajectory-exact-match": _calls(vertex.exact_match),
+    "vertex-trajectory-in-order-match": _calls(vertex.in_order_match),
+    "vertex-trajectory-any-order-match": _calls(vertex.any_order_match),
+    "vertex-trajectory-precision": _calls(vertex.precision, what="no call was made"),
+    "vertex-trajectory-recall": _calls(vertex.recall, what="the reference names no calls"),
+    "vertex-trajectory-single-tool-use": Preset(
         score=_single_tool_use, reads=frozenset({"tool"}), needs_reference=False
     ),
-    "agentevals_strict": Preset(score=_agentevals_strict, reads=_MODES),
-    "agentevals_unordered": _agentevals(agentevals.unordered),
-    "agentevals_subset": _agentevals(agentevals.subset),
-    "agentevals_superset": _agentevals(agentevals.superset),
-    "ragas_tool_call_accuracy": _calls(ragas.tool_call_accuracy),
-    "ragas_tool_call_accuracy_any_order": _calls(_ragas_any_order),
-    "ragas_tool_call_f1": _calls(ragas.tool_call_f1),
-    "deepeval_tool_correctness": _similar(deepeval.tool_correctness),
-    "deepeval_tool_correctness_ordered": _similar(deepeval.tool_correctness_ordered),
-    "deepeval_tool_correctness_exact": _similar(deepeval.tool_correctness_exact),
-    "pydantic_evals_trajectory_match_exact": _names(pydantic_evals.exact),
-    "pydantic_evals_trajectory_match_in_order": _names(pydantic_evals.in_order),
-    "pydantic_evals_trajectory_match_any_order": _names(pydantic_evals.any_order),
-    "bfcl_ast": Preset(score=_bfcl, mode="allowed"),
+    "agentevals-strict": Preset(score=_agentevals_strict, reads=_MODES),
+    "agentevals-unordered": _agentevals(agentevals.unordered),
+    "agentevals-subset": _agentevals(agentevals.subset),
+    "agentevals-superset": _agentevals(agentevals.superset),
+    "ragas-tool-call-accuracy": _calls(ragas.tool_call_accuracy),
+    "ragas-tool-call-accuracy-any-order": _calls(_ragas_any_order),
+    "ragas-tool-call-f1": _calls(ragas.tool_call_f1),
+    "deepeval-tool-correctness": _similar(deepeval.tool_correctness),
+    "deepeval-tool-correctness-ordered": _similar(deepeval.tool_correctness_ordered),
+    "deepeval-tool-correctness-exact": _similar(deepeval.tool_correctness_exact),
+    "pydantic-evals-trajectory-match-exact": _names(pydantic_evals.exact),
+    "pydantic-evals-trajectory-match-in-order": _names(pydantic_evals.in_order),
+    "pydantic-evals-trajectory-match-any-order": _names(pydantic_evals.any_order),
+    "bfcl-ast": Preset(score=_bfcl, mode="allowed"),
 }
 """By name: library, metric, mode."""
