@@ -14,7 +14,7 @@ from pantrace.errors import UsageError
 
 from .check import Check, Found, Measured, NoSettings, NotApplicable, check, parse_settings
 
-NAMES: tuple[str, ...] = ()
+NAMES: tuple[str, ...] = ("trajectory_accuracy", "state_variable_fidelity", "gui")
 """Built-in checks, in the order in which they are shown."""
 
 __all__ = [
