@@ -64,7 +64,8 @@ class Check:
     def documented(self) -> dict[str, str]:
         """The parts of the docstring: Formula, Not applicable when, Source."""
         text = inspect.getdoc(self.measure) or ""
-        found = re.findall(r"^(Formula|Not applicable when|Source): (.*?)(?=^\S[^\n:]*: |\Z)", text, re.M | re.S)
+        names = "Formula|Not applicable when|Source"
+        found = re.findall(rf"^({names}): (.*?)(?=^(?:{names}): |\Z)", text, re.M | re.S)
         return {name: " ".join(value.split()) for name, value in found}
 
     def score(self, sample: Sample, settings: Record | None = None) -> Score:
