@@ -27,7 +27,7 @@ def agent_handoffs(sample: Sample, settings: Settings) -> Found:
 
     Not applicable when: the agent did nothing that was recorded.
 
-    Source: metric of the same name in seed document 2, corrected: it counted the user's turns.
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it counted the user's turns.
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")

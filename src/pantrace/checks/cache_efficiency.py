@@ -18,7 +18,7 @@ def cache_efficiency(sample: Sample, settings: NoSettings) -> Found:
 
     Not applicable when: no call reports cached tokens, or no prompt tokens are reported.
 
-    Source: metric of the same name in seed document 2, corrected: it divided by prompt + cached.
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it divided by prompt + cached.
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")

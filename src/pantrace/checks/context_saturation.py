@@ -24,7 +24,7 @@ def context_saturation(sample: Sample, settings: Settings) -> Found:
 
     Not applicable when: no single call reports usage.
 
-    Source: metric of the same name in seed document 2; the window is ours.
+    Source: the metric of the same name in the ADK evaluation workshop; the window is ours.
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")

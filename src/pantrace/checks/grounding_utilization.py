@@ -25,7 +25,7 @@ def grounding_utilization(sample: Sample, settings: Settings) -> Found:
     is none of `carriers` or it reports no usage either (which ADK's invocation events without a session leave out
     both).
 
-    Source: metric of the same name in seed document 2, corrected: it looked where grounding never is.
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it looked where grounding never is.
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")

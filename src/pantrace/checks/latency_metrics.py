@@ -25,7 +25,8 @@ def latency_metrics(sample: Sample, settings: NoSettings) -> Found:
     Not applicable when: the source measured no durations (time stamps of events alone have a begin and no end), or all
     of several durations are exactly one second (they are made up).
 
-    Source: metric of the same name in seed document 2, corrected: it counted one second per event and the user's time.
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it counted one second per event and
+    the user's time.
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")

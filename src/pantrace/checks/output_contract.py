@@ -47,7 +47,7 @@ def output_contract(sample: Sample, settings: Settings) -> Found:
     Not applicable when: the case names no contract, the name is unknown (not checked is never a pass), or nothing of
     the agent was recorded.
 
-    Source: contracts of the Explain dataset (seed document 4), and your own.
+    Source: the contracts of the Explain dataset, and your own.
     """
     wanted = settings.contract or (sample.case.contract if sample.case is not None else None)
     if wanted is None:
@@ -61,32 +61,40 @@ def output_contract(sample: Sample, settings: Settings) -> Found:
     given = answer(sample)
     if given is None:
         return NotApplicable("the case was not run")
-    details: dict[str, Any] = {"contract": name, "version": version or None}
     fence = _FENCE.match(given)
-    details["fenced"] = fence is not None
+    text = fence[1] if fence is not None else given
     try:
-        value = decode((fence[1] if fence is not None else given).encode("utf-8", "surrogatepass"))
-    except ReadError as error:
-        details |= {"violation_count": 1, "violations": [{"path": "", "message": str(error)}], "versions_met": []}
-        said = f"the answer is {error}" if given else "the agent gave no answer"
-        return Measured(value=False, explanation=said, details=details)
-    violations = [
-        {"path": "/".join(str(part) for part in error.instance_path), "message": error.message}
-        for error in versions[version].iter_errors(value)
-    ]
-    details |= {
+        value = decode(text.encode("utf-8", "surrogatepass"))
+        violations = _violations(versions[version], value)
+        met = sorted(each for each, schema in versions.items() if schema.is_valid(value))
+    except (ReadError, ValueError) as error:
+        # NaN, numbers beyond a float and halves of surrogate pairs: what we can read, but JSON does not allow.
+        what = f"the answer is not plain JSON: {error}" if given else "the agent gave no answer"
+        violations, met = [{"path": "", "message": what}], []
+    details = {
+        "contract": name,
+        "version": version or None,
+        "fenced": fence is not None,
         "violation_count": len(violations),
         "violations": violations[:SHOWN],
-        "versions_met": sorted(each for each, schema in versions.items() if schema.is_valid(value)),
+        "versions_met": met,
     }
+    return Measured(value=not violations, explanation=_told(wanted, violations), details=details)
+
+
+def _violations(schema: Validator, value: Any) -> list[dict[str, str]]:
+    return [
+        {"path": "/".join(str(part) for part in error.instance_path), "message": error.message}
+        for error in schema.iter_errors(value)
+    ]
+
+
+def _told(contract: str, violations: list[dict[str, str]]) -> str:
     if not violations:
-        return Measured(
-            value=True, explanation=f"meets {name}@{version}" if version else f"meets {name}", details=details
-        )
+        return f"meets {contract}"
     first = violations[0]
     place = f" at {first['path']}" if first["path"] else ""
-    said = f"{len(violations)} violations, the first{place}: {first['message']}"
-    return Measured(value=False, explanation=said, details=details)
+    return f"{len(violations)} violations of {contract}, the first{place}: {first['message']}"
 
 
 @cache

@@ -17,7 +17,7 @@ def output_density(sample: Sample, settings: NoSettings) -> Found:
 
     Not applicable when: no call reports its output tokens.
 
-    Source: metric of the same name in seed document 2.
+    Source: the metric of the same name in the ADK evaluation workshop.
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")

@@ -36,7 +36,7 @@ def sandbox_usage(sample: Sample, settings: Settings) -> Found:
 
     Not applicable when: the agent did nothing that was recorded.
 
-    Source: metric of the same name in seed document 2.
+    Source: the metric of the same name in the ADK evaluation workshop.
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")

@@ -18,8 +18,8 @@ def thinking_metrics(sample: Sample, settings: NoSettings) -> Found:
 
     Not applicable when: no call reports reasoning tokens, or there is no output.
 
-    Source: metric of the same name in seed document 2, corrected: it lost the answer tokens of calls with null
-    reasoning.
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it lost the answer tokens of calls
+    with null reasoning.
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")

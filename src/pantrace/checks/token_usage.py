@@ -43,8 +43,8 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     Not applicable when: no call reports usage; or a model has no price and the source reports no cost (the tokens are
     in the details then, and `unpriced_models` names the models).
 
-    Source: metric of the same name in seed document 2, corrected: it lost calls with null fields, did not bill
-    reasoning and priced unknown models by a default.
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it lost calls with null fields, did
+    not bill reasoning and priced unknown models by a default.
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")

@@ -21,8 +21,8 @@ def tool_success_rate(sample: Sample, settings: NoSettings) -> Found:
 
     Not applicable when: no call was answered.
 
-    Source: metric of the same name in seed document 2, corrected: it gave 1.0 without any call; hidden failures
-    (unknown tools, exit codes) are ours.
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it gave 1.0 without any call; hidden
+    failures (unknown tools, exit codes) are ours.
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")

@@ -18,7 +18,8 @@ def tool_utilization(sample: Sample, settings: NoSettings) -> Found:
 
     Not applicable when: the agent did nothing that was recorded, or it acts by GUI actions instead of tools.
 
-    Source: metric of the same name in seed document 2, corrected: it counted a call and its result as two.
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it counted a call and its result as
+    two.
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
