@@ -61,15 +61,17 @@ def _of_invocations(trajectory: Trajectory) -> dict[str, Any] | None:
 def _of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
     model_spans: list[Span] = []
     tool_spans: list[Span] = []
+    durations: list[float] = []
     for each in all_trajectories(trajectory):
         steps = [span for step in each.steps if (span := _span(step)) is not None]
         runs = [span for step in each.steps if _counts(step) for span in _runs(step)]
         model_spans += _without(_union(steps), _union(runs))
         tool_spans += runs
+        durations += [end - begin for begin, end in steps + runs]
     every = model_spans + tool_spans
     if not every:
         return None
-    if len(every) > 1 and all(end - begin == 1.0 for begin, end in every):
+    if len(durations) > 1 and all(abs(seconds - 1) < 1e-6 for seconds in durations):
         return "every duration is exactly one second: they were made up, not measured"
     waited = [
         turn for turn in turns(trajectory) if any(_span(step) or _runs(step) for step in turn.steps if _counts(step))
