@@ -33,7 +33,7 @@ def grounding_utilization(sample: Sample, settings: Settings) -> Found:
         step
         for each in all_trajectories(sample.trajectory)
         for step in each.steps
-        if step.role == "agent" and step.kind == "message"
+        if step.role == "agent" and step.kind == "message" and (step.parts or step.usage is not None)
     ]
     chunks = [sum(isinstance(part, Citation) for part in step.parts) for step in responses]
     total = sum(chunks)

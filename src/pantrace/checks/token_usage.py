@@ -8,6 +8,9 @@ from pantrace.catalog import Model, catalog, cost_usd, list_cost_usd
 from pantrace.model import (
     Record,
     Sample,
+    Text,
+    Thinking,
+    ToolCall,
     Trajectory,
     Usage,
     all_trajectories,
@@ -65,6 +68,9 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
         "unpriced_models": [model for model in models if model not in priced],
         "price_table": table.version,
     }
+    traced = _traced(sample, sample.trajectory) if counted else None
+    if traced is not None:
+        details |= {"calls_in_session": len(calls), "calls_in_trace": traced}
     return _costed(calls, priced, details)
 
 
@@ -124,6 +130,22 @@ def _totals(trajectory: Trajectory) -> list[tuple[str, Usage]]:
 
 
 def _silent(trajectory: Trajectory) -> int:
-    """Responses of the agent that report nothing."""
-    steps = (step for each in all_trajectories(trajectory) for step in each.steps)
-    return sum(step.role == "agent" and step.kind in ("message", "compaction") and step.usage is None for step in steps)
+    """Responses of the model that report nothing."""
+    return sum(
+        step.usage is None and any(isinstance(part, (Text, Thinking, ToolCall)) for part in step.parts)
+        for each in all_trajectories(trajectory)
+        for step in each.steps
+        if step.role == "agent" and step.kind in ("message", "compaction")
+    )
+
+
+def _traced(sample: Sample, trajectory: Trajectory) -> int | None:
+    """Model calls in the measured trace that came with the recording; it also shows those of agents called as tools."""
+    if not any(each.seconds is not None for each in trajectory.invocations):
+        return None
+    for kept in sample.extra.values():
+        spans = kept.get("session_trace") if isinstance(kept, dict) else None
+        if isinstance(spans, list):
+            names = [str(span.get("name")) for span in spans if isinstance(span, dict)]
+            return sum(name == "call_llm" or name.startswith("generate_content") for name in names)
+    return None
