@@ -165,8 +165,17 @@ def spent(*parts: Any, tokens: int = 100, **fields: Any) -> Step:
         ([spent(*did("a")), spent("Trying again.", *did("b", error="no")), spent(*did("b", error="no"))], 2 / 3, 200),
         ([spent("answer"), spent(*did("b", error="no"))], 0.5, 100),
         ([spent("answer"), user("more"), spent(*did("b", error="no"))], 1.0, 200),
+        ([spent("answer"), spent("summary", kind="compaction")], 0.0, 0),
     ],
-    ids=["none", "failing end", "all", "talking is no answer", "after the answer", "answer of another turn"],
+    ids=[
+        "none",
+        "failing end",
+        "all",
+        "talking is no answer",
+        "after the answer",
+        "answer of another turn",
+        "compaction",
+    ],
 )
 def test_the_tail_is_what_comes_after_the_last_useful_step(steps: list[Step], value: float, tail: int) -> None:
     found = score("wasted_tail", run(user("do it"), *steps))

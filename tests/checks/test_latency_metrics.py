@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pantrace.checks import by_name
 from pantrace.model import Invocation, Sample, Score, Trajectory
@@ -65,9 +67,9 @@ def test_the_users_time_between_turns_does_not_count() -> None:
             agent("d", at=1000.0, ended=1002.0),
         )
     )
-    assert score.value == 5.0
+    assert score.value == 3.5 + 2.0
     assert score.details["turns"] == 2
-    assert score.details["average_turn_latency_seconds"] == 2.5
+    assert score.details["average_turn_latency_seconds"] == 2.75
     assert score.details["time_to_first_response_seconds"] == 3.5
 
 
@@ -79,7 +81,7 @@ def test_what_runs_at_once_counts_once() -> None:
         result("b", call_id="2", started=13.0, ended=15.0),
     )
     score = measured(run(user("x", at=10.0), agent(*tools, at=10.0, ended=17.0), agent("y", at=18.0, ended=19.0)))
-    assert score.value == 8.0
+    assert score.value == 9.0
     assert score.details["tool_latency_seconds"] == 4.0
     assert score.details["llm_latency_seconds"] == pytest.approx(3.0 + 1.0)
 
@@ -95,6 +97,17 @@ def test_tools_that_ran_outside_the_steps_add_to_the_waiting() -> None:
     assert score.value == 6.0
     assert score.details["tool_latency_seconds"] == 3.5
     assert score.details["llm_latency_seconds"] == 2.5
+
+
+def test_a_compaction_hours_later_adds_only_itself() -> None:
+    steps = (user("x", at=0.0), agent("y", at=1.0, ended=3.0), agent("sum", kind="compaction", at=7000.0, ended=7000.5))
+    score = measured(run(*steps))
+    assert (score.value, score.details["turns"]) == (3.5, 1)
+
+
+def test_a_prompt_that_was_given_up_does_not_stretch_the_next() -> None:
+    score = measured(run(user("x", at=0.0), user("y", at=5000.0), agent("z", at=5001.0, ended=5003.0)))
+    assert score.value == 3.0
 
 
 def test_a_sub_agent_runs_while_its_parent_waits() -> None:
@@ -115,3 +128,24 @@ def test_over_samples_it_is_seconds_per_turn() -> None:
     assert check.aggregate is not None
     (aggregate,) = check.aggregate(check.score(sample) for sample in samples)
     assert (aggregate.metric, aggregate.value) == ("pooled", 3.0)
+
+
+pair = st.tuples(st.integers(0, 30), st.integers(2, 9)).map(lambda drawn: (drawn[0], drawn[0] + drawn[1]))
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(pair, st.lists(pair, max_size=3)), min_size=1, max_size=5))
+def test_times_are_those_that_counting_seconds_gives(
+    drawn: list[tuple[tuple[int, int], list[tuple[int, int]]]],
+) -> None:
+    steps, model, tools = [], set(), set()
+    for (begin, end), runs in drawn:
+        results = [result("a", started=float(started), ended=float(ended)) for started, ended in runs]
+        steps.append(agent(*results, at=float(begin), ended=float(end)))
+        model |= set(range(begin, end))
+        tools |= {second for started, ended in runs for second in range(started, ended)}
+    details = measured(run(*steps)).details
+    every = model | tools
+    assert details["total_latency_seconds"] == max(every) + 1 - min(every)
+    assert (details["llm_latency_seconds"] or 0) == len(model - tools)
+    assert (details["tool_latency_seconds"] or 0) == len(tools)

@@ -22,10 +22,11 @@ def test_where_the_agent_did_nothing_there_is_nothing_to_count(name: str) -> Non
     assert score(name, run(user("hi"), agent("ho"))).value == 0
 
 
-def test_clicks_are_no_tool_calls() -> None:
-    found = score("tool_utilization", run(agent(Action(kind="click"))))
+@pytest.mark.parametrize("name", ["tool_utilization", "sandbox_usage"])
+def test_clicks_are_no_tool_calls(name: str) -> None:
+    found = score(name, run(agent(Action(kind="click"))))
     assert found.explanation == "the agent acts by GUI actions, not by tools"
-    assert score("tool_utilization", run(agent(Action(kind="click"), *did("read")))).value == 1
+    assert score(name, run(agent(Action(kind="click"), *did("read_file")))).value == 1
 
 
 def test_a_call_and_its_result_are_one_call() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pantrace.model import CallPair, Record, Sample, Trajectory, all_trajectories, call_pairs, is_agents
+from pantrace.matching.recorded import has_acted
+from pantrace.model import CallPair, Record, Sample, Trajectory, all_trajectories, call_pairs
 
 from .check import Found, Measured, NotApplicable, check
 
@@ -32,7 +33,7 @@ def agent_handoffs(sample: Sample, settings: Settings) -> Found:
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
     every = list(all_trajectories(sample.trajectory))
-    if not any(is_agents(step) for each in every for step in each.steps):
+    if not has_acted(sample.trajectory):
         return NotApplicable("the recording holds nothing that the agent did")
     agents = {agent.name for each in every for agent in each.agents}
     invoked: list[str] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pantrace.model import Sample, Step, ToolResult, Trajectory, all_trajectories, turns
+from pantrace.model import Sample, Step, ToolResult, Trajectory, Turn, all_trajectories, is_prompt, turns
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
 from .pooling import pooled
@@ -16,11 +16,11 @@ Span = tuple[float, float]
 def latency_metrics(sample: Sample, settings: NoSettings) -> Found:
     """Seconds that the user waited, with the shares of model and tools.
 
-    Formula: sum of the measured durations of the invocations; where the source measured none, the length of the union
-    of all measured steps (begin and end) and tool runs, sub-agents included, so that what ran at once counts once and
-    the user's time between turns never counts. Tools: the union of their runs. Model: the union of the steps without
-    the runs of their own tools. First response: end of the first model call of the first turn - begin of that turn.
-    Over many samples: seconds per turn as a ratio of sums.
+    Formula: sum of the measured durations of the invocations; where the source measured none, the time of all turns,
+    each from its prompt to its last measured end (of a step or a tool run), so that the user's time between turns
+    never counts; what ran at once counts once. Tools: the union of their runs. Model: the union of the steps without
+    the runs of their own tools; both with sub-agents. First response: end of the first model call of the first turn -
+    begin of that turn. Over many samples: seconds per turn as a ratio of sums.
 
     Not applicable when: the source measured no durations (time stamps of events alone have a begin and no end), or all
     of several durations are exactly one second (they are made up).
@@ -64,26 +64,36 @@ def _of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
     durations: list[float] = []
     for each in all_trajectories(trajectory):
         steps = [span for step in each.steps if (span := _span(step)) is not None]
-        runs = [span for step in each.steps if _counts(step) for span in _runs(step)]
+        runs = [run for step in each.steps for run in _runs(step)]
         model_spans += _without(_union(steps), _union(runs))
         tool_spans += runs
         durations += [end - begin for begin, end in steps + runs]
-    every = model_spans + tool_spans
-    if not every:
+    if not durations:
         return None
     if len(durations) > 1 and all(abs(seconds - 1) < 1e-6 for seconds in durations):
         return "every duration is exactly one second: they were made up, not measured"
-    waited = [
-        turn for turn in turns(trajectory) if any(_span(step) or _runs(step) for step in turn.steps if _counts(step))
-    ]
+    waits = [(turn, wait) for turn in turns(trajectory) if (wait := _wait(turn.steps)) is not None]
     return {
-        "total_latency_seconds": _length(_union(every)),
+        "total_latency_seconds": _length(_union([*model_spans, *tool_spans, *(wait for _, wait in waits)])),
         "llm_latency_seconds": _length(_union(model_spans)) if model_spans else None,
         "tool_latency_seconds": _length(_union(tool_spans)) if tool_spans else None,
-        "time_to_first_response_seconds": _first_response(waited[0].steps) if waited else None,
-        "turns": max(len(waited), 1),
+        "time_to_first_response_seconds": _first_response(*waits[0]) if waits else None,
+        "turns": max(len(waits), 1),
         "source": "steps",
     }
+
+
+def _wait(steps: tuple[Step, ...]) -> Span | None:
+    """From the prompt, or the first measured begin, to the last measured end of a turn. A compaction behind the answer
+    may come hours later, so it does not stretch the turn."""
+    measured = [step for step in steps if step.kind == "message"]
+    spans = [span for step in measured if (span := _span(step)) is not None]
+    spans += [run for step in measured for run in _runs(step)]
+    if not spans:
+        return None
+    begin = min(span[0] for span in spans)
+    asked = [step.at for step in steps if is_prompt(step) and step.at is not None and step.at <= begin]
+    return max(asked, default=begin), max(span[1] for span in spans)
 
 
 def _counts(step: Step) -> bool:
@@ -99,6 +109,8 @@ def _span(step: Step) -> Span | None:
 
 def _runs(step: Step) -> list[Span]:
     """When the tools whose results a step holds ran."""
+    if not _counts(step):
+        return []
     return [
         (part.started, part.ended)
         for part in step.parts
@@ -107,10 +119,9 @@ def _runs(step: Step) -> list[Span]:
     ]
 
 
-def _first_response(steps: tuple[Step, ...]) -> float | None:
-    ends = [span[1] for step in steps if (span := _span(step)) is not None]
-    begins = [step.at for step in steps if step.at is not None]
-    return min(ends) - min(begins) if ends and begins else None
+def _first_response(turn: Turn, wait: Span) -> float | None:
+    ends = [span[1] for step in turn.steps if (span := _span(step)) is not None]
+    return min(ends) - wait[0] if ends else None
 
 
 def _union(spans: list[Span]) -> list[Span]:

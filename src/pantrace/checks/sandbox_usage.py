@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pantrace.model import Record, Sample, all_trajectories, call_pairs, is_agents
+from pantrace.matching.recorded import no_tools_because
+from pantrace.model import Record, Sample, call_pairs
 
 from .check import Found, Measured, NotApplicable, check
 
@@ -34,15 +35,15 @@ def sandbox_usage(sample: Sample, settings: Settings) -> Found:
     Formula: tool calls, sub-agents included, whose name contains one of the names that are set (save_artifact,
     load_artifact, read_file, write_file, run_python_script, execute_code, save_to_file, read_from_file), each once.
 
-    Not applicable when: the agent did nothing that was recorded.
+    Not applicable when: the agent did nothing that was recorded, or it acts by GUI actions instead of tools.
 
     Source: the metric of the same name in the ADK evaluation workshop.
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    if not any(is_agents(step) for each in all_trajectories(sample.trajectory) for step in each.steps):
-        return NotApplicable("the recording holds nothing that the agent did")
     pairs = call_pairs(sample.trajectory, children=True)
+    if not pairs and (reason := no_tools_because(sample.trajectory)):
+        return NotApplicable(reason)
     used = Counter(pair.call.name for pair in pairs if any(name in pair.call.name for name in settings.names))
     return Measured(
         value=used.total(),

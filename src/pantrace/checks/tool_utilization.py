@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pantrace.model import Action, Sample, Trajectory, all_trajectories, call_pairs, is_agents
+from pantrace.matching.recorded import no_tools_because
+from pantrace.model import Sample, call_pairs
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
 
@@ -24,7 +25,7 @@ def tool_utilization(sample: Sample, settings: NoSettings) -> Found:
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
     pairs = call_pairs(sample.trajectory, children=True)
-    if not pairs and (reason := _no_place(sample.trajectory)):
+    if not pairs and (reason := no_tools_because(sample.trajectory)):
         return NotApplicable(reason)
     counts = Counter(pair.call.name for pair in pairs)
     return Measured(
@@ -37,12 +38,3 @@ def tool_utilization(sample: Sample, settings: NoSettings) -> Found:
             "transfers": sum(count for name, count in counts.items() if name.startswith("transfer_to_")),
         },
     )
-
-
-def _no_place(trajectory: Trajectory) -> str | None:
-    steps = [step for each in all_trajectories(trajectory) for step in each.steps if is_agents(step)]
-    if not steps:
-        return "the recording holds nothing that the agent did"
-    if any(isinstance(part, Action) for step in steps for part in step.parts):
-        return "the agent acts by GUI actions, not by tools"
-    return None

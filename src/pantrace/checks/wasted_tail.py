@@ -9,6 +9,7 @@ from pantrace.model import (
     Trajectory,
     call_pairs,
     has_failed,
+    is_agents,
     is_prompt,
     model_calls,
     said,
@@ -23,10 +24,10 @@ from .pooling import pooled
 def wasted_tail(sample: Sample, settings: NoSettings) -> Found:
     """Share of the tokens that were spent after the last useful step.
 
-    Formula: tokens of the model calls behind the last useful step / tokens of all of them, of the main agent. A step
-    is useful when a tool call of it succeeded, or when it is the final answer (the agent's last text after the last
-    prompt, in a step that calls no tool). Without any useful step all is wasted. `tail_seconds` is the time from the
-    last useful step to the last step. Over many samples: the same ratio of sums.
+    Formula: tokens of the model calls behind the last useful step / tokens of all of them, of the main agent;
+    compactions do not count. A step is useful when a tool call of it succeeded, or when it is the final answer (the
+    agent's last text after the last prompt, in a step that calls no tool). Without any useful step all is wasted.
+    `tail_seconds` is the time from the last useful step to the last step. Over many samples: the same ratio of sums.
 
     Not applicable when: no model call reports usage.
 
@@ -36,14 +37,14 @@ def wasted_tail(sample: Sample, settings: NoSettings) -> Found:
         return NotApplicable("the case was not run")
     trajectory = sample.trajectory
     last = _last_useful(trajectory)
-    tail = trajectory.steps[last + 1 :]
+    tail = tuple(step for step in trajectory.steps[last + 1 :] if is_agents(step))
     details = {
-        "tail_steps": sum(step.role == "agent" and step.kind == "message" for step in tail),
+        "tail_steps": sum(step.role == "agent" for step in tail),
         "tail_calls": sum(isinstance(part, ToolCall) for step in tail for part in step.parts),
-        "tail_seconds": _seconds(trajectory.steps, last),
+        "tail_seconds": _seconds(trajectory.steps[last : last + 1] if last >= 0 else (), tail),
         "last_useful_step": trajectory.steps[last].id if last >= 0 else None,
     }
-    alone = Trajectory(steps=trajectory.steps)
+    alone = Trajectory(steps=tuple(step for step in trajectory.steps if is_agents(step)))
     total = sum(total_tokens(usage) or 0 for _, _, usage in model_calls(alone))
     if not total:
         return NotApplicable("no model call reports its usage", details)
@@ -77,13 +78,11 @@ def _answers(step: Step) -> bool:
     return not any(isinstance(part, ToolCall) for part in step.parts)
 
 
-def _seconds(steps: tuple[Step, ...], last: int) -> float | None:
-    if last < 0 or last + 1 >= len(steps):
-        return 0.0 if last >= 0 else None
-    begin, end = _end(steps[last]), _end(steps[-1])
-    if begin is None or end is None or any(is_prompt(step) for step in steps[last + 1 :]):
-        return None
-    return max(end - begin, 0.0)
+def _seconds(useful: tuple[Step, ...], tail: tuple[Step, ...]) -> float | None:
+    if not tail:
+        return 0.0
+    begin, end = _end(useful[0]) if useful else None, _end(tail[-1])
+    return max(end - begin, 0.0) if begin is not None and end is not None else None
 
 
 def _end(step: Step) -> float | None:

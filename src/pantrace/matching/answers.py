@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from pantrace.model import Sample, all_trajectories, final_response, is_agents
+from pantrace.model import Sample, final_response
+
+from .recorded import has_acted
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _WORDS = re.compile(rf"[{_CJK}]|(?:(?![{_CJK}])[^\W_])+")
@@ -16,8 +18,7 @@ def answer(sample: Sample) -> str | None:
         return None
     if (text := final_response(sample.trajectory)) is not None:
         return text
-    ran = any(is_agents(step) for each in all_trajectories(sample.trajectory) for step in each.steps)
-    return "" if ran else None
+    return "" if has_acted(sample.trajectory) else None
 
 
 def reference(sample: Sample) -> str | None:
