@@ -34,7 +34,7 @@ def context_saturation(sample: Sample, settings: Settings) -> Found:
         return NotApplicable("no model call reports its usage")
     peak, _, peak_step, _ = max(known, key=lambda call: call[0] or 0)
     table = catalog(settings.models)
-    windows = {model: found.window for _, model, _, _ in calls if (found := table.find(model)) is not None}
+    windows = {model: found.window for model in {call[1] for call in calls} if (found := table.find(model)) is not None}
     shares = [
         (usage.input / window, window)
         for _, model, _, usage in calls

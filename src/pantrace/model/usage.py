@@ -48,8 +48,10 @@ def answer_tokens(usage: Usage) -> int | None:
 
 def tool_prompt_tokens(usage: Usage) -> int | None:
     """The part of `input` that tools of the provider wrote (Gemini's tool_use_prompt_token_count)."""
-    found = [kept.get("tool_use_prompt_token_count") for kept in usage.extra.values() if isinstance(kept, dict)]
-    return next((count for count in found if isinstance(count, int)), None)
+    for kept in usage.extra.values():
+        if isinstance(kept, dict) and isinstance(count := kept.get("tool_use_prompt_token_count"), int):
+            return count
+    return None
 
 
 def prompt_tokens(usage: Usage) -> int | None:
