@@ -70,6 +70,29 @@ def test_a_partly_reported_cost_is_no_cost() -> None:
     assert score.details["reported_cost_usd"] == 0.25
 
 
+def test_a_usage_that_tells_nothing_is_no_usage() -> None:
+    assert by_name("token_usage").score(spent(Usage(), Usage(provenance="absent"))).status == "not_applicable"
+    details = by_name("token_usage").score(spent(Usage(), usage(10, 1))).details
+    assert (details["llm_calls"], details["calls_missing_usage"]) == (1, 1)
+
+
+@pytest.mark.parametrize("given", [Usage(total=100), Usage(cache_read=5, total=100)])
+def test_a_total_alone_cannot_be_priced(given: Usage) -> None:
+    score = by_name("token_usage").score(spent(given))
+    assert (score.status, score.details["total_tokens"]) == ("not_applicable", 100)
+    assert score.explanation == "unknown cost: 1 calls tell neither input nor output tokens"
+
+
+def test_a_cost_without_tokens_is_a_reported_cost() -> None:
+    score = by_name("token_usage").score(spent(Usage(cost_usd=0.5)))
+    assert (score.value, score.details["cost_source"], score.details["total_tokens"]) == (0.5, "reported", None)
+
+
+def test_a_reported_cost_of_0_may_mean_unknown() -> None:
+    score = by_name("token_usage").score(spent(usage(100, 10, cost_usd=0.0), model="local/thing"))
+    assert (score.status, score.details["reported_cost_usd"]) == ("not_applicable", 0.0)
+
+
 def test_the_table_goes_before_what_the_source_reports() -> None:
     score = by_name("token_usage").score(spent(usage(1_000_000, 0, cost_usd=9.0)))
     assert score.value == pytest.approx(0.30)
@@ -128,6 +151,9 @@ def test_totals_of_the_source_stand_in_for_calls_without_usage() -> None:
     score = by_name("token_usage").score(run(agent("a"), usage={"gpt-5": usage(1_000_000, 0)}))
     assert score.value == pytest.approx(1.25)
     assert score.details["llm_calls"] is None
+    child = Trajectory(steps=(agent("c"),), usage={"gpt-5": usage(1_000_000, 0)})
+    mixed = run(agent("a", usage=usage(1_000_000, 0), model="gpt-5"), usage={"gpt-5": usage(9, 9)}, children=(child,))
+    assert by_name("token_usage").score(mixed).value == pytest.approx(2.50)
 
 
 def test_copied_context_and_commands_of_the_user_cost_nothing_and_sub_agents_do() -> None:

@@ -42,19 +42,20 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     written cache * write rate + output * output rate), reasoning billed as output. Without a known cache rate cached
     tokens cost the full rate and `cache_discount` is "none"; `list_cost_usd` is the cost without any cache rate. When
     a model has no price but every call reports its own cost, the score is that sum and `cost_source` is "reported".
+    Where a measured trace came with the session, `calls_in_session` and `calls_in_trace` give both counts; if the trace
+    has more (agents called as tools), tokens and cost are a lower bound.
 
-    Not applicable when: no call reports usage; or a model has no price and the source reports no cost (the tokens are
-    in the details then, and `unpriced_models` names the models).
+    Not applicable when: no call reports usage; or a model has no price and the source reports no cost, or 0 (the
+    tokens are in the details then, and `unpriced_models` names the models).
 
     Source: the metric of the same name in the ADK evaluation workshop, corrected: it lost calls with null fields, did
     not bill reasoning and priced unknown models by a default.
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    calls = [(model or UNNAMED, usage) for model, _, usage in model_calls(sample.trajectory)]
-    counted = bool(calls)
-    if not calls:
-        calls = _totals(sample.trajectory)
+    responses = model_calls(sample.trajectory)
+    counted = {id(step) for _, step, _ in responses}
+    calls = [(model or UNNAMED, usage) for model, _, usage in responses] + _totals(sample.trajectory, counted)
     if not calls:
         return NotApplicable("no model call reports its usage")
     table = catalog(settings.prices)
@@ -62,15 +63,15 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     priced = {model: found for model in models if (found := table.find(model)) is not None}
     details = _tokens([usage for _, usage in calls])
     details |= {
-        "llm_calls": len(calls) if counted else None,
+        "llm_calls": len(responses) if responses else None,
         "models_used": list(models),
-        "calls_missing_usage": _silent(sample.trajectory) if counted else None,
+        "calls_missing_usage": _silent(sample.trajectory, counted) if responses else None,
         "unpriced_models": [model for model in models if model not in priced],
         "price_table": table.version,
     }
-    traced = _traced(sample, sample.trajectory) if counted else None
+    traced = _traced(sample, sample.trajectory) if responses else None
     if traced is not None:
-        details |= {"calls_in_session": len(calls), "calls_in_trace": traced}
+        details |= {"calls_in_session": len(responses), "calls_in_trace": traced}
     return _costed(calls, priced, details)
 
 
@@ -78,7 +79,8 @@ def _costed(calls: list[tuple[str, Usage]], priced: dict[str, Model], details: d
     reported = [usage.cost_usd for _, usage in calls if usage.cost_usd is not None]
     details["reported_cost_usd"] = sum(reported) if reported else None
     unpriced = details["unpriced_models"]
-    if not unpriced:
+    unsplit = sum(usage.input is None and usage.output is None for _, usage in calls)
+    if not unpriced and not unsplit:
         cost = sum(cost_usd(usage, priced[model]) for model, usage in calls)
         cached = [model for model, usage in calls if usage.cache_read]
         discounted = [model for model in cached if priced[model].cache_read is not None]
@@ -91,14 +93,15 @@ def _costed(calls: list[tuple[str, Usage]], priced: dict[str, Model], details: d
         return Measured(
             value=cost, explanation=f"{len(calls)} model calls, {details['total_tokens']} tokens", details=details
         )
+    why = f"no price for {', '.join(unpriced)}" if unpriced else f"{unsplit} calls tell neither input nor output tokens"
     details |= {"estimated_cost_usd": None, "list_cost_usd": None, "cache_discount": None}
-    if len(reported) == len(calls):
-        details["cost_source"] = "reported"
-        names = ", ".join(unpriced)
-        return Measured(
-            value=sum(reported), explanation=f"as the source reports it; no price for {names}", details=details
-        )
-    return NotApplicable(f"unknown cost: no price for {', '.join(unpriced)}", details)
+    if len(reported) < len(calls):
+        return NotApplicable(f"unknown cost: {why}", details)
+    if not any(reported) and details["total_tokens"]:
+        # Programs write 0 for models whose price they do not know.
+        return NotApplicable(f"unknown cost: {why}, and the source reports 0, which may mean unknown", details)
+    details["cost_source"] = "reported"
+    return Measured(value=sum(reported), explanation=f"as the source reports it; {why}", details=details)
 
 
 def _tokens(usages: list[Usage]) -> dict[str, Any]:
@@ -118,21 +121,26 @@ def _tokens(usages: list[Usage]) -> dict[str, Any]:
         found[name] = sum(known) if known else None
     for name in ("prompt", "completion", "cached", "thinking"):
         found[f"calls_missing_{name}"] = fields[f"{name}_tokens"].count(None)
-    found["total_tokens"] = sum(total_tokens(usage) or 0 for usage in usages)
+    totals = [total for usage in usages if (total := total_tokens(usage)) is not None]
+    found["total_tokens"] = sum(totals) if totals else None
     return found
 
 
-def _totals(trajectory: Trajectory) -> list[tuple[str, Usage]]:
-    """What the source reports in total where no step has its own usage."""
+def _totals(trajectory: Trajectory, counted: set[int]) -> list[tuple[str, Usage]]:
+    """What the source reports in total for runs none of whose steps has its own usage."""
     return [
-        (name or UNNAMED, usage) for each in all_trajectories(trajectory) for name, usage in (each.usage or {}).items()
+        (name or UNNAMED, usage)
+        for each in all_trajectories(trajectory)
+        if each.usage and not any(id(step) in counted for step in each.steps)
+        for name, usage in each.usage.items()
+        if total_tokens(usage) is not None or usage.cost_usd is not None
     ]
 
 
-def _silent(trajectory: Trajectory) -> int:
+def _silent(trajectory: Trajectory, counted: set[int]) -> int:
     """Responses of the model that report nothing."""
     return sum(
-        step.usage is None and any(isinstance(part, (Text, Thinking, ToolCall)) for part in step.parts)
+        id(step) not in counted and any(isinstance(part, (Text, Thinking, ToolCall)) for part in step.parts)
         for each in all_trajectories(trajectory)
         for step in each.steps
         if step.role == "agent" and step.kind in ("message", "compaction")

@@ -9,7 +9,7 @@ import msgspec
 
 from .parts import Text, ToolCall, ToolResult
 from .trajectory import Step, Trajectory
-from .usage import Usage, add_usage
+from .usage import Usage, add_usage, total_tokens
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -123,13 +123,16 @@ def has_failed(result: ToolResult) -> bool:
 
 
 def model_calls(trajectory: Trajectory) -> list[tuple[str | None, Step, Usage]]:
-    """Model responses with usage, those of sub-agents included: the model's name, the step, its usage."""
+    """Model responses that report tokens or cost, sub-agents included: the model's name, the step, its usage."""
     found: list[tuple[str | None, Step, Usage]] = []
     for each in all_trajectories(trajectory):
         models = {agent.name: agent.model for agent in each.agents}
         for step in each.steps:
-            if step.usage is not None and step.kind not in ("copied", "user_shell"):
-                found.append((step.model or models.get(step.agent or ""), step, step.usage))
+            usage = step.usage
+            if usage is None or step.kind in ("copied", "user_shell"):
+                continue
+            if total_tokens(usage) is not None or usage.cost_usd is not None:
+                found.append((step.model or models.get(step.agent or ""), step, usage))
     return found
 
 
