@@ -9,7 +9,7 @@ help: ## This list
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[analysis]' --group dev
 	@touch $@
 
 .venv/demo: pyproject.toml

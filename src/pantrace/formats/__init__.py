@@ -16,7 +16,15 @@ from pantrace.wire.head import Head
 
 from .format import Format, NoOptions
 
-NAMES = ("native", "adk-history", "adk-session", "adk-evalset", "adk-jsonl")
+NAMES = (
+    "native",
+    "opencode",
+    "explain",
+    "adk-history",
+    "adk-session",
+    "adk-evalset",
+    "adk-jsonl",
+)
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
 
 __all__ = ["NAMES", "Format", "NoOptions", "all_formats", "by_name", "detect", "names"]
