@@ -69,14 +69,14 @@ def detect(head: Head) -> str | None:
         named = "name" in first and isinstance(first.get("data"), list)
         turns = first["data"] if named else []
         return "list of cases" if named and (not turns or "query" in turns[0]) and len(first) <= 4 else None
-    record = head.document
-    if not isinstance(record, dict):
-        return None
+    # A document on one long line looks like lines: its beginning is what counts.
+    record = head.record
     if isinstance(record.get("eval_cases", record.get("evalCases")), list):
         return "" if {"eval_set_id", "evalSetId"} & record.keys() else None
     scenarios = record.get("scenarios")
-    told = isinstance(scenarios, list) and scenarios and isinstance(scenarios[0], dict)
-    return "scenarios" if told and {"starting_prompt", "startingPrompt"} & scenarios[0].keys() else None
+    scenario = scenarios[0] if isinstance(scenarios, list) and scenarios else None
+    told = isinstance(scenario, dict) and {"starting_prompt", "startingPrompt"} & scenario.keys()
+    return "scenarios" if told else None
 
 
 def load(row: Any) -> Sample:
@@ -162,9 +162,8 @@ def _conversation(sample: Sample) -> list[dict[str, Any]]:
     known: dict[str, Invocation] = {each.id: each for each in stated.invocations}
     rows = []
     for name in dict.fromkeys([*known, *groups] if set(groups) <= set(known) else [*groups, *known]):
-        row = invocation_to(
-            name, groups.get(name, ()), known.get(name), speaker=main_agent(stated), plain=stated is not sample.trajectory
-        )
+        done = stated is sample.trajectory
+        row = invocation_to(name, groups.get(name, ()), known.get(name), speaker=main_agent(stated), plain=not done)
         if (details := app_details_of(stated.agents)) is not None:
             row["app_details"] = details
         rows.append(row)
@@ -241,6 +240,9 @@ def _old_case(old: dict[str, Any]) -> dict[str, Any]:
     return {**row, **rest}
 
 
+_OLD = {"query", "expected_tool_use", "expected_intermediate_agent_responses", "reference"}
+
+
 def _old_turn(old: dict[str, Any]) -> dict[str, Any]:
     """A turn of the lists that were used before there was a model: query, expected tools, reference."""
     uses = [
@@ -261,7 +263,7 @@ def _old_turn(old: dict[str, Any]) -> dict[str, Any]:
     }
     if old.get("reference") is not None:
         row["final_response"] = {"role": "model", "parts": [{"text": old["reference"]}]}
-    return row
+    return {**{key: value for key, value in old.items() if key not in _OLD}, **row}
 
 
 def _answer(value: Any) -> dict[str, Any]:

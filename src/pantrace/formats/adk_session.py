@@ -48,8 +48,9 @@ def detect(head: Head) -> str | None:
         return "database" if "adk_internal_metadata" in tables else "sqlite"
     if head.layout == "array":
         return "events" if head.records and all(_is_event(each) for each in head.records[:3]) else None
-    record = head.document
-    if not isinstance(record, dict) or not isinstance(record.get("events"), list) or "id" not in record:
+    # A document on one long line looks like lines: its beginning is what counts.
+    record = head.record
+    if not isinstance(record.get("events"), list) or "id" not in record:
         return None
     if {"appName", "userId"} & record.keys():
         return "camelCase"

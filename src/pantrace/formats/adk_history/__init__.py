@@ -38,8 +38,9 @@ def detect(head: Head) -> str | None:
         return "directory" if paths and all(looks_like(path) for path in paths) else None
     if head.data.lstrip()[:1] == b'"':
         return "double-encoded" if looks_like(head.path) else None
-    record = head.document
-    if not isinstance(record, dict) or not {"eval_case_results", "evalCaseResults"} & record.keys():
+    # A document on one long line looks like lines: its beginning is what counts.
+    record = head.record if head.layout != "array" else {}
+    if not {"eval_case_results", "evalCaseResults"} & record.keys():
         return None
     if {"eval_set_result_id", "eval_set_id"} & record.keys():
         return "snake_case"

@@ -16,7 +16,9 @@ from pantrace.wire.json import decode
 
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
-_START = re.compile(rb'^\s*"?\s*\{(?:\s|\\n|\\t|\\r)*(?:[^{}\[\]]{0,2000}?)\\?"(?:eval_set_result_id|evalSetResultId)\\?"')
+_START = re.compile(
+    rb'^\s*"?\s*\{(?:\s|\\n|\\t|\\r)*(?:[^{}\[\]]{0,2000}?)\\?"(?:eval_set_result_id|evalSetResultId)\\?"'
+)
 _ID = re.compile(rb'"eval_?[iI]d"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 

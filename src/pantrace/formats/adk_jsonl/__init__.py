@@ -58,9 +58,7 @@ def _samples(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample
             on_broken(ReadError(f"not a row of interactions: {error!r}", path=str(path), place=place))
             continue
         if sample.trajectory is not None:
-            trajectory = msgspec.structs.replace(
-                sample.trajectory, source=msgspec.structs.replace(source, place=place)
-            )
+            trajectory = msgspec.structs.replace(sample.trajectory, source=msgspec.structs.replace(source, place=place))
             sample = msgspec.structs.replace(sample, trajectory=trajectory)
         yield sample
 

@@ -53,9 +53,7 @@ def contents_of(trajectory: Trajectory | None) -> list[dict[str, Any]]:
     turns = [turn for turn in merged_turns(trajectory) if turn.text] if trajectory is not None else []
     while turns and turns[-1].role != "user":
         turns.pop()
-    return [
-        {"role": "user" if turn.role == "user" else "model", "parts": [{"text": turn.text}]} for turn in turns
-    ]
+    return [{"role": "user" if turn.role == "user" else "model", "parts": [{"text": turn.text}]} for turn in turns]
 
 
 def extracted_data(sample: Sample, descriptions: Mapping[str, str]) -> dict[str, Any]:

@@ -80,7 +80,8 @@ def load(row: Any) -> Sample:
         raise ReadError("not a row of interactions: no question_id")
     ours = CARRIER in row
     trajectory, measured = _trajectory(row, ours=ours)
-    data = row.get("extracted_data") if isinstance(row.get("extracted_data"), dict) else {}
+    data = row.get("extracted_data")
+    data = data if isinstance(data, dict) else {}
     extra = {key: row[key] for key in _kept(row)}
     if measured:
         extra["session_trace"] = row["session_trace"]
@@ -97,13 +98,18 @@ def load(row: Any) -> Sample:
         id=str(row["question_id"]),
         case=_case(row),
         trajectory=trajectory,
-        expected=msgspec.convert(row["expected_trajectory"], Trajectory) if ours and row.get("expected_trajectory") else None,
+        expected=_expected(row) if ours else None,
         scores=tuple(_scores(row)),
         extra={NAME: extra} if extra else {},
     )
     if patch := row.get(CARRIER):
         return msgspec.convert(applied(to_plain(sample), patch), Sample)
     return sample
+
+
+def _expected(row: dict[str, Any]) -> Trajectory | None:
+    stated = row.get("expected_trajectory")
+    return msgspec.convert(stated, Trajectory) if stated is not None else None
 
 
 def _kept(row: dict[str, Any]) -> list[str]:
@@ -152,7 +158,9 @@ def _from_contents(row: dict[str, Any]) -> Trajectory:
             contents.append(content)
     steps = []
     for content in contents:
-        texts = tuple(Text(text=part["text"]) for part in content.get("parts") or () if isinstance(part.get("text"), str))
+        texts = tuple(
+            Text(text=part["text"]) for part in content.get("parts") or () if isinstance(part.get("text"), str)
+        )
         steps.append(Step(role="user" if content.get("role") == "user" else "agent", parts=texts))
     return Trajectory(id=row.get("session_id"), steps=tuple(steps))
 
@@ -229,7 +237,11 @@ def _scores(row: dict[str, Any]) -> list[Score]:
                 name=name,
                 value=number,
                 scale=SCALES.get(name),
-                status="scored" if number is not None else "not_applicable" if status == "INFORMATIONAL" else "unscored",
+                status="scored"
+                if number is not None
+                else "not_applicable"
+                if status == "INFORMATIONAL"
+                else "unscored",
                 explanation=None if number is not None else f"google-adk gives no value ({status or 'no status'})",
                 details=row.get(f"adk_details.{name}") or {},
                 maker=MAKER,

@@ -214,8 +214,10 @@ Interval = tuple[int, int]
 
 
 def invocations_in(spans: list[Span], known: set[str]) -> list[Invocation]:
-    """Measured invocations of a real trace; `known` are the session's own, not those of agents run as tools. Model time is the union of model calls without what is nested in them;
-    tool time is what of the tool calls is no model time."""
+    """Measured invocations of a real trace; `known` are the session's own, not those of agents run as tools.
+
+    Model time is the union of model calls without what is nested in them; tool time is what of the tool calls is no
+    model time."""
     by_id = {span.get("span_id"): span for span in spans}
     found: list[Invocation] = []
     roots = [span for span in spans if span.get("name") == "invocation" and span.get("parent_span_id") not in by_id]

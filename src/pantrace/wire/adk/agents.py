@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -154,4 +155,4 @@ def _lineage(step: Step) -> Iterable[tuple[str, str]]:
         names = extra["branch"].split(".")
     else:
         return []
-    return [(parent, child) for parent, child in zip(names, names[1:], strict=False) if parent and child != parent]
+    return [(parent, child) for parent, child in pairwise(names) if parent and child != parent]

@@ -238,8 +238,11 @@ def _told(events: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return row
 
 
+_REPEATED = ("grounding_metadata", "usage_metadata", "model_version")
+
+
 def _invocation_event(event: dict[str, Any], *, whole: bool) -> dict[str, Any]:
-    kept = {key: event[key] for key in ("grounding_metadata", "usage_metadata", "model_version") if key in event}
+    kept: dict[str, Any] = {key: event[key] for key in _REPEATED if key in event}
     content = event.get("content")
     if content is not None and (whole or any("function_call" in part for part in content.get("parts") or ())):
         kept["content"] = content
@@ -256,7 +259,7 @@ def _has_text(event: dict[str, Any]) -> bool:
 
 def is_final(event: dict[str, Any]) -> bool:
     """ADK's rule for the final response of an agent."""
-    parts = (event.get("content") or {}).get("parts") or ()
+    parts: list[dict[str, Any]] = (event.get("content") or {}).get("parts") or []
     calls = any(part.get("function_call") for part in parts)
     if (event.get("actions") or {}).get("skip_summarization") or event.get("long_running_tool_ids"):
         return True

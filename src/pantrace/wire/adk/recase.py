@@ -1,10 +1,12 @@
-"""Keys of ADK records in snake_case and camelCase; the data inside arguments, responses and state keeps its own keys."""
+"""Keys of ADK records in snake_case and camelCase; data inside arguments, responses and state keeps its keys."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
+
+from pantrace.wire.gemini import snake
 
 DEEP: dict[str, Any] = {"*": ...}
 """All keys below belong to the schema."""
@@ -69,12 +71,6 @@ EVAL_CASE: dict[str, Any] = {
 
 
 @lru_cache(4096)
-def snake(name: str) -> str:
-    """promptTokenCount -> prompt_token_count; a snake_case name stays as it is."""
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
-
-
-@lru_cache(4096)
 def camel(name: str) -> str:
     """prompt_token_count -> promptTokenCount."""
     first, *rest = name.split("_")
@@ -82,7 +78,7 @@ def camel(name: str) -> str:
 
 
 def recased(value: Any, shape: Any, convert: Callable[[str], str]) -> Any:
-    """A record with its schema keys converted, as far as the shape reaches; a key the shape does not name holds data."""
+    """A record with its schema keys converted, as far as the shape reaches; what the shape does not name is data."""
     if isinstance(value, dict) and isinstance(shape, dict):
         if shape is DEEP:
             return {convert(key): recased(item, DEEP, convert) for key, item in value.items()}
@@ -115,3 +111,22 @@ def without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+__all__ = [
+    "ACTIONS",
+    "APP_DETAILS",
+    "CASE_RESULT",
+    "CONTENT",
+    "DEEP",
+    "EVAL_CASE",
+    "EVENT",
+    "INVOCATION",
+    "SESSION",
+    "camel",
+    "recased",
+    "snake",
+    "to_camel",
+    "to_snake",
+    "without_nulls",
+]

@@ -170,4 +170,3 @@ def pairs_from(pairs: Any) -> list[dict[str, Any]]:
         elif isinstance(pair, dict) and "metric_name" in pair:
             found.append(pair)
     return found
-

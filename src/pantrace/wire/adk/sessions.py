@@ -48,7 +48,7 @@ def trajectory_from(raw: Any, declarations: list[list[Agent]] | None = None) -> 
 
 def _with_logs(steps: list[Step], logs: list[Any]) -> list[Step]:
     """Before 1.0, usage and model stood in a log beside the events."""
-    responses = {log["event_id"]: log.get("model_response") for log in logs if isinstance(log, dict) and "event_id" in log}
+    responses = {log.get("event_id"): log.get("model_response") for log in logs if isinstance(log, dict)}
     found: list[Step] = []
     for step in steps:
         response = responses.get(step.id)
@@ -115,7 +115,7 @@ def session_to(sample: Sample) -> dict[str, Any]:
 
 
 def carry_in_session(session: dict[str, Any], before: Any, after: Any) -> None:
-    """Keep what the session does not say of a sample in the note of its first event, as a session has no free corner."""
+    """Keep what a session does not say of a sample in the note of its first event: it has no free corner itself."""
     patch = difference(before, after)
     if not patch or not session["events"]:
         return

@@ -74,7 +74,7 @@ CASE_RESULT: dict[str, Any] = {
         {"actual_invocation": INVOCATION, "expected_invocation?": (INVOCATION, None), "eval_metric_results?": [METRIC]}
     ],
     "session_id": str,
-    "session_details": document((SESSION, None)),
+    "session_details?": (SESSION, None),
     "user_id": document((str, None)),
 }
 EVAL_CASE: dict[str, Any] = {
