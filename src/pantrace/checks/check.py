@@ -7,7 +7,7 @@ import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_origin
 
 import msgspec
 
@@ -128,12 +128,17 @@ def check(
 
 
 def parse_settings(chosen: Check, given: Mapping[str, Any]) -> Record:
-    """A check's settings from texts or plan values; a UsageError that lists what there is."""
-    known = [each.name for each in msgspec.structs.fields(chosen.settings)]
-    for key in given:
+    """A check's settings from texts or plan values (a text for several names has commas between them); a UsageError
+    that lists what there is."""
+    fields = {each.name: each.type for each in msgspec.structs.fields(chosen.settings)}
+    known = list(fields)
+    values = dict(given)
+    for key, value in given.items():
+        if get_origin(fields.get(key)) is tuple and isinstance(value, str):
+            values[key] = [part.strip() for part in value.split(",")]
         if key not in known:
             raise UsageError(f"{chosen.name} has no setting {key!r}; its settings: {', '.join(known) or 'none'}")
     try:
-        return msgspec.convert(dict(given), chosen.settings, strict=False)
+        return msgspec.convert(values, chosen.settings, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(f"wrong setting for {chosen.name}: {error}") from None

@@ -151,9 +151,10 @@ def _traced(sample: Sample, trajectory: Trajectory) -> int | None:
     """Model calls in the measured trace that came with the recording; it also shows those of agents called as tools."""
     if not any(each.seconds is not None for each in trajectory.invocations):
         return None
-    for kept in sample.extra.values():
-        spans = kept.get("session_trace") if isinstance(kept, dict) else None
-        if isinstance(spans, list):
-            names = [str(span.get("name")) for span in spans if isinstance(span, dict)]
-            return sum(name == "call_llm" or name.startswith("generate_content") for name in names)
-    return None
+    kept = [each.get("session_trace") for each in sample.extra.values() if isinstance(each, dict)]
+    spans = [span for trace in kept if isinstance(trace, list) for span in trace if isinstance(span, dict)]
+    roots = sum(span.get("name") == "invocation" and span.get("parent_span_id") is None for span in spans)
+    if roots != len(trajectory.invocations):
+        return None  # no trace, one of another kind, or that of a run of which this is one turn
+    names = [str(span.get("name")) for span in spans]
+    return sum(name == "call_llm" or name.startswith("generate_content") for name in names)
