@@ -7,7 +7,7 @@ import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_origin
 
 import msgspec
 
@@ -64,7 +64,8 @@ class Check:
     def documented(self) -> dict[str, str]:
         """The parts of the docstring: Formula, Not applicable when, Source."""
         text = inspect.getdoc(self.measure) or ""
-        found = re.findall(r"^(Formula|Not applicable when|Source): (.*?)(?=^\S[^\n:]*: |\Z)", text, re.M | re.S)
+        names = "Formula|Not applicable when|Source"
+        found = re.findall(rf"^({names}): (.*?)(?=^(?:{names}): |\Z)", text, re.M | re.S)
         return {name: " ".join(value.split()) for name, value in found}
 
     def score(self, sample: Sample, settings: Record | None = None) -> Score:
@@ -127,13 +128,18 @@ def check(
 
 
 def parse_settings(chosen: Check, given: Mapping[str, Any]) -> Record:
-    """A check's settings from texts or plan values; a UsageError that lists what there is."""
-    known = [each.name for each in msgspec.structs.fields(chosen.settings)]
-    for key in given:
+    """A check's settings from texts or plan values (a text for several names has commas between them); a UsageError
+    that lists what there is."""
+    fields = {each.name: each.type for each in msgspec.structs.fields(chosen.settings)}
+    known = list(fields)
+    values = dict(given)
+    for key, value in given.items():
+        if get_origin(fields.get(key)) is tuple and isinstance(value, str):
+            values[key] = [part.strip() for part in value.split(",")]
         if key not in known:
             raise UsageError(f"{chosen.name} has no setting {key!r}; its settings: {', '.join(known) or 'none'}")
     try:
-        return msgspec.convert(dict(given), chosen.settings, strict=False)
+        return msgspec.convert(values, chosen.settings, strict=False)
     except msgspec.ValidationError as error:
         problem = error
     # A list or an object on a command line is a JSON text.
