@@ -30,10 +30,6 @@ NAMES = (
     "openadapt-eval",
     "openadapt-episodes",
     "explain",
-    "adk-history",
-    "adk-session",
-    "adk-evalset",
-    "adk-jsonl",
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
 
