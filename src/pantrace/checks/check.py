@@ -7,7 +7,8 @@ import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_origin
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
@@ -128,31 +129,28 @@ def check(
 
 
 def parse_settings(chosen: Check, given: Mapping[str, Any]) -> Record:
-    """A check's settings from texts or plan values (a text for several names has commas between them); a UsageError
-    that lists what there is."""
+    """A check's settings from plan values or from texts of a command line: names with commas between them, lists and
+    objects as JSON; a UsageError that lists what there is."""
     fields = {each.name: each.type for each in msgspec.structs.fields(chosen.settings)}
-    known = list(fields)
-    values = dict(given)
+    values: dict[str, Any] = {}
     for key, value in given.items():
-        if get_origin(fields.get(key)) is tuple and isinstance(value, str):
-            values[key] = [part.strip() for part in value.split(",")]
-        if key not in known:
-            raise UsageError(f"{chosen.name} has no setting {key!r}; its settings: {', '.join(known) or 'none'}")
+        if key not in fields:
+            raise UsageError(f"{chosen.name} has no setting {key!r}; its settings: {', '.join(fields) or 'none'}")
+        try:
+            values[key] = _unfolded(value, fields[key])
+        except msgspec.DecodeError as error:
+            raise UsageError(f"wrong setting for {chosen.name}: {key} is not JSON: {error}") from None
     try:
         return msgspec.convert(values, chosen.settings, strict=False)
     except msgspec.ValidationError as error:
-        problem = error
-    # A list or an object on a command line is a JSON text.
-    try:
-        return msgspec.convert({key: _unfolded(value) for key, value in given.items()}, chosen.settings, strict=False)
-    except msgspec.ValidationError:
-        raise UsageError(f"wrong setting for {chosen.name}: {problem}") from None
+        raise UsageError(f"wrong setting for {chosen.name}: {error}") from None
 
 
-def _unfolded(value: Any) -> Any:
-    if not isinstance(value, str) or not value.startswith(("[", "{")):
+def _unfolded(value: Any, kind: Any) -> Any:
+    takes_text = kind is str or (get_origin(kind) in (Union, UnionType) and str in get_args(kind))
+    if not isinstance(value, str) or takes_text:
         return value
-    try:
+    if value.startswith(("[", "{")):
         return msgspec.json.decode(value)
-    except msgspec.DecodeError:
-        return value
+    several = [each for each in (kind, *get_args(kind)) if get_origin(each) in (tuple, list)]
+    return [part.strip() for part in value.split(",")] if several else value
