@@ -37,6 +37,9 @@ NAMES: tuple[str, ...] = (
     "rouge_1",
     "edit_similarity",
     "output_contract",
+    "trajectory_accuracy",
+    "state_variable_fidelity",
+    "gui",
 )
 """Built-in checks, in the order in which they are shown."""
 

@@ -141,4 +141,18 @@ def parse_settings(chosen: Check, given: Mapping[str, Any]) -> Record:
     try:
         return msgspec.convert(values, chosen.settings, strict=False)
     except msgspec.ValidationError as error:
-        raise UsageError(f"wrong setting for {chosen.name}: {error}") from None
+        problem = error
+    # A list or an object on a command line is a JSON text.
+    try:
+        return msgspec.convert({key: _unfolded(value) for key, value in given.items()}, chosen.settings, strict=False)
+    except msgspec.ValidationError:
+        raise UsageError(f"wrong setting for {chosen.name}: {problem}") from None
+
+
+def _unfolded(value: Any) -> Any:
+    if not isinstance(value, str) or not value.startswith(("[", "{")):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        return value

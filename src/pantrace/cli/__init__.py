@@ -20,6 +20,7 @@ COMMANDS = {
     "formats": "List the formats, what they read and write, and their options.",
     "measure": "Measure recordings with deterministic metrics.",
     "metrics": "List the metrics, their formulas, and when they do not apply.",
+    "migrate": "Write files of an older version of their format as of today.",
     "power": "Say how many cases a comparison needs to see a difference.",
     "redact": "Replace secrets in recordings.",
     "schema": "Print the JSON Schema of the native format.",

@@ -14,6 +14,18 @@ from pantrace.wire import files
 from pantrace.wire.adk.recase import snake
 from pantrace.wire.json import decode
 
+
+class _Usual(msgspec.Struct, forbid_unknown_fields=True):
+    """The document as ADK writes it; any other goes the slower way that knows camelCase and keeps unknown keys."""
+
+    eval_set_result_id: str
+    eval_set_id: str
+    eval_case_results: list[msgspec.Raw]
+    eval_set_result_name: str | None = None
+    creation_timestamp: float = 0.0
+
+
+_USUAL = msgspec.json.Decoder(_Usual)
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
 _START = re.compile(
@@ -77,10 +89,19 @@ def document(path: Path) -> Document:
         data = inner.encode("utf-8", "surrogatepass") if isinstance(inner, str) else b"null"
         variant = "double-encoded"
     try:
+        usual = _USUAL.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _unusual(path, data, variant)
+    header = {name: getattr(usual, name) for name in _Usual.__struct_fields__ if name != "eval_case_results"}
+    return Document(header=header, cases=list(usual.eval_case_results), variant=variant)
+
+
+def _unusual(path: Path, data: bytes, variant: str) -> Document:
+    try:
         fields: dict[str, Any] = dict(_FIELDS.decode(data))
         decoded = {key: decode(value) for key, value in fields.items() if snake(key) != "eval_case_results"}
         cases: Any = next((_LIST.decode(fields[key]) for key in fields if snake(key) == "eval_case_results"), None)
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError):
         try:
             decoded = decode(data)
         except ReadError as error:

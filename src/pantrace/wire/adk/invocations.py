@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -11,7 +11,7 @@ from pantrace.model import Agent, ExpectedCall, Invocation, Step, Text, ToolCall
 
 from .agents import agents_of, declared
 from .event_writer import events_to
-from .events import steps_from
+from .events import content_role, steps_from
 from .parts import NAME, part_from, part_to, parts_from, texts_in
 from .recase import without_nulls
 
@@ -52,7 +52,7 @@ def names_of(invocations: Sequence[dict[str, Any]]) -> list[str]:
 
 def steps_of(raw: dict[str, Any], name: str, agents: Sequence[Agent] = ()) -> list[Step]:
     """What an invocation says happened: the prompt, what stands between, the final response."""
-    asked = steps_from([{"author": "user", "content": raw["user_content"]}]) if raw.get("user_content") else []
+    asked = _spoken(raw["user_content"], "user") if raw.get("user_content") else []
     data = raw.get("intermediate_data")
     final = raw.get("final_response")
     if isinstance(data, dict) and isinstance(data.get("invocation_events"), list):
@@ -101,8 +101,17 @@ def _intermediate(data: dict[str, Any], final: Any) -> list[Step]:
         told = tuple(part_from(part) for part in parts)
         steps.append(Step(role="agent", agent=author, parts=told, extra={NAME: {"intermediate": True}}))
     if isinstance(final, dict):
-        steps.extend(steps_from([{"author": None, "content": final}]))
+        steps.extend(_spoken(final, "agent"))
     return steps
+
+
+def _spoken(content: Any, role: Literal["user", "agent"]) -> list[Step]:
+    """The step of a content that nobody is named for; the quick way where it is nothing but parts of the usual role."""
+    if isinstance(content, dict) and content.get("parts") and content.keys() <= {"parts", "role"}:
+        parts = parts_from(content)
+        if content.get("role") in (content_role(role), None) and not all(type(part) is ToolResult for part in parts):
+            return [Step(role=role, parts=parts)]
+    return steps_from([{"author": "user" if role == "user" else None, "content": content}])
 
 
 def expected_from(invocations: Sequence[dict[str, Any]]) -> Trajectory:

@@ -33,8 +33,14 @@ def failure_in(response: Any) -> tuple[Failure | None, str | None]:
     return "error", error if isinstance(error, str) else encode(error).decode("utf-8", "replace")
 
 
+_CALL = {"id", "name", "args"}
+_ANSWER = {"id", "name", "response"}
+
+
 def part_from(raw: Any) -> Part:
     """One part of an event's content."""
+    if isinstance(raw, dict) and (usual := _usual(raw)) is not None:
+        return usual
     if isinstance(raw, dict) and raw.get("thought") is True and raw.get("text") is None:
         return _hidden_thought(raw)
     part = gemini.part_from(raw, NAME)
@@ -47,6 +53,30 @@ def part_from(raw: Any) -> Part:
     elif isinstance(part, Unknown) and isinstance(part.raw, dict):
         return _code(part)
     return part
+
+
+def _usual(raw: dict[str, Any]) -> Part | None:
+    """A part that is nothing but a text, a thought, a call or an answer: the quick way for nearly all of them."""
+    part = {key: value for key, value in raw.items() if value is not None}
+    if len(part) == 1:
+        ((key, value),) = part.items()
+        if key == "text" and type(value) is str:
+            return Text(text=value)
+        if key == "function_call" and type(value) is dict:
+            call = {name: item for name, item in value.items() if item is not None}
+            if call.keys() <= _CALL:
+                return ToolCall(id=call.get("id"), name=call.get("name") or "", arguments=call.get("args"))
+        if key == "function_response" and type(value) is dict:
+            answer = {name: item for name, item in value.items() if item is not None}
+            if answer.keys() <= _ANSWER:
+                response = answer.get("response")
+                failure, error = failure_in(response)
+                return ToolResult(
+                    call_id=answer.get("id"), name=answer.get("name"), output=response, error=error, failure=failure
+                )
+    elif len(part) == 2 and part.get("thought") is True and type(part.get("text")) is str:
+        return Thinking(text=part["text"])
+    return None
 
 
 def _hidden_thought(raw: dict[str, Any]) -> Part:

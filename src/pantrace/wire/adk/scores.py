@@ -63,8 +63,11 @@ def _score(metric: dict[str, Any], entries: list[Any] | None) -> Score:
     value = metric.get("score")
     details = _details(metric)
     if entries is not None:
-        details["per_invocation"] = [_entry(each, metric) for each in entries]
-    extra = {key: item for key, item in metric.items() if key not in _KNOWN and item is not None}
+        criterion, threshold = details.get("criterion"), metric.get("threshold")
+        details["per_invocation"] = [_entry(each, criterion, threshold) for each in entries]
+    extra: dict[str, Any] = {}
+    if not metric.keys() <= _KNOWN:
+        extra = {key: item for key, item in metric.items() if key not in _KNOWN and item is not None}
     if status not in (1, 2, None):
         extra["eval_status"] = STATUS.get(status, status)
     elif status is None and metric.get("eval_status") is not None:
@@ -85,35 +88,32 @@ def _score(metric: dict[str, Any], entries: list[Any] | None) -> Score:
 
 
 def _details(metric: dict[str, Any]) -> dict[str, Any]:
-    details = without_nulls(metric.get("details") or {})
+    told = metric.get("details")
+    details = {key: without_nulls(value) for key, value in told.items() if value is not None} if told else {}
     if isinstance(criterion := metric.get("criterion"), dict):
-        kept = {
-            key: value
-            for key, value in criterion.items()
-            if value is not None
-            and (key != "threshold" or value != metric.get("threshold"))
-            and (key != "include_intermediate_responses_in_final" or value is not False)
-        }
+        kept = {key: value for key, value in criterion.items() if value is not None}
+        if kept.get("threshold") == metric.get("threshold"):
+            kept.pop("threshold", None)
+        if kept.get("include_intermediate_responses_in_final") is False:
+            del kept["include_intermediate_responses_in_final"]
         if kept:
             details["criterion"] = kept
-    return dict(details)
+    return details
 
 
-def _entry(result: dict[str, Any] | None, metric: dict[str, Any]) -> dict[str, Any] | None:
+def _entry(result: dict[str, Any] | None, criterion: Any, threshold: Any) -> dict[str, Any] | None:
     """One invocation's result: value and status by name, details; the threshold only where it is another."""
     if result is None:
         return None
     number = status_number(result.get("eval_status"))
-    entry = {
-        "score": result.get("score"),
-        "status": STATUS.get(number or 0, result.get("eval_status")),
-        **_details(result),
-        **{key: value for key, value in result.items() if key not in _KNOWN and value is not None},
-    }
-    if result.get("threshold") != metric.get("threshold"):
+    entry = {"score": result.get("score"), "status": STATUS.get(number or 0, result.get("eval_status"))}
+    entry.update(_details(result))
+    if not result.keys() <= _KNOWN:
+        entry.update({key: value for key, value in result.items() if key not in _KNOWN and value is not None})
+    if result.get("threshold") != threshold:
         entry["threshold"] = result.get("threshold")
-    if entry.get("criterion") == _details(metric).get("criterion"):
-        entry.pop("criterion", None)
+    if "criterion" in entry and entry["criterion"] == criterion:
+        del entry["criterion"]
     return entry
 
 
