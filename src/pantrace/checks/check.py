@@ -128,25 +128,28 @@ def check(
 
 
 def parse_settings(chosen: Check, given: Mapping[str, Any]) -> Record:
-    """A check's settings from texts or plan values (a text for several names has commas between them); a UsageError
-    that lists what there is."""
+    """A check's settings from texts or plan values; a UsageError that lists what there is.
+
+    On a command line a list or an object is a JSON text; a list of names may also have just commas between them."""
     fields = {each.name: each.type for each in msgspec.structs.fields(chosen.settings)}
-    known = list(fields)
-    values = dict(given)
-    for key, value in given.items():
-        if get_origin(fields.get(key)) is tuple and isinstance(value, str):
-            values[key] = [part.strip() for part in value.split(",")]
-        if key not in known:
-            raise UsageError(f"{chosen.name} has no setting {key!r}; its settings: {', '.join(known) or 'none'}")
+    for key in given:
+        if key not in fields:
+            raise UsageError(f"{chosen.name} has no setting {key!r}; its settings: {', '.join(fields) or 'none'}")
+    values = {key: _listed(value, fields[key]) for key, value in given.items()}
     try:
         return msgspec.convert(values, chosen.settings, strict=False)
     except msgspec.ValidationError as error:
         problem = error
-    # A list or an object on a command line is a JSON text.
     try:
-        return msgspec.convert({key: _unfolded(value) for key, value in given.items()}, chosen.settings, strict=False)
+        return msgspec.convert({key: _unfolded(value) for key, value in values.items()}, chosen.settings, strict=False)
     except msgspec.ValidationError:
         raise UsageError(f"wrong setting for {chosen.name}: {problem}") from None
+
+
+def _listed(value: Any, wanted: Any) -> Any:
+    if get_origin(wanted) is not tuple or not isinstance(value, str) or value.startswith("["):
+        return value
+    return [part.strip() for part in value.split(",")]
 
 
 def _unfolded(value: Any) -> Any:
