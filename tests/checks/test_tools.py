@@ -113,6 +113,7 @@ def test_sandbox_tools_are_known_by_a_part_of_their_name() -> None:
     assert found.details["sandbox_tools_used"] == ["execute_code", "fs.read_file"]
     assert score("sandbox_usage", sample, names=["bash"]).value == 1
     assert score("sandbox_usage", sample, names="bash, execute_").value == 2
+    assert score("sandbox_usage", sample, names='["bash", "execute_"]').value == 2
 
 
 def test_transfers_count_when_they_were_answered() -> None:
