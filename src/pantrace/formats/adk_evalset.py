@@ -38,6 +38,7 @@ from pantrace.wire.adk.invocations import expected_calls, expected_from, final_t
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import EVAL_CASE, snake, to_snake
 from pantrace.wire.adk.sessions import invocation_ids, main_agent
+from pantrace.wire.adk.typed import mapping, text
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document, encode, to_plain
 from pantrace.wire.patch import applied, difference
@@ -68,7 +69,8 @@ def detect(head: Head) -> str | None:
             return "list of turns"
         named = "name" in first and isinstance(first.get("data"), list)
         turns = first["data"] if named else []
-        return "list of cases" if named and (not turns or "query" in turns[0]) and len(first) <= 4 else None
+        asked = not turns or (isinstance(turns[0], dict) and "query" in turns[0])
+        return "list of cases" if named and asked and len(first) <= 4 else None
     # A document on one long line looks like lines: its beginning is what counts.
     record = head.record
     if isinstance(record.get("eval_cases", record.get("evalCases")), list):
@@ -108,12 +110,12 @@ def load(row: Any) -> Sample:
         id=str(case["eval_id"]),
         case=Case(
             id=str(case["eval_id"]),
-            agent=(given or {}).get("app_name") or None,
-            question=question,
-            goal=goal,
+            agent=text((given or {}).get("app_name"), "app_name") or None,
+            question=text(question, "starting_prompt"),
+            goal=text(goal, "conversation_plan"),
             reference=final_text(expected) if expected is not None else None,
             expected_calls=expected_calls(expected) if expected is not None else None,
-            expected_state=case.get("final_session_state") or None,
+            expected_state=mapping(case.get("final_session_state"), "final_session_state") or None,
             extra={ADK: kept} if kept else {},
         ),
         expected=expected,

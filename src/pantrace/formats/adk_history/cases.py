@@ -24,6 +24,7 @@ from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import CASE_RESULT, to_snake
 from pantrace.wire.adk.scores import metric_to, metrics_of, pairs_from, scores_from, status_number
 from pantrace.wire.adk.sessions import app_name, invocation_ids, main_agent, session_to, trajectory_from, user_id
+from pantrace.wire.adk.typed import text
 from pantrace.wire.json import to_plain, unknown_keys
 from pantrace.wire.patch import applied, difference
 
@@ -104,7 +105,7 @@ def _trajectory(case: dict[str, Any], actual: list[dict[str, Any]]) -> tuple[Tra
             for step in steps_of(raw, name, agents)
         ]
         trajectory = Trajectory(
-            id=case.get("session_id"),
+            id=text(case.get("session_id"), "session_id"),
             created=next((at for raw in actual if (at := raw.get("creation_timestamp"))), None),
             agents=agents_of(declarations, steps),
             steps=tuple(steps),
@@ -176,7 +177,7 @@ def _case(
     set_id = case.get("eval_set_id")
     return Case(
         id=str(case["eval_id"]),
-        agent=app,
+        agent=text(app, "app_name"),
         question=prompts_in(asked),
         reference=final_text(expected) if expected is not None else None,
         expected_calls=expected_calls(expected) if expected is not None else None,

@@ -27,6 +27,7 @@ from pantrace.model import (
 )
 from pantrace.wire.adk.scores import MAKER, SCALES, STATUS, metric_to
 from pantrace.wire.adk.sessions import app_name, camel_session, session_to, trajectory_from, user_id
+from pantrace.wire.adk.typed import mapping, number, text
 from pantrace.wire.json import decode, to_plain, unknown_keys
 from pantrace.wire.patch import applied, difference
 from pantrace.wire.times import iso
@@ -168,7 +169,9 @@ def _from_contents(row: dict[str, Any]) -> Trajectory:
 def _agents(data: dict[str, Any], trajectory: Trajectory) -> tuple[Agent, ...]:
     declared = {
         function["name"]: Tool(
-            name=function["name"], description=function.get("description"), parameters=function.get("parameters")
+            name=text(function["name"], "a tool's name") or "",
+            description=text(function.get("description"), "a tool's description"),
+            parameters=function.get("parameters"),
         )
         for group in data.get("tool_declarations") or ()
         for function in group.get("function_declarations") or ()
@@ -179,7 +182,7 @@ def _agents(data: dict[str, Any], trajectory: Trajectory) -> tuple[Agent, ...]:
         tools = row.get("tools")
         agents.append(
             Agent(
-                name=row["name"],
+                name=text(row["name"], "an agent's name") or "",
                 model=row.get("model"),
                 parent=row.get("parent"),
                 instructions=instructions.get(row["name"]),
@@ -196,7 +199,7 @@ def _outcome(row: dict[str, Any]) -> Outcome | None:
         status = "unscored" if word is not None else None
     said_so = row.get("status")
     if isinstance(said_so, dict) and said_so.get("boolean") not in (None, "success"):
-        return Outcome(status="error", reason=said_so.get("message"))
+        return Outcome(status="error", reason=text(said_so.get("message"), "status.message"))
     return Outcome(status=status) if status is not None else None  # type: ignore[arg-type]
 
 
@@ -208,9 +211,9 @@ def _case(row: dict[str, Any]) -> Case:
     metadata = row.get("question_metadata")
     return Case(
         id=str(row["question_id"]),
-        agent=row.get("app_name"),
+        agent=text(row.get("app_name"), "app_name"),
         question="\n".join(str(each) for each in asked) if isinstance(asked, list) and asked else None,
-        reference=reference.get("reference_response"),
+        reference=text(reference.get("reference_response"), "reference_response"),
         expected_calls=tuple(
             ExpectedCall(name=each["tool_name"], arguments=each.get("input_arguments")) for each in wanted
         )
@@ -230,22 +233,18 @@ def _scores(row: dict[str, Any]) -> list[Score]:
             continue
         name = key.removeprefix("adk_score.")
         status = row.get(f"adk_status.{name}")
-        number = value if isinstance(value, (int, float)) else None
+        worth = value if isinstance(value, (int, float)) else None
         extra = {"adk-history": {"eval_status": status}} if status in ("NOT_EVALUATED", "INFORMATIONAL") else {}
         scores.append(
             Score(
                 name=name,
-                value=number,
+                value=worth,
                 scale=SCALES.get(name),
-                status="scored"
-                if number is not None
-                else "not_applicable"
-                if status == "INFORMATIONAL"
-                else "unscored",
-                explanation=None if number is not None else f"google-adk gives no value ({status or 'no status'})",
-                details=row.get(f"adk_details.{name}") or {},
+                status="scored" if worth is not None else "not_applicable" if status == "INFORMATIONAL" else "unscored",
+                explanation=None if worth is not None else f"google-adk gives no value ({status or 'no status'})",
+                details=mapping(row.get(f"adk_details.{name}"), "details") or {},
                 maker=MAKER,
-                threshold=row.get(f"adk_threshold.{name}"),
+                threshold=number(row.get(f"adk_threshold.{name}"), "a threshold"),
                 passed={"PASSED": True, "FAILED": False}.get(str(status)),
                 extra=extra,
             )

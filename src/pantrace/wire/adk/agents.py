@@ -12,6 +12,7 @@ from pantrace.model import Agent, Step, Tool
 
 from .parts import NAME
 from .recase import without_nulls
+from .typed import text
 
 
 def declared(app_details: Any) -> list[Agent]:
@@ -31,7 +32,7 @@ def _agent(name: str, details: dict[str, Any]) -> Agent:
     }
     return Agent(
         name=name,
-        instructions=details.get("instructions") or None,
+        instructions=text(details.get("instructions"), "instructions") or None,
         tools=tuple(_tools(declarations)) if isinstance(declarations, list) else None,
         extra={NAME: rest} if rest else {},
     )
@@ -62,6 +63,7 @@ def _function(function: Any) -> Tool:
         # Gemini's own Schema type: JSON Schema with types in capitals and every unused keyword null.
         parameters = _json_schema(schema)
         known["schema"] = "parameters"
+    name, description = text(name, "a tool's name"), text(description, "a tool's description")
     return Tool(name=name or "", description=description, parameters=parameters, extra={NAME: known} if known else {})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import NoneType
 from typing import Any
 
 import msgspec
@@ -54,6 +55,15 @@ _SNAKE = frozenset(EVENT) | {
     "turn_complete",
     "turn_complete_reason",
 }
+_COUNTS = {
+    "prompt_token_count",
+    "candidates_token_count",
+    "thoughts_token_count",
+    "cached_content_token_count",
+    "tool_use_prompt_token_count",
+    "total_token_count",
+}
+_NAMES = ("id", "invocation_id", "model_version", "finish_reason")
 _CHUNKS = ("web", "retrieved_context", "maps", "image")
 
 
@@ -120,20 +130,26 @@ def _step(raw: dict[str, Any]) -> tuple[Step, dict[str, Any] | None]:
     note = _tidy(event)
     code, message = take("error_code", None), take("error_message", None)
     at = event.get("timestamp")
-    if isinstance(at, (int, float)):
+    if isinstance(at, (int, float)) and at is not True and at is not False:
         take("timestamp")
     else:
         at = None
+    name, invocation, model, stop = (take(key, None) for key in _NAMES)
+    for text in (author, name, invocation, model, stop, code, message):
+        if text is not None and type(text) is not str:
+            raise TypeError(f"an event's author, id, model and the like must be text, one is {text!r}")
+    if delta is not None and type(delta) is not dict:
+        raise TypeError("an event's state_delta must be an object")
     step = Step(
-        id=take("id", None) or None,
+        id=name or None,
         role=role,  # type: ignore[arg-type]
         agent=agent,
-        invocation=take("invocation_id", None) or None,
+        invocation=invocation or None,
         parts=parts,
         at=at,
-        model=take("model_version", None),
+        model=model,
         usage=usage_from(take("usage_metadata", None)),
-        stop=take("finish_reason", None),
+        stop=stop,
         error=StepError(kind=code, message=message) if code is not None or message is not None else None,
         kind="compaction" if isinstance(compaction, dict) else "message",
         state_delta=delta,
@@ -179,7 +195,12 @@ def usage_from(raw: Any) -> Usage | None:
     """Usage metadata; None when nothing in it is reported."""
     if not isinstance(raw, dict) or all(value is None for value in raw.values()):
         return None
-    return gemini.usage_from(raw, NAME)
+    odd = {key: value for key, value in raw.items() if key in _COUNTS and type(value) not in (int, NoneType)}
+    if not odd:
+        return gemini.usage_from(raw, NAME)
+    # A count that is no integer is kept as it is, and counted as not reported.
+    usage = gemini.usage_from({key: value for key, value in raw.items() if key not in odd}, NAME) or Usage()
+    return msgspec.structs.replace(usage, extra={NAME: {**usage.extra.get(NAME, {}), **odd}})
 
 
 def _citations(grounding: Any) -> tuple[list[Part], Any]:
@@ -199,6 +220,8 @@ def _citation(chunk: Any) -> Part:
     usual = "retrieved_context" if text is not None else "web"
     if kind != usual:
         source["kind"] = kind
+    if any(type(each) not in (str, NoneType) for each in (uri, title, text)):
+        return Citation(extra={NAME: {"chunk": chunk}})
     return Citation(uri=uri, title=title, text=text, extra={NAME: source} if source else {})
 
 

@@ -14,6 +14,7 @@ from .event_writer import events_to
 from .events import content_role, steps_from
 from .parts import NAME, part_from, part_to, parts_from, texts_in
 from .recase import without_nulls
+from .typed import number, text
 
 _KNOWN = {
     "invocation_id",
@@ -33,10 +34,10 @@ def invocation_from(raw: dict[str, Any], name: str) -> Invocation:
     rest = {key: without_nulls(value) for key, value in raw.items() if key not in _KNOWN and value is not None}
     return Invocation(
         id=name,
-        at=raw.get("creation_timestamp") or None,
-        seconds=raw.get("duration"),
-        model_seconds=raw.get("model_duration"),
-        tool_seconds=raw.get("tool_duration"),
+        at=number(raw.get("creation_timestamp"), "creation_timestamp") or None,
+        seconds=number(raw.get("duration"), "duration"),
+        model_seconds=number(raw.get("model_duration"), "model_duration"),
+        tool_seconds=number(raw.get("tool_duration"), "tool_duration"),
         extra={NAME: rest} if rest else {},
     )
 
@@ -44,9 +45,9 @@ def invocation_from(raw: dict[str, Any], name: str) -> Invocation:
 def names_of(invocations: Sequence[dict[str, Any]]) -> list[str]:
     """A name for each invocation: its id, made unique where ids are empty or repeated."""
     names: list[str] = []
-    for number, raw in enumerate(invocations, 1):
-        name = raw.get("invocation_id") or f"invocation-{number}"
-        names.append(name if name not in names else f"{name}#{number}")
+    for place, raw in enumerate(invocations, 1):
+        name = text(raw.get("invocation_id"), "invocation_id") or f"invocation-{place}"
+        names.append(name if name not in names else f"{name}#{place}")
     return names
 
 
@@ -99,7 +100,9 @@ def _intermediate(data: dict[str, Any], final: Any) -> list[Step]:
         steps.append(Step(role="tool", parts=tuple(answers)))
     for author, parts in data.get("intermediate_responses") or ():
         told = tuple(part_from(part) for part in parts)
-        steps.append(Step(role="agent", agent=author, parts=told, extra={NAME: {"intermediate": True}}))
+        steps.append(
+            Step(role="agent", agent=text(author, "an author"), parts=told, extra={NAME: {"intermediate": True}})
+        )
     if isinstance(final, dict):
         steps.extend(_spoken(final, "agent"))
     return steps
@@ -132,7 +135,7 @@ def expected_from(invocations: Sequence[dict[str, Any]]) -> Trajectory:
 
 def prompts_in(invocations: Iterable[dict[str, Any]]) -> str | None:
     """All that the user asks in a conversation, one prompt per line."""
-    asked = [text for raw in invocations if (text := texts_in(raw.get("user_content")))]
+    asked = [said for raw in invocations if (said := texts_in(raw.get("user_content")))]
     return "\n".join(asked) if asked else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import NoneType
 from typing import Any
 
 import msgspec
@@ -44,6 +45,9 @@ def part_from(raw: Any) -> Part:
     if isinstance(raw, dict) and raw.get("thought") is True and raw.get("text") is None:
         return _hidden_thought(raw)
     part = gemini.part_from(raw, NAME)
+    for key in ("id", "call_id", "name", "mime", "uri", "data", "signature"):
+        if type(getattr(part, key, "")) not in (str, NoneType):
+            raise TypeError(f"a part's {key} must be text, is {getattr(part, key)!r}")
     if isinstance(part, ToolResult):
         failure, error = failure_in(part.output)
         if failure != part.failure or error != part.error:
@@ -64,11 +68,11 @@ def _usual(raw: dict[str, Any]) -> Part | None:
             return Text(text=value)
         if key == "function_call" and type(value) is dict:
             call = {name: item for name, item in value.items() if item is not None}
-            if call.keys() <= _CALL:
+            if call.keys() <= _CALL and _named(call):
                 return ToolCall(id=call.get("id"), name=call.get("name") or "", arguments=call.get("args"))
         if key == "function_response" and type(value) is dict:
             answer = {name: item for name, item in value.items() if item is not None}
-            if answer.keys() <= _ANSWER:
+            if answer.keys() <= _ANSWER and _named(answer):
                 response = answer.get("response")
                 failure, error = failure_in(response)
                 return ToolResult(
@@ -77,6 +81,10 @@ def _usual(raw: dict[str, Any]) -> Part | None:
     elif len(part) == 2 and part.get("thought") is True and type(part.get("text")) is str:
         return Thinking(text=part["text"])
     return None
+
+
+def _named(fields: dict[str, Any]) -> bool:
+    return type(fields.get("name", "")) is str and type(fields.get("id", "")) is str
 
 
 def _hidden_thought(raw: dict[str, Any]) -> Part:

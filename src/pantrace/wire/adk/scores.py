@@ -8,6 +8,7 @@ from typing import Any
 from pantrace.model import Maker, Scale, Score
 
 from .recase import without_nulls
+from .typed import number, text
 
 NAME = "adk-history"
 MAKER = Maker(name="google-adk", kind="stored")
@@ -49,10 +50,10 @@ def status_number(value: Any) -> int | None:
 def scores_from(overall: Sequence[Any], blocks: Sequence[Any]) -> list[Score]:
     """The scores of a case, each with its value per invocation in `details`."""
     per_metric: dict[str, list[Any]] = {}
-    for number, results in enumerate(blocks):
+    for place, results in enumerate(blocks):
         for result in results or ():
             entries = per_metric.setdefault(result["metric_name"], [None] * len(blocks))
-            entries[number] = result
+            entries[place] = result
     names = {metric["metric_name"] for metric in overall}
     alone = [{"metric_name": name} for name in per_metric if name not in names]
     return [_score(metric, per_metric.get(metric["metric_name"])) for metric in (*overall, *alone)]
@@ -60,7 +61,7 @@ def scores_from(overall: Sequence[Any], blocks: Sequence[Any]) -> list[Score]:
 
 def _score(metric: dict[str, Any], entries: list[Any] | None) -> Score:
     status = status_number(metric.get("eval_status"))
-    value = metric.get("score")
+    value = number(metric.get("score"), "a score")
     details = _details(metric)
     if entries is not None:
         criterion, threshold = details.get("criterion"), metric.get("threshold")
@@ -74,14 +75,14 @@ def _score(metric: dict[str, Any], entries: list[Any] | None) -> Score:
         extra["eval_status"] = metric["eval_status"]
     word = STATUS.get(status or 0, "no status")
     return Score(
-        name=metric["metric_name"],
+        name=text(metric["metric_name"], "metric_name") or "",
         value=value,
         scale=SCALES.get(metric["metric_name"]),
         status="scored" if value is not None else "not_applicable" if status == 4 else "unscored",
         explanation=None if value is not None else f"google-adk gives no value ({word})",
         details=details,
         maker=MAKER,
-        threshold=metric.get("threshold"),
+        threshold=number(metric.get("threshold"), "a threshold"),
         passed={1: True, 2: False}.get(status or 0),
         extra={NAME: extra} if extra else {},
     )
@@ -105,8 +106,8 @@ def _entry(result: dict[str, Any] | None, criterion: Any, threshold: Any) -> dic
     """One invocation's result: value and status by name, details; the threshold only where it is another."""
     if result is None:
         return None
-    number = status_number(result.get("eval_status"))
-    entry = {"score": result.get("score"), "status": STATUS.get(number or 0, result.get("eval_status"))}
+    status = status_number(result.get("eval_status"))
+    entry = {"score": result.get("score"), "status": STATUS.get(status or 0, result.get("eval_status"))}
     entry.update(_details(result))
     if not result.keys() <= _KNOWN:
         entry.update({key: value for key, value in result.items() if key not in _KNOWN and value is not None})
@@ -120,14 +121,14 @@ def _entry(result: dict[str, Any] | None, criterion: Any, threshold: Any) -> dic
 def metric_to(score: Score) -> dict[str, Any]:
     """A score as an overall metric result; what ADK has no field for is left to a patch."""
     value = score.value if score.status == "scored" else None
-    number = float(value) if isinstance(value, (bool, int, float)) else None
+    worth = float(value) if isinstance(value, (bool, int, float)) else None
     details = {key: item for key, item in score.details.items() if key not in ("criterion", "per_invocation")}
     extra = score.extra.get(NAME, {})
     stated = status_number(extra.get("eval_status"))
-    status = stated or (3 if number is None else 4)
+    status = stated or (3 if worth is None else 4)
     if score.passed is not None:
         status = 1 if score.passed else 2
-    return _metric(score.name, score.threshold, score.details.get("criterion"), number, status, details)
+    return _metric(score.name, score.threshold, score.details.get("criterion"), worth, status, details)
 
 
 def metrics_of(scores: Sequence[Score], block: int) -> list[dict[str, Any]]:
@@ -140,8 +141,8 @@ def metrics_of(scores: Sequence[Score], block: int) -> list[dict[str, Any]]:
         entry = dict(entries[block])
         threshold = entry.pop("threshold", score.threshold)
         criterion = entry.pop("criterion", score.details.get("criterion"))
-        number, status = entry.pop("score", None), status_number(entry.pop("status", None)) or 3
-        found.append(_metric(score.name, threshold, criterion, number, status, entry))
+        worth, status = entry.pop("score", None), status_number(entry.pop("status", None)) or 3
+        found.append(_metric(score.name, threshold, criterion, worth, status, entry))
     return found
 
 

@@ -15,6 +15,7 @@ from .event_writer import events_to
 from .events import CARRIER, steps_from, usage_from
 from .parts import NAME
 from .recase import SESSION, to_camel, to_snake
+from .typed import mapping, text
 
 _KNOWN = {"id", "app_name", "user_id", "state", "events", "last_update_time", "context"}
 
@@ -36,12 +37,12 @@ def trajectory_from(raw: Any, declarations: list[list[Agent]] | None = None) -> 
         rest["state_key"] = "context"
     ended = session.get("last_update_time")
     return Trajectory(
-        id=session.get("id"),
+        id=text(session.get("id"), "a session's id"),
         created=next((step.at for step in steps if step.at is not None), None),
         ended=ended if isinstance(ended, (int, float)) and ended else None,
         agents=agents_of(declarations or [], steps),
         steps=tuple(steps),
-        state=state,
+        state=mapping(state, "a session's state"),
         extra={NAME: rest} if rest else {},
     )
 
