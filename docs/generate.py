@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import click
@@ -12,6 +14,7 @@ import click
 from pantrace.checks import all_checks
 from pantrace.cli import COMMANDS, cli
 from pantrace.cli.formats import option_list
+from pantrace.engine.matrix import Cell, cells
 from pantrace.formats import all_formats
 
 ROOT = Path(__file__).parent.parent
@@ -55,6 +58,52 @@ def command_help() -> str:
         title = "pantrace" if name is None else f"pantrace {name}"
         blocks.append(f"## {title}\n\n```text\n{command.get_help(context).rstrip()}\n```")
     return "\n\n".join(blocks)
+
+
+EXAMPLES = ROOT / "examples"
+SOURCES = (
+    ("opencode", EXAMPLES / "opencode"),
+    ("adk", EXAMPLES / "adk"),
+    ("inspect", EXAMPLES / "inspect"),
+    ("openadapt", EXAMPLES / "openadapt/login"),
+    ("explain", EXAMPLES / "explain"),
+)
+TARGETS = ("vertex-seed", "adk-jsonl", "openadapt-episodes", "explain", "inspect")
+
+
+@cache
+def conversions() -> list[Cell]:
+    """The bundled recordings, each written as each format."""
+    return cells(SOURCES, TARGETS)
+
+
+def conversion_table() -> str:
+    """Five systems by five formats."""
+    lines = [f"| from / to | {' | '.join(f'`{name}`' for name in TARGETS)} |", "|---" * (len(TARGETS) + 1) + "|"]
+    for name, _ in SOURCES:
+        words = [each.words() for each in conversions() if each.source == name]
+        lines.append(f"| {name} | {' | '.join(words)} |")
+    return "\n".join(lines)
+
+
+def conversion_losses() -> str:
+    """For each conversion, the kinds of values that were lost or carried, most frequent first."""
+    lines = ["| from | to | lost | carried |", "|---|---|---|---|"]
+    for each in conversions():
+        if each.report is None or not each.report.samples:
+            continue
+        lost = Counter[str]()
+        for (path, what, _), count in each.report.losses.items():
+            lost[f"`{path}`" + ("" if what == "absent" else f" ({what})")] += count
+        carried = Counter({f"`{path}`": count for path, count in each.report.carried.items()})
+        lines.append(f"| {each.source} | {each.to} | {_most(lost)} | {_most(carried)} |")
+    return "\n".join(lines)
+
+
+def _most(counts: Counter[str]) -> str:
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    listed = ", ".join(f"{name} {count}" for name, count in ranked[:6])
+    return listed + (f", {len(ranked) - 6} more kinds" if len(ranked) > 6 else "") or "nothing"
 
 
 def metric_table() -> str:
@@ -103,6 +152,7 @@ def pages() -> dict[Path, str]:
         "docs/formats.md": {"formats": format_table(""), "options": option_table()},
         "docs/commands.md": {"commands": command_help()},
         "docs/metrics.md": {"metrics": metric_table()},
+        "docs/conversions.md": {"matrix": conversion_table(), "losses": conversion_losses()},
         "docs/model.md": {"model": model_reference()},
     }
     found = {}
