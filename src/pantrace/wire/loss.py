@@ -255,6 +255,7 @@ def _same_part(part: dict[str, Any], after: list[dict[str, Any]], taken: set[int
     for place in candidates:
         if _essence(part) == _essence(after[place]):
             return place
+    kind = part.get("type")
     if kind == "text":
         return None
     if kind in ("call", "result"):
