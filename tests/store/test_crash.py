@@ -18,6 +18,7 @@ import pantrace
 from pantrace.errors import UsageError, WriteError
 from pantrace.model import RunHeader
 from pantrace.store import Result, RunDirectory, query
+from pantrace.store.manifest import committed_parts
 from store import writer
 
 if TYPE_CHECKING:
@@ -65,31 +66,42 @@ def test_twenty_kills_lose_nothing_and_double_nothing(
     tmp_path: Path, undisturbed: dict[str, list[tuple[Any, ...]]]
 ) -> None:
     dice = random.Random(2026)
-    kills = run = 0
+    run = kills = torn = 0
     acknowledged: set[str] = set()
     while kills < 20:
         folder = tmp_path / str(run)
         with writing(folder) as process:
-            time.sleep(dice.uniform(0, 0.4))
+            assert process.stdout is not None
+            said = [process.stdout.readline().strip() for _ in range(dice.randrange(3))]
+            time.sleep(dice.uniform(0, 0.1))
             process.send_signal(signal.SIGKILL)
-            said = lines(process)
-        acknowledged |= set(said)
+            said += lines(process)
+        acknowledged |= {line for line in said if line.endswith("-abc")}
         finished = "finished" in said
         kills += not finished
+        torn += unfinished(folder)
         committed = {part for (part,) in query(folder, "select distinct part from samples").rows}
-        assert acknowledged - {"finished"} <= committed
+        assert acknowledged <= committed
+        assert len(committed - acknowledged) <= kills, "each kill hides at most the word of one commit"
         assert query(folder, "select count(*) from samples").rows == [(len(committed) * SIZE,)]
         if finished:
             assert all_rows(folder) == undisturbed
             run, acknowledged = run + 1, set()
+    assert torn >= 5, "the kills did not come while a part was being written"
     with writing(folder) as process:
         assert lines(process)[-1] == "finished"
     assert all_rows(folder) == undisturbed
     assert len(undisturbed["samples"]) == len(undisturbed["decisions"]) == PARTS * SIZE == 2000
-    assert not list((folder / "parts").glob(".*"))
+    assert not unfinished(folder)
     with RunDirectory.open(folder) as directory:
         assert directory.header.status == "success"
         assert sum(1 for _ in directory.samples()) == 2000
+
+
+def unfinished(folder: Path) -> bool:
+    """Whether there are files that do not count."""
+    counting = {file.file for part in committed_parts(folder / "manifest.sqlite") for file in part.files}
+    return not {path.name for path in (folder / "parts").iterdir()} <= counting
 
 
 def test_a_second_run_writes_nothing(tmp_path: Path) -> None:

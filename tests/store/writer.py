@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import sys
 
+import pyarrow.parquet  # noqa: F401 -- else the first moments of the process are its import
+
 from pantrace.errors import PantraceError
 from pantrace.model import (
     Case,
