@@ -1,4 +1,4 @@
-"""Writes the generated parts of the documentation: format tables, command help, the model. `--check` only compares."""
+"""Writes the generated parts of the docs: formats, command help, metrics, model, tables. `--check` only compares."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pantrace.cli import COMMANDS, cli
 from pantrace.cli.formats import option_list
 from pantrace.engine.matrix import Cell, cells
 from pantrace.formats import all_formats
+from pantrace.store import schema
 
 ROOT = Path(__file__).parent.parent
 MODEL = ROOT / "src/pantrace/model"
@@ -126,16 +127,38 @@ def model_reference() -> str:
     return "\n\n".join(blocks)
 
 
+def table_reference() -> str:
+    """Every table of a run directory with its columns, from the source."""
+    tree = ast.parse(Path(schema.__file__).read_text())
+    nodes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    titles = {"Addressed": "Every table but runs", **{row.__name__: name for name, row in schema.TABLES.items()}}
+    order = ["RunRow", "Addressed", *(row.__name__ for row in schema.PART_TABLES.values())]
+    kinds = {kind.__name__: name for kind, name in schema.SQL_TYPES.items()}
+    blocks = []
+    for name in order:
+        lines = [f"### {titles[name]}", "", " ".join((ast.get_docstring(nodes[name]) or "").split()), ""]
+        lines += ["| column | type | meaning |", "|---|---|---|"]
+        for field, kind, meaning in _fields(nodes[name]):
+            lines.append(f"| `{field}` | {kinds[kind.partition(' ')[0]]} | {meaning} |")
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
 def _struct(node: ast.ClassDef) -> str:
     lines = [f"### {node.name}", "", " ".join((ast.get_docstring(node) or "").split()), ""]
     lines += ["| field | type | meaning |", "|---|---|---|"]
+    return "\n".join(lines + [f"| `{field}` | `{kind}` | {meaning} |" for field, kind, meaning in _fields(node)])
+
+
+def _fields(node: ast.ClassDef) -> list[list[str]]:
+    """Name, type and meaning of a struct's own fields."""
     rows: list[list[str]] = []
     for item in node.body:
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
             rows.append([item.target.id, ast.unparse(item.annotation).replace("|", "\\|"), ""])
         elif isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant) and rows:
             rows[-1][2] = " ".join(str(item.value.value).split()).replace("|", "\\|")
-    return "\n".join(lines + [f"| `{field}` | `{kind}` | {meaning} |" for field, kind, meaning in rows])
+    return rows
 
 
 def filled(text: str, name: str, content: str) -> str:
@@ -154,6 +177,7 @@ def pages() -> dict[Path, str]:
         "docs/metrics.md": {"metrics": metric_table()},
         "docs/conversions.md": {"matrix": conversion_table(), "losses": conversion_losses()},
         "docs/model.md": {"model": model_reference()},
+        "docs/store.md": {"tables": table_reference()},
     }
     found = {}
     for name, contents in parts.items():
