@@ -9,7 +9,7 @@ help: ## This list
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[analysis]' --group dev
 	@touch $@
 
 .venv/demo: pyproject.toml
@@ -47,6 +47,15 @@ peers: $(patsubst tests/peers/%/requirements.txt,peer-%,$(wildcard tests/peers/*
 
 peer-%: .venvs/%/ready
 	.venvs/$*/bin/python -m pytest -W default tests/peers/$*
+
+.venvs/browser/ready: tests/browser/requirements.txt pyproject.toml
+	$(PYTHON) -m venv .venvs/browser
+	.venvs/browser/bin/python -m pip install --quiet --disable-pip-version-check --editable . pytest -r tests/browser/requirements.txt
+	@touch $@
+
+browser: .venvs/browser/ready ## The logs we write, shown by `inspect view` in a real Chromium (Debian's, installed when missing)
+	@test -x /usr/bin/chromium || { apt-get update -qq && apt-get install -y -qq chromium; }
+	.venvs/browser/bin/python -m pytest -W default tests/browser
 
 clean: ## Remove environments and outputs
 	rm -rf .venv .venvs demo-out

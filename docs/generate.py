@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from pantrace.checks import all_checks
 from pantrace.cli import COMMANDS, cli
 from pantrace.cli.formats import option_list
 from pantrace.formats import all_formats
@@ -56,6 +57,16 @@ def command_help() -> str:
     return "\n\n".join(blocks)
 
 
+def metric_table() -> str:
+    """Every metric with its formula."""
+    lines = ["| metric | what it measures | formula | not applicable when |", "|---|---|---|---|"]
+    for each in all_checks():
+        parts = [each.summary, *(each.documented.get(part, "") for part in ("Formula", "Not applicable when"))]
+        cells = [part.replace("|", "\\|") for part in parts]
+        lines.append(f"| `{each.name}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def model_reference() -> str:
     """Every struct of the model with its fields, from the source."""
     blocks = []
@@ -91,6 +102,7 @@ def pages() -> dict[Path, str]:
         "README.md": {"formats": format_table("docs/")},
         "docs/formats.md": {"formats": format_table(""), "options": option_table()},
         "docs/commands.md": {"commands": command_help()},
+        "docs/metrics.md": {"metrics": metric_table()},
         "docs/model.md": {"model": model_reference()},
     }
     found = {}

@@ -80,6 +80,16 @@ def test_a_bad_item_in_an_array_does_not_sink_it(tmp_path: Path) -> None:
     assert "item 2" in broken[0]
 
 
+def test_reading_an_array_can_be_left_at_any_item(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(b'[{"a": 1}, {"a": 2}, {"a": oops}]')
+    reading = read_rows(path, raise_broken)
+    assert next(reading) == ("item 1", {"a": 1})
+    reading.close()
+    with pytest.raises(ReadError, match="item 3"):
+        list(read_rows(path, raise_broken))
+
+
 def test_a_long_first_line_is_still_lines(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"a": "' + b"x" * 200_000 + b'"}\n{"a": 2}\n')

@@ -20,6 +20,8 @@ sources = click.argument("sources", nargs=-1, required=True, metavar="PATH...")
 from_format = click.option("--from", "from_", metavar="FORMAT", help="Read as this format instead of detecting it.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Machine-readable output on stdout.")
 
+sub_agents = click.option("--sub-agents", is_flag=True, help="Take each sub-agent as a sample of its own, too.")
+
 
 def selecting(command: F) -> F:
     """The options that choose samples."""

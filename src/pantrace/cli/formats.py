@@ -53,7 +53,7 @@ def described(format_: Format) -> dict[str, Any]:
 
 def option_list(format_: Format) -> list[dict[str, Any]]:
     """The writer's options with their defaults and help."""
-    documented = _field_docs(format_.options)
+    documented = field_docs(format_.options)
     return [
         {
             "name": each.name,
@@ -64,7 +64,7 @@ def option_list(format_: Format) -> list[dict[str, Any]]:
     ]
 
 
-def _field_docs(kind: type) -> dict[str, str]:
+def field_docs(kind: type) -> dict[str, str]:
     """The docstrings under a class's fields."""
     import ast
     import inspect

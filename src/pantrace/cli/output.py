@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,7 +40,8 @@ def console(*, err: bool = False) -> Console:
     from rich.console import Console
 
     stream = sys.stderr if err else sys.stdout
-    return Console(stderr=err, width=None if stream.isatty() else 120, highlight=False, markup=False, soft_wrap=False)
+    width = None if stream.isatty() or "COLUMNS" in os.environ else 200
+    return Console(stderr=err, width=width, highlight=False, markup=False, soft_wrap=False)
 
 
 def table(columns: list[str], rows: list[list[str]], *, right: tuple[str, ...] = (), err: bool = False) -> None:

@@ -14,13 +14,13 @@ import msgspec
 
 from pantrace.errors import LossRefused, PantraceError, ReadError, SampleRefused, UsageError, WriteError
 from pantrace.formats import Format, by_name
-from pantrace.model import Loss, Record, Run, Sample, all_trajectories, with_samples
+from pantrace.model import Loss, Record, Run, Sample, with_samples
 from pantrace.wire import files
 from pantrace.wire.json import decode, encode
 from pantrace.wire.loss import general, header_losses, sample_losses
 from pantrace.wire.rows import raise_broken, write_rows
 
-from .read import Notes, open_run, read_pile
+from .read import Notes, open_run, read_pile, split_children, watched
 from .select import Selection
 
 OnLoss = Callable[[Loss], None]
@@ -80,7 +80,7 @@ def convert(
     run = read_pile(paths, format=format, notes=report.notes)
     samples = selection.apply(run.samples) if selection else run.samples
     if on_sample is not None:
-        samples = _watched(samples, on_sample)
+        samples = watched(samples, on_sample)
     write_run(
         with_samples(run, samples),
         Path(target),
@@ -92,12 +92,6 @@ def convert(
         report=report,
     )
     return report
-
-
-def _watched(samples: Iterable[Sample], on_sample: Callable[[Sample], None]) -> Iterator[Sample]:
-    for sample in samples:
-        on_sample(sample)
-        yield sample
 
 
 def write(run: Run, target: str | Path, *, to: str, options: dict[str, str] | Record | None = None) -> Report:
@@ -129,7 +123,7 @@ def write_run(
             on_loss(loss)
 
     def prepared() -> Iterator[Sample]:
-        for sample in _unique(_split(run.samples, format_), report):
+        for sample in _unique(run.samples if format_.nests else split_children(run.samples), report):
             if format_.dump is not None:
                 try:
                     row = format_.dump(sample, chosen)
@@ -140,6 +134,10 @@ def write_run(
                 if measure:
                     for loss in _measured(sample, row, format_):
                         lost(loss)
+            else:
+                why = format_.lost.get("sample", f"{to} holds no samples")
+                lost(Loss(sample=sample.id, path="sample", what="absent", why=why))
+                continue
             report.samples += 1
             yield sample
         if strict and report.losses:
@@ -176,20 +174,6 @@ def _reopened(path: Path, format_: Format) -> Run | None:
         return open_run(path, format_, "", raise_broken)
     except PantraceError:
         return None
-
-
-def _split(samples: Iterable[Sample], format_: Format) -> Iterator[Sample]:
-    """Sub-agents' trajectories as samples of their own, where the target cannot hold them inside."""
-    for sample in samples:
-        if format_.nests or sample.trajectory is None or not sample.trajectory.children:
-            yield sample
-            continue
-        for number, trajectory in enumerate(all_trajectories(sample.trajectory)):
-            alone = msgspec.structs.replace(trajectory, children=())
-            if number == 0:
-                yield msgspec.structs.replace(sample, trajectory=alone)
-            else:
-                yield Sample(id=trajectory.id or f"{sample.id}/{number}", epoch=sample.epoch, trajectory=alone)
 
 
 def _unique(samples: Iterable[Sample], report: Report) -> Iterator[Sample]:

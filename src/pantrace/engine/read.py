@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import msgspec
 
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import Format, by_name, detect
-from pantrace.model import Run, Sample, Source
+from pantrace.model import Run, Sample, Source, all_trajectories
 from pantrace.wire.rows import OnBroken, raise_broken, read_rows
 
 _SKIPPED = {".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"}
@@ -172,3 +172,24 @@ def _counted(run: Run, chosen: Format, notes: Notes) -> Iterator[Sample]:
     for sample in run.samples:
         notes.formats[chosen.name] += 1
         yield sample
+
+
+def watched(samples: Iterable[Sample], on_sample: Callable[[Sample], None]) -> Iterator[Sample]:
+    """The same samples, each shown to a function as it passes."""
+    for sample in samples:
+        on_sample(sample)
+        yield sample
+
+
+def split_children(samples: Iterable[Sample]) -> Iterator[Sample]:
+    """Samples without sub-agents inside; each of these follows as a sample of its own."""
+    for sample in samples:
+        if sample.trajectory is None or not sample.trajectory.children:
+            yield sample
+            continue
+        for number, trajectory in enumerate(all_trajectories(sample.trajectory)):
+            alone = msgspec.structs.replace(trajectory, children=())
+            if number == 0:
+                yield msgspec.structs.replace(sample, trajectory=alone)
+            else:
+                yield Sample(id=trajectory.id or f"{sample.id}/{number}", epoch=sample.epoch, trajectory=alone)

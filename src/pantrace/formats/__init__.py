@@ -16,7 +16,21 @@ from pantrace.wire.head import Head
 
 from .format import Format, NoOptions
 
-NAMES = ("native",)
+NAMES = (
+    "native",
+    "opencode",
+    "vertex-seed",
+    "vertex-flat",
+    "vertex-agent",
+    "adk-history",
+    "adk-session",
+    "adk-evalset",
+    "adk-jsonl",
+    "inspect",
+    "openadapt-eval",
+    "openadapt-episodes",
+    "explain",
+)
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
 
 __all__ = ["NAMES", "Format", "NoOptions", "all_formats", "by_name", "detect", "names"]

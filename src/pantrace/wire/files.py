@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import mmap
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -56,6 +58,21 @@ def read_all(path: Path) -> bytes:
     """All bytes of a file, decompressed, without a byte order mark."""
     with reading(path) as file:
         return file.read().removeprefix(BOM)
+
+
+@contextmanager
+def mapped(path: Path) -> Iterator[memoryview]:
+    """A file's bytes without reading them into memory; a compressed one is unpacked into a temporary file first."""
+    with tempfile.TemporaryFile() as unpacked, path.open("rb") as file:
+        magic = file.read(4)
+        if magic.startswith(GZIP) or magic == ZSTD:
+            with reading(path) as packed:
+                shutil.copyfileobj(packed, unpacked)
+            unpacked.flush()
+        source = unpacked if magic.startswith(GZIP) or magic == ZSTD else file
+        # Not closed here: records that are still held keep the mapping alive, and the last of them ends it.
+        view = memoryview(mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ))
+        yield view[len(BOM) :] if view[: len(BOM)] == BOM else view
 
 
 def read_start(path: Path, size: int) -> bytes:

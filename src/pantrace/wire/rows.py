@@ -51,10 +51,11 @@ def read_rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any
     if layout == "lines":
         yield from _read_lines(path, on_broken)
         return
-    data = files.read_all(path)
     if layout == "array":
-        yield from _read_array(path, data, on_broken)
+        with files.mapped(path) as view:
+            yield from _read_array(path, view, on_broken)
         return
+    data = files.read_all(path)
     try:
         yield None, decode_document(data)
     except ReadError as error:
@@ -73,7 +74,7 @@ def _read_lines(path: Path, on_broken: OnBroken) -> Iterator[tuple[str, Any]]:
         yield place, row
 
 
-def _read_array(path: Path, data: bytes, on_broken: OnBroken) -> Iterator[tuple[str, Any]]:
+def _read_array(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[tuple[str, Any]]:
     try:
         items: Iterable[Any] = msgspec.json.decode(data, type=list[msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -91,26 +92,27 @@ def _read_array(path: Path, data: bytes, on_broken: OnBroken) -> Iterator[tuple[
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{},]', re.DOTALL)
 
 
-def _split_items(path: Path, data: bytes, on_broken: OnBroken) -> Iterator[bytes]:
+def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[memoryview]:
     """Items of an array that the fast decoder refuses: all whole ones, then the error of the torn end."""
     depth = 0
-    begin = data.index(b"[") + 1
+    begin = 0
     number = 0
     for token in _TOKEN.finditer(data):
         mark = token.group()
         if mark in (b"[", b"{"):
             depth += 1
+            begin = token.end() if depth == 1 else begin
         elif mark in (b"]", b"}"):
             depth -= 1
         if (mark == b"," and depth == 1) or depth == 0:
             item = data[begin : token.start()]
-            if item.strip():
+            if bytes(item).strip():
                 number += 1
                 yield item
             begin = token.end()
             if depth == 0:
                 return
-    line = data.count(b"\n", 0, begin) + 1
+    line = bytes(data[:begin]).count(b"\n") + 1
     place = f"item {number + 1}, line {line}"
     on_broken(ReadError("the text ends inside an array", path=str(path), place=place, remedy="the file is cut off"))
 

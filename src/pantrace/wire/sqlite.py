@@ -34,7 +34,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             with closing(sqlite3.connect(address, uri=True)) as database:
                 database.row_factory = sqlite3.Row
                 yield database
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged schema is quoted in bytes that are no text
             raise ReadError(
                 f"cannot be read as a SQLite database: {error}", path=str(path), remedy="it may be cut off or damaged"
             ) from None

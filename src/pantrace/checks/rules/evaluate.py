@@ -1,0 +1,325 @@
+"""Rules applied to trajectories: met, broken, or not applicable, each with a reason and the steps that show it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from pantrace.model import (
+    CallPair,
+    Maker,
+    Sample,
+    Scale,
+    Score,
+    Step,
+    Thinking,
+    Trajectory,
+    call_pairs,
+    final_response,
+    is_prompt,
+    said,
+    turns,
+)
+from pantrace.wire.json import encode
+
+from .language import Condition, Fits, Rule, RuleFile, Texts
+from .paths import USUAL, covers, paths_in
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """Whether a demand is met; None: it cannot be said of this trajectory."""
+
+    holds: bool | None
+    reason: str
+    steps: tuple[str, ...] = ()
+
+
+def rule_scores(sample: Sample, rules: RuleFile) -> list[Score]:
+    """A score of each rule."""
+    return [rule_score(sample, rule, rules) for rule in rules.rule]
+
+
+def rule_score(sample: Sample, rule: Rule, rules: RuleFile) -> Score:
+    """The score of one rule: true, false, or not applicable."""
+    maker = Maker(name=f"{rules.name}/{rule.id}", kind="check", version=rules.version)
+    if sample.trajectory is None:
+        return _not_applicable(rule, "there is no trajectory", maker)
+    seen = _Seen(sample.trajectory, rules)
+    if rule.when is not None:
+        applies = seen.judge(rule.when)
+        if applies.holds is not True:
+            return _not_applicable(rule, applies.reason, maker)
+    verdict = seen.judge(rule.expect)
+    if verdict.holds is None:
+        return _not_applicable(rule, verdict.reason, maker)
+    reason = rule.message if rule.message is not None and not verdict.holds else verdict.reason
+    return Score(
+        name=rule.id,
+        value=verdict.holds,
+        passed=verdict.holds,
+        scale=Scale(low=0, high=1),
+        explanation=reason,
+        evidence=verdict.steps,
+        details={"rule": rule.name, "found": verdict.reason},
+        maker=maker,
+    )
+
+
+def _not_applicable(rule: Rule, reason: str, maker: Maker) -> Score:
+    return Score(name=rule.id, status="not_applicable", explanation=reason, details={"rule": rule.name}, maker=maker)
+
+
+class _Seen:
+    """A trajectory as rules look at it; each look is taken once."""
+
+    def __init__(self, trajectory: Trajectory, rules: RuleFile):
+        self.trajectory = trajectory
+        self.rules = rules
+        self.pairs = call_pairs(trajectory)
+
+    def judge(self, condition: Condition) -> Verdict:
+        verdicts = [*self._combined(condition)]
+        if condition.each is not None:
+            verdicts.append(self._each(condition))
+        elif condition.called is not None or condition.not_called is not None:
+            verdicts.append(self._calls(condition))
+        if _about_text(condition):
+            verdicts.append(self._text(condition))
+        return _all(verdicts)
+
+    def _combined(self, condition: Condition) -> Iterable[Verdict]:
+        if condition.all_ is not None:
+            yield _all([self.judge(each) for each in condition.all_])
+        if condition.any_ is not None:
+            yield _any([self.judge(each) for each in condition.any_])
+        if condition.not_ is not None:
+            inner = self.judge(condition.not_)
+            yield Verdict(None if inner.holds is None else not inner.holds, inner.reason, inner.steps)
+
+    def _steps(self, condition: Condition) -> list[Step]:
+        if condition.turn is None:
+            return list(self.trajectory.steps)
+        numbered = [turn for turn in turns(self.trajectory) if turn.number > 0]
+        if condition.turn == "first":
+            chosen = numbered[:1]
+        elif condition.turn == "last":
+            chosen = numbered[-1:]
+        else:
+            chosen = [turn for turn in numbered if turn.number == condition.turn]
+        return [step for turn in chosen for step in turn.steps]
+
+    def _texts(self, condition: Condition) -> list[tuple[str, Step]]:
+        steps = self._steps(condition)
+        where = condition.in_ or "final_response"
+        if where == "final_response":
+            answer = final_response(Trajectory(steps=tuple(steps)))
+            last = [step for step in steps if step.role == "agent" and said(step) == answer]
+            return [(answer, last[-1])] if answer is not None and last else []
+        if where == "tool_output":
+            mine = {id(step) for step in steps}
+            outputs = [(pair.result.output, pair.step) for pair in self.pairs if pair.result and id(pair.step) in mine]
+            return [(_as_text(output), step) for output, step in outputs if output is not None]
+        if where == "thinking":
+            return [
+                (part.text, step) for step in steps for part in step.parts if isinstance(part, Thinking) and part.text
+            ]
+        wanted = is_prompt if where in ("last_prompt", "any_prompt") else _answers
+        found = [(text, step) for step in steps if wanted(step) and (text := said(step)) is not None]
+        return found[-1:] if where == "last_prompt" else found
+
+    def _text(self, condition: Condition) -> Verdict:
+        where = (condition.in_ or "final_response").replace("_", " ")
+        texts = self._texts(condition)
+        if not texts:
+            forbids_only = condition.lacks is not None and not (
+                condition.contains or condition.contains_any or condition.matches
+            )
+            return Verdict(None if forbids_only else False, f"there is no {where}")
+        tried = [(_text_fits(text, condition, where), step) for text, step in texts]
+        # A forbidden word anywhere is a breach; a demanded one needs to stand in one of the texts.
+        if condition.lacks is not None:
+            bad = [(verdict, step) for verdict, step in tried if verdict.holds is False]
+            chosen = bad or tried
+        else:
+            chosen = [(verdict, step) for verdict, step in tried if verdict.holds] or tried[-1:]
+        verdict, step = chosen[0]
+        return Verdict(verdict.holds, verdict.reason, (step.id,) if step.id else ())
+
+    def _names(self, words: Texts) -> set[str]:
+        listed = [words] if isinstance(words, str) else words
+        return {name for word in listed for name in self.rules.tools.get(word, [word])}
+
+    def _selectors(self, pair: CallPair) -> list[str]:
+        for word, selectors in self.rules.paths.items():
+            if pair.call.name == word or pair.call.name in self.rules.tools.get(word, ()):
+                return selectors
+        return list(USUAL)
+
+    def _paths(self, pair: CallPair) -> list[str]:
+        return paths_in(pair.call.arguments, self._selectors(pair))
+
+    def _calls_of(self, words: Texts, condition: Condition) -> list[CallPair]:
+        names = self._names(words)
+        mine = {id(step) for step in self._steps(condition)}
+        return [pair for pair in self.pairs if pair.call.name in names and id(pair.step) in mine]
+
+    def _calls(self, condition: Condition) -> Verdict:
+        if condition.not_called is not None:
+            found = self._calls_of(condition.not_called, condition)
+            word = _listed(condition.not_called)
+            return Verdict(not found, f"{word} was {'called' if found else 'not called'}", _ids(found))
+        assert condition.called is not None
+        word = _listed(condition.called)
+        found = [pair for pair in self._calls_of(condition.called, condition) if self._fits(pair, condition)]
+        wanted = f"{word}{_described(condition)}"
+        if condition.before is not None:
+            return self._before(condition, found, wanted)
+        low = 1 if condition.at_least is None and condition.at_most is None else condition.at_least or 0
+        high = condition.at_most
+        holds = len(found) >= low and (high is None or len(found) <= high)
+        times = {0: "not called", 1: "called once"}.get(len(found), f"called {len(found)} times")
+        return Verdict(holds, f"{wanted} was {times}", _ids(found))
+
+    def _before(self, condition: Condition, found: list[CallPair], wanted: str) -> Verdict:
+        assert condition.before is not None
+        later = self._calls_of(condition.before, condition)
+        other = _listed(condition.before)
+        if not later:
+            return Verdict(None, f"{other} was not called")
+        order = {id(pair): place for place, pair in enumerate(self.pairs)}
+        holds = bool(found) and order[id(found[0])] < order[id(later[0])]
+        return Verdict(holds, f"{wanted} was {'called' if holds else 'not called'} before {other}", _ids(later[:1]))
+
+    def _fits(self, pair: CallPair, condition: Condition) -> bool:
+        if condition.path is not None and not any(_value_fits(path, condition.path) for path in self._paths(pair)):
+            return False
+        given = pair.call.arguments if isinstance(pair.call.arguments, dict) else {}
+        for name, fits in (condition.arguments or {}).items():
+            demanded = fits if isinstance(fits, Fits) else Fits(equals=fits)
+            if name not in given or not _value_fits(given[name], demanded):
+                return False
+        return True
+
+    def _each(self, condition: Condition) -> Verdict:
+        assert condition.each is not None
+        word = _listed(condition.each)
+        wanted = self._calls_of(condition.each, condition)
+        spared = [pair for pair in wanted if _spared(self._paths(pair), condition.except_)]
+        judged = [pair for pair in wanted if pair not in spared]
+        if not judged:
+            return Verdict(None, f"{word} was not called" if not wanted else f"every call of {word} is excepted")
+        before = self._names(condition.preceded_by) if condition.preceded_by is not None else set()
+        earlier: list[CallPair] = []
+        broken: list[tuple[CallPair, str]] = []
+        chosen = {id(pair) for pair in judged}
+        for pair in self.pairs:
+            if id(pair) in chosen:
+                broken += [(pair, path) for path in self._uncovered(pair, earlier, condition)]
+            if pair.call.name in before:
+                earlier.append(pair)
+        if broken:
+            listed = ", ".join(dict.fromkeys(path for _, path in broken if path))
+            what = f" of {listed}" if listed else ""
+            reason = f"{word}{what} without {_listed(condition.preceded_by or '')} before it"
+            return Verdict(False, reason, _ids([pair for pair, _ in broken]))
+        return Verdict(True, f"all {len(judged)} calls of {word} come after {_listed(condition.preceded_by or '')}")
+
+    def _uncovered(self, pair: CallPair, earlier: list[CallPair], condition: Condition) -> list[str]:
+        """Paths of a call that no earlier call looked at; [""] for a call without paths and nothing before it."""
+        paths = [path for path in self._paths(pair) if not _spared([path], condition.except_)]
+        if not condition.same_path or not paths:
+            return [] if earlier else paths[:1] or [""]
+        looked = [path for each in earlier for path in self._paths(each) or ["."]]
+        return [path for path in paths if not any(covers(folder, path) for folder in looked)]
+
+
+def _about_text(condition: Condition) -> bool:
+    return any((condition.contains, condition.contains_any, condition.lacks, condition.matches, condition.after))
+
+
+def _answers(step: Step) -> bool:
+    return step.role == "agent" and step.kind == "message"
+
+
+def _text_fits(text: str, condition: Condition, where: str) -> Verdict:
+    if condition.after is not None:
+        _, found, text = text.partition(condition.after)
+        if not found:
+            return Verdict(False, f"the {where} has no {condition.after!r}")
+    fold = str.casefold if condition.ignore_case else str
+    body = fold(text)
+    missing = [word for word in _list(condition.contains) if fold(word) not in body]
+    if missing:
+        return Verdict(False, f"the {where} lacks {', '.join(map(repr, missing))}")
+    options = _list(condition.contains_any)
+    if options and not any(fold(word) in body for word in options):
+        return Verdict(False, f"the {where} has none of {', '.join(map(repr, options))}")
+    forbidden = [word for word in _list(condition.lacks) if fold(word) in body]
+    if forbidden:
+        return Verdict(False, f"the {where} has {', '.join(map(repr, forbidden))}")
+    if condition.matches is not None:
+        match = re.search(condition.matches, text, re.IGNORECASE if condition.ignore_case else 0)
+        if match is None:
+            return Verdict(False, f"the {where} does not match {condition.matches!r}")
+        return Verdict(True, f"the {where} has {match[0]!r}")
+    return Verdict(True, f"the {where} is as demanded")
+
+
+def _value_fits(value: Any, fits: Fits) -> bool:
+    text = _as_text(value)
+    if fits.equals is not None and value != fits.equals:
+        return False
+    if any(word not in text for word in _list(fits.contains)):
+        return False
+    return fits.matches is None or re.search(fits.matches, text) is not None
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else encode(value).decode("utf-8", "replace")
+
+
+def _list(texts: Texts | None) -> list[str]:
+    return [] if texts is None else [texts] if isinstance(texts, str) else texts
+
+
+def _listed(texts: Texts) -> str:
+    return " or ".join(_list(texts))
+
+
+def _described(condition: Condition) -> str:
+    if condition.path is None or condition.path.contains is None:
+        return ""
+    return f" on {_listed(condition.path.contains)}"
+
+
+def _spared(paths: list[str], exceptions: list[str]) -> bool:
+    return bool(paths) and all(any(path.endswith(ending) for ending in exceptions) for path in paths)
+
+
+def _ids(pairs: list[CallPair]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(pair.step.id for pair in pairs if pair.step.id))
+
+
+def _all(verdicts: list[Verdict]) -> Verdict:
+    """Broken if one is broken, else unknown if one is unknown."""
+    for wanted in (False, None):
+        found = [verdict for verdict in verdicts if verdict.holds is wanted]
+        if found:
+            return Verdict(wanted, "; ".join(dict.fromkeys(each.reason for each in found)), _steps(found))
+    return Verdict(True, "; ".join(dict.fromkeys(each.reason for each in verdicts)), _steps(verdicts))
+
+
+def _any(verdicts: list[Verdict]) -> Verdict:
+    """Met if one is met, else unknown if one is unknown."""
+    for wanted in (True, None):
+        found = [verdict for verdict in verdicts if verdict.holds is wanted]
+        if found:
+            return Verdict(wanted, found[0].reason, found[0].steps)
+    return Verdict(False, "; ".join(dict.fromkeys(each.reason for each in verdicts)), _steps(verdicts))
+
+
+def _steps(verdicts: list[Verdict]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(step for verdict in verdicts for step in verdict.steps))

@@ -1,0 +1,94 @@
+"""`pantrace redact`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from pantrace.engine.redact import redact
+from pantrace.errors import UsageError
+from pantrace.normalise.secrets import Redactor, Replacement
+from pantrace.wire import files
+from pantrace.wire.json import encode
+
+from .arguments import as_json, expand, from_format, selecting, selection, sources
+from .convert import tell
+from .output import print_json, say, table
+
+
+@click.command("redact")
+@sources
+@click.option("-o", "out", required=True, metavar="OUT", help="File or directory to write.")
+@click.option("--to", metavar="FORMAT", help="Write another format than the input's.")
+@from_format
+@click.option("--emails", is_flag=True, help="Also replace e-mail addresses.")
+@click.option("--pattern", "patterns", multiple=True, metavar="NAME=REGEX", help="Also replace this; repeat for more.")
+@click.option(
+    "--list", "listing", metavar="FILE", help="Write every replacement as a JSON line {sample, path, kind, count}."
+)
+@selecting
+@as_json
+def command(
+    sources: tuple[str, ...],
+    out: str,
+    to: str | None,
+    from_: str | None,
+    emails: bool,
+    patterns: tuple[str, ...],
+    listing: str | None,
+    since: str | None,
+    sessions: tuple[str, ...],
+    wheres: tuple[str, ...],
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Replace secrets in recordings: keys, tokens, passwords, private keys, connection strings.
+
+    Each secret becomes [redacted:KIND]; the input is not changed, the output has its format unless --to names another.
+    Secrets are found by their shape: read what is left before you publish it.
+
+    \b
+    pantrace redact session.json -o clean/
+    pantrace redact runs/ --to native -o clean.trace.jsonl --emails --list replaced.jsonl
+    """
+    found: list[Replacement] = []
+    report = redact(
+        expand(sources),
+        Path(out),
+        to=to,
+        format=from_,
+        redactor=Redactor(emails=emails, more=dict(_pattern(text) for text in patterns)),
+        selection=selection(since, sessions, wheres, limit),
+        on_replacement=found.append,
+    )
+    if listing:
+        with files.writing(Path(listing)) as file:
+            file.writelines(encode(each) + b"\n" for each in found)
+    if as_json:
+        print_json(
+            {"outputs": [str(path) for path in report.outputs], "written": report.samples, "replacements": found}
+        )
+        return
+    tell(report)
+    counts: Counter[str] = Counter()
+    for each in found:
+        counts[each.kind] += each.count
+    if counts:
+        table(["replaced", "kind"], [[str(n), kind] for kind, n in counts.most_common()], right=("replaced",), err=True)
+    else:
+        say("no secret was found")
+
+
+def _pattern(text: str) -> tuple[str, str]:
+    import re
+
+    name, equals, shape = text.partition("=")
+    if not equals:
+        raise UsageError(f"--pattern {text!r} is not NAME=REGEX")
+    try:
+        re.compile(shape)
+    except re.error as error:
+        raise UsageError(f"--pattern {text!r}: not a regular expression: {error}") from None
+    return name, shape

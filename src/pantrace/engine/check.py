@@ -1,0 +1,191 @@
+"""Check: rule files over samples, counted per rule and per sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from xml.etree import ElementTree
+
+from pantrace.checks.rules import RuleFile, rule_scores, tool_names
+from pantrace.model import Sample, Score, ToolCall, all_trajectories
+from pantrace.wire.times import iso
+
+from .measure import Chosen, scores_of
+
+
+@dataclass
+class CheckReport:
+    """What rules found. A rule that does not apply counts neither as passed nor as failed, unless that is asked for."""
+
+    inputs: list[str]
+    not_applicable_passes: bool = False
+    sessions: list[tuple[Sample, list[Score]]] = field(default_factory=list)
+    tools_seen: set[str] = field(default_factory=set)
+
+    @property
+    def scores(self) -> list[Score]:
+        return [score for _, scores in self.sessions for score in scores]
+
+    def count(self, scores: Iterable[Score]) -> dict[str, int]:
+        """How many passed, failed, did not apply, and could not be evaluated."""
+        counts = {"passed": 0, "failed": 0, "not_applicable": 0, "errored": 0}
+        for score in scores:
+            counts[self.verdict(score)] += 1
+        return counts
+
+    def verdict(self, score: Score) -> str:
+        if score.status == "not_applicable":
+            return "passed" if self.not_applicable_passes else "not_applicable"
+        if score.status != "scored":
+            return "errored"
+        return "passed" if score.passed is True or (score.passed is None and score.value is True) else "failed"
+
+    def pass_rate(self, scores: Iterable[Score]) -> float | None:
+        """Passed of those that applied; None when nothing did."""
+        counts = self.count(scores)
+        judged = counts["passed"] + counts["failed"]
+        return counts["passed"] / judged if judged else None
+
+
+def run_rules(
+    samples: Iterable[Sample], rules: list[RuleFile], checks: list[Chosen], report: CheckReport
+) -> CheckReport:
+    """Apply rules, and checks that answer true or false, to every sample."""
+    for sample in samples:
+        scores = [score for each in rules for score in rule_scores(sample, each)]
+        scores += scores_of(sample, checks)
+        report.sessions.append((_light(sample), scores))
+        report.tools_seen |= _tools(sample)
+    return report
+
+
+def _light(sample: Sample) -> Sample:
+    """What a report needs of a sample, so that memory does not grow with the recordings."""
+    from msgspec.structs import replace
+
+    trajectory = sample.trajectory
+    return Sample(
+        id=sample.id,
+        epoch=sample.epoch,
+        trajectory=replace(trajectory, steps=(), children=(), extra={}) if trajectory else None,
+    )
+
+
+def _tools(sample: Sample) -> set[str]:
+    if sample.trajectory is None:
+        return set()
+    return {
+        part.name
+        for trajectory in all_trajectories(sample.trajectory)
+        for step in trajectory.steps
+        for part in step.parts
+        if isinstance(part, ToolCall)
+    }
+
+
+def unknown_tools(report: CheckReport, rules: list[RuleFile]) -> list[str]:
+    """Tool words of the rules of which no recording has any name: perhaps misspelt."""
+    found = []
+    for each in rules:
+        for word, listed in each.tools.items():
+            if not set(listed) & report.tools_seen:
+                found.append(word)
+        aliased = {name for listed in each.tools.values() for name in listed}
+        found += sorted(tool_names(each) - aliased - report.tools_seen)
+    return found
+
+
+def as_json(report: CheckReport) -> dict[str, Any]:
+    """The report of the original Layer 1, with statuses added."""
+    by_id: dict[str, list[Score]] = {}
+    for score in report.scores:
+        by_id.setdefault(score.name, []).append(score)
+    total = report.count(report.scores)
+    return {
+        "input_file": ", ".join(report.inputs),
+        "summary": {
+            "total_sessions": len(report.sessions),
+            "total_checks": len(report.scores),
+            "total_passed": total["passed"],
+            "total_failed": total["failed"],
+            "total_not_applicable": total["not_applicable"],
+            "total_errored": total["errored"],
+            "pass_rate": report.pass_rate(report.scores),
+        },
+        "checks_by_id": {
+            name: {**report.count(scores), "name": _title(scores[0]), "pass_rate": report.pass_rate(scores)}
+            for name, scores in by_id.items()
+        },
+        "sessions": [_session(report, sample, scores) for sample, scores in report.sessions],
+    }
+
+
+def _session(report: CheckReport, sample: Sample, scores: list[Score]) -> dict[str, Any]:
+    created = sample.trajectory.created if sample.trajectory else None
+    return {
+        "session_id": sample.id,
+        "created": iso(created) if created is not None else None,
+        "pass_rate": report.pass_rate(scores),
+        "checks": [
+            {
+                "check_id": score.name,
+                "check_name": _title(score),
+                "passed": {"passed": True, "failed": False}.get(report.verdict(score)),
+                "status": score.status,
+                "message": score.explanation,
+                "evidence": score.evidence,
+                "details": score.details or None,
+                "maker": f"{score.maker.name}@{score.maker.version}" if score.maker else None,
+            }
+            for score in scores
+        ],
+    }
+
+
+def _title(score: Score) -> str:
+    return str(score.details.get("rule", score.name))
+
+
+def as_junit(report: CheckReport) -> bytes:
+    """JUnit XML: one suite for each sample, one case for each rule."""
+    total = report.count(report.scores)
+    root = ElementTree.Element(
+        "testsuites",
+        name="pantrace check",
+        tests=str(len(report.scores)),
+        failures=str(total["failed"]),
+        errors=str(total["errored"]),
+        skipped=str(total["not_applicable"]),
+    )
+    for sample, scores in report.sessions:
+        counts = report.count(scores)
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=_xml(sample.id),
+            tests=str(len(scores)),
+            failures=str(counts["failed"]),
+            errors=str(counts["errored"]),
+            skipped=str(counts["not_applicable"]),
+        )
+        for score in scores:
+            case = ElementTree.SubElement(
+                suite, "testcase", classname=_xml(sample.id), name=_xml(f"{score.name} {_title(score)}")
+            )
+            kind = {"failed": "failure", "errored": "error", "not_applicable": "skipped"}.get(report.verdict(score))
+            if kind:
+                ElementTree.SubElement(case, kind, message=_xml(score.explanation or ""))
+    ElementTree.indent(root)
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _xml(text: str) -> str:
+    """Text without the characters that XML cannot hold."""
+    return "".join(
+        letter
+        if letter in "\t\n" or 0x20 <= ord(letter) < 0xD800 or 0xE000 <= ord(letter) < 0xFFFE or ord(letter) > 0xFFFF
+        else "\N{REPLACEMENT CHARACTER}"
+        for letter in text
+    )

@@ -1,0 +1,59 @@
+"""Evaluate one sample: measure, check, decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pantrace.checks.rules import rule_scores
+from pantrace.model import Decision, Sample, Score
+from pantrace.policy import decide
+
+from .measure import scores_of
+from .plan import Ready, profile_for
+
+
+def evaluated(sample: Sample, ready: Ready) -> tuple[list[Score], list[Decision]]:
+    """Our scores of a sample, and the decisions they lead to."""
+    scores = scores_of(sample, ready.checks)
+    for rules in ready.rules:
+        scores += rule_scores(sample, rules)
+    scores += unjudged(sample, scores)
+    decision = decided(sample, scores, ready)
+    return scores, [decision] if decision is not None else []
+
+
+def unjudged(sample: Sample, scores: Iterable[Score]) -> list[Score]:
+    """A score that says so for each eval that the case requires and nobody has made."""
+    required = sample.case.required_evals if sample.case is not None else None
+    have = {score.name for score in scores} | {score.name for score in sample.scores}
+    return [
+        Score(name=name, status="unscored", explanation="no judge configured")
+        for name in required or ()
+        if name not in have
+    ]
+
+
+def decided(sample: Sample, scores: Iterable[Score], ready: Ready) -> Decision | None:
+    """The decision of the profile that the case names, else of the plan's; None where nothing is to be decided."""
+    named = sample.case.profile if sample.case is not None else None
+    profile = profile_for(ready, named)
+    if profile is None:
+        if named is None or not ready.plan.decide.case_profiles:
+            return None
+        return Decision(
+            sample=sample.id, profile=named, passed=None, reasons=(f"there is no profile {named!r} to decide by",)
+        )
+    required = sample.case.required_evals or () if sample.case is not None else ()
+    return decide(sample.id, together(sample, scores), profile, required=required)
+
+
+def together(sample: Sample, scores: Iterable[Score]) -> list[Score]:
+    """Ours and those that the source stores; of the same name, ours."""
+    ours = list(scores)
+    taken = {score.name for score in ours if score.status != "unscored"}
+    return [*(score for score in sample.scores if score.name not in taken), *_unless_stored(ours, sample)]
+
+
+def _unless_stored(ours: list[Score], sample: Sample) -> list[Score]:
+    stored = {score.name for score in sample.scores}
+    return [score for score in ours if score.status != "unscored" or score.name not in stored]

@@ -1,0 +1,202 @@
+"""The Explain dataset: cases with an answer to be judged, the reports of judging them, and their scenarios.
+
+Spec: docs/formats/explain.md. Cases and scenarios are JSON Lines (an array or one object is read too), a report is one
+JSON document.
+Detect: `case_id` with `agent_name` or another key of a case; `totalCases` with `perAgent`; `scenario_id` with two of a
+scenario's own keys. Keys count in any letters, and as far as the first 64 KiB show them.
+Lost: in a dataset all but question, final answer and tool calls of a trajectory, and all scores; in a report all but
+the scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from pantrace.errors import ReadError, UsageError
+from pantrace.formats.format import Format
+from pantrace.model import Record, Run, Sample, Source, Violation, with_samples
+from pantrace.wire import files
+from pantrace.wire.head import Head, decode_beginning
+from pantrace.wire.json import decode_document
+from pantrace.wire.rows import OnBroken, layout_of, read_rows, write_rows
+
+from . import catalogue, dataset, report, scored
+from .bundle import explain_inputs
+from .check import broken_record, check, check_cases
+from .keys import NAME, note_in
+
+__all__ = ["FORMAT", "Options", "explain_inputs"]
+
+_OF_A_CASE = frozenset({"agent_name", "explain_inputs", "model_answer", "invoked_tool_calls", "threshold_profile"})
+
+
+class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a dataset or a report is written."""
+
+    kind: Literal["auto", "dataset", "report"] = "auto"
+    """dataset: cases, one per line; report: one document with the scores; auto: samples that were read from a report
+    (or a scenario catalogue) become one again, all others a dataset."""
+    bundle: bool = True
+    """Write `explain_inputs`, the payloads of the nine evals, which repeat the answer nine times."""
+    labels: bool = True
+    """Write labels that have no key of their own (those of the scenario catalogue, those of other formats) as an object
+    `labels`, which the original ignores."""
+
+
+def detect(head: Head) -> str | None:
+    record = _first_object(head)
+    keys = {key.lower() for key in record}
+    if "case_id" in keys and keys & _OF_A_CASE:
+        return "comparative" if "workflow_mode" in keys and "model_answer" not in keys else "dataset"
+    if report.is_report(record):
+        return "report"
+    return "catalogue" if catalogue.is_scenario(record) else None
+
+
+def _first_object(head: Head) -> dict[str, Any]:
+    """The first record; lines that do not begin an object are passed over, as the original does."""
+    if head.kind == "json" and head.record:
+        return head.record
+    if head.kind not in ("json", "text"):
+        return {}
+    line = next((line for line in head.data.splitlines() if line.startswith(b"{")), b"{}")
+    record = decode_beginning(line)
+    return record if isinstance(record, dict) else {}
+
+
+def load(row: Any) -> Sample:
+    if not isinstance(row, dict):
+        raise ReadError("a record of an explain dataset is an object")
+    if catalogue.is_scenario(row):
+        return catalogue.load(row)
+    keys = {key.lower() for key in row}
+    return scored.load(row) if "caseid" in keys and "case_id" not in keys else dataset.load(row)
+
+
+def dump(sample: Sample, options: Options) -> dict[str, Any]:
+    kind = _kind_of(sample) if options.kind == "auto" else options.kind
+    if kind == "report":
+        return scored.dump(sample)
+    if kind == "catalogue":
+        return catalogue.dump(sample)
+    return dataset.dump(sample, bundle=options.bundle, labels=options.labels)
+
+
+def _kind_of(held: Sample | Run) -> str:
+    kind = note_in(held.extra).get("kind")
+    return kind if kind in ("report", "catalogue") else "dataset"
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    variant = detect(Head(path)) or "dataset"
+    if variant == "report":
+        return report.open_report(path, on_broken)
+    source = Source(format=NAME, version=variant, path=str(path))
+    return Run(source=source, samples=_samples(path, source, on_broken))
+
+
+def _samples(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
+    beside = catalogue.catalogue_beside(path) if source.version != "catalogue" else None
+    scenarios = catalogue.read_catalogue(beside, on_broken) if beside is not None else {}
+    for place, row in _rows(path, on_broken):
+        try:
+            sample = load(row)
+        except ReadError as error:
+            on_broken(error.at(path=str(path), place=place))
+            continue
+        if scenarios:
+            sample = catalogue.joined(sample, scenarios)
+        if sample.trajectory is not None:
+            here = msgspec.structs.replace(source, place=place)
+            sample = msgspec.structs.replace(sample, trajectory=msgspec.structs.replace(sample.trajectory, source=here))
+        yield sample
+
+
+def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
+    """The records of a file, with a word on lines that the original passes over in silence."""
+    start = files.read_start(path, 1 << 16)
+    if layout_of(start, whole=len(start) < (1 << 16) - 8) != "lines":
+        yield from read_rows(path, on_broken)
+        return
+    for number, line in files.lines(path):
+        place = f"line {number}"
+        try:
+            if not line.lstrip().startswith(b"{"):
+                raise ReadError("the line does not begin with {, so the original passes over it")
+            yield place, decode_document(line)
+        except ReadError as error:
+            column = (error.place or "").rpartition(", ")[2]
+            on_broken(ReadError(error.message, path=str(path), place=f"{place}, {column}" if column else place))
+
+
+def save(run: Run, target: Path, options: Options) -> None:
+    samples = iter(run.samples)
+    first = next(samples, None)
+    kind: str = options.kind
+    if kind == "auto":
+        kind = _kind_of(first if first is not None else run)
+        samples = _of_one_kind(samples, kind)
+    whole = chain([] if first is None else [first], samples)
+    if kind == "report":
+        report.write_report(with_samples(run, whole), target)
+    else:
+        write_rows((dump(sample, options) for sample in whole), target, default="lines")
+
+
+def _of_one_kind(samples: Iterator[Sample], kind: str) -> Iterator[Sample]:
+    for sample in samples:
+        if _kind_of(sample) != kind:
+            raise UsageError(
+                f"the samples come from a {kind} and from a {_kind_of(sample)}: "
+                "choose what to write with --option kind=dataset or kind=report"
+            )
+        yield sample
+
+
+def validate(path: Path) -> Iterable[Violation]:
+    variant = detect(Head(path))
+    if variant == "report":
+        yield from check(report.document_of(path))
+        return
+    broken: list[ReadError] = []
+    beside = catalogue.catalogue_beside(path) if variant != "catalogue" else None
+    for violation in check_cases(_rows(path, broken.append), beside):
+        yield from (broken_record(error) for error in broken)
+        broken.clear()
+        yield violation
+    yield from (broken_record(error) for error in broken)
+
+
+_NO_PLACE = "a case holds the question, the final answer and the tool calls"
+
+FORMAT = Format(
+    name=NAME,
+    title="Explain dataset (cases, comparative cases, scenarios) and its reports",
+    spec="docs/formats/explain.md",
+    detect=detect,
+    load=load,
+    dump=dump,
+    open=open_run,
+    save=save,
+    check=check,
+    validate=validate,
+    options=Options,
+    lost={
+        "id": "case ids are unique in a file: a later repetition has its number behind it",
+        "epoch": "case ids are unique in a file: a later repetition has its number behind it",
+        "scores": "a dataset holds no scores; --option kind=report writes them",
+        "expected": "only the final answer and the calls of a reference are kept, as reference_answer and "
+        "expected_tool_calls",
+        "trajectory": _NO_PLACE,
+        "trajectory.steps": f"{_NO_PLACE}; earlier turns are told in its context where the case has none",
+        "trajectory.outcome": "a dataset holds no outcome; --option kind=report writes it",
+        "case.choices": "a case has no choices",
+        "case.expected_state": "a case has no expected state",
+        "run": "a dataset has no header, a report only its totals",
+    },
+)

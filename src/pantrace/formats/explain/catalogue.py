@@ -1,0 +1,111 @@
+"""Scenarios: one row of a scenario catalogue, and its labels joined to the cases that name it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Case, Sample
+from pantrace.wire.head import Head
+from pantrace.wire.rows import OnBroken, read_rows
+
+from .keys import NAME, is_text, note_in, noted, restored, taken, vocabulary
+
+FILE = "scenario-catalog.jsonl"
+
+ORDER = (
+    "topic_family",
+    "learner_level",
+    "duration_profile",
+    "weekly_hours",
+    "duration_weeks",
+    "ambiguity",
+    "noise_factor",
+    "target_exam",
+)
+
+OWN = frozenset({"duration_profile", "weekly_hours", "duration_weeks", "ambiguity", "noise_factor", "target_exam"})
+"""Keys that a case does not have."""
+
+SCENARIO = vocabulary({"scenario_id": is_text})
+
+Catalogue = dict[str, dict[str, Any]]
+"""Scenario id -> its row without the id."""
+
+
+def is_scenario(row: dict[str, Any]) -> bool:
+    """Whether an object is a row of a catalogue."""
+    keys = {key.lower() for key in row}
+    return "scenario_id" in keys and "case_id" not in keys and len(keys & OWN) >= 2
+
+
+def load(row: dict[str, Any]) -> Sample:
+    """A scenario as a sample that holds only a case: nobody has asked anything yet."""
+    values, note = taken(row, SCENARIO)
+    if "scenario_id" not in values:
+        raise ReadError("a scenario needs a scenario_id that is text")
+    rest = note.pop("unknown", {})
+    labels = {name: value for name, value in rest.items() if isinstance(value, str)}
+    if others := {name: value for name, value in rest.items() if not isinstance(value, str)}:
+        note["scenario"] = others
+    name = values["scenario_id"]
+    case = Case(id=name, scenario=name, labels=labels, extra=noted(note))
+    return Sample(id=name, case=case, extra={NAME: {"kind": "catalogue"}})
+
+
+def dump(sample: Sample) -> dict[str, Any]:
+    case = sample.case or Case()
+    note = note_in(case.extra)
+    rest = {**case.labels, **note.get("scenario", {})}
+    ordered = {name: rest[name] for name in ORDER if name in rest}
+    # A null in a catalogue is kept, as its keys are open.
+    return {**restored({"scenario_id": sample.id}, note), **ordered, **rest}
+
+
+def catalogue_beside(dataset: Path) -> Path | None:
+    """The catalogue that belongs to a dataset: in `common/` beside its folder or below, or in the same folder."""
+    dataset = dataset.absolute()
+    folder = dataset.parent
+    fixed = (folder.parent / "common" / FILE, folder / "common" / FILE, folder / FILE)
+    for path in (*fixed, *sorted(folder.glob("*scenario*.jsonl"))):
+        try:
+            if path != dataset and path.is_file() and is_scenario(Head(path).record):
+                return path
+        except (ReadError, OSError):
+            continue
+    return None
+
+
+def read_catalogue(path: Path, on_broken: OnBroken) -> Catalogue:
+    """All scenarios of a catalogue by their ids."""
+    found: Catalogue = {}
+    for place, row in read_rows(path, on_broken):
+        if not isinstance(row, dict) or not isinstance(name := _scenario_id(row), str):
+            on_broken(ReadError("a scenario needs a scenario_id that is text", path=str(path), place=place))
+            continue
+        found[name] = {key: value for key, value in row.items() if key.lower() != "scenario_id"}
+    return found
+
+
+def _scenario_id(row: dict[str, Any]) -> Any:
+    return taken(row, SCENARIO)[0].get("scenario_id")
+
+
+def joined(sample: Sample, catalogue: Catalogue) -> Sample:
+    """A case with the labels of its scenario: text as labels, numbers in `extra`. What the case says itself stays."""
+    case = sample.case
+    if case is None or case.scenario not in catalogue:
+        return sample
+    scenario = catalogue[case.scenario]
+    note = note_in(case.extra)
+    words = {name: value for name, value in scenario.items() if isinstance(value, str)}
+    others = {name: value for name, value in scenario.items() if not isinstance(value, str) and name not in case.labels}
+    if others:
+        note = {**note, "scenario": {**others, **note.get("scenario", {})}}
+    known = note.get("scenario", {})
+    labels = {**case.labels, **{name: value for name, value in words.items() if name not in known | case.labels}}
+    extra = {**case.extra, NAME: note} if note else case.extra
+    return msgspec.structs.replace(sample, case=msgspec.structs.replace(case, labels=labels, extra=extra))

@@ -1,0 +1,231 @@
+"""Cases: one row of a dataset, full or comparative, and the sample it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.model import (
+    Agent,
+    Case,
+    ExpectedCall,
+    Part,
+    Sample,
+    Step,
+    Text,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+    call_pairs,
+    final_response,
+)
+
+from .bundle import Told, agent_of, inputs_of, invoked, told_by
+from .keys import (
+    is_anything,
+    is_object,
+    is_objects,
+    is_text,
+    is_texts,
+    note_in,
+    noted,
+    restored,
+    taken,
+    vocabulary,
+)
+
+LABELS = ("phase", "difficulty", "quality_band", "topic_family", "learner_level", "workflow_mode")
+
+CALL = vocabulary({"tool": is_text, "arguments": is_anything, "reason": is_text, "outcome": is_text})
+MADE = vocabulary({"tool": is_text, "arguments": is_anything, "outcome": is_anything})
+
+
+def is_calls(value: Any) -> bool:
+    return is_objects(value) and all("tool" in taken(item, CALL)[0] for item in value)
+
+
+CASE = vocabulary(
+    {
+        "case_id": is_text,
+        "scenario_id": is_text,
+        "agent_name": is_text,
+        **dict.fromkeys(LABELS, is_text),
+        "question": is_text,
+        "context": is_text,
+        "model_answer": is_text,
+        "reference_answer": is_text,
+        "task_goal": is_text,
+        "relevant_context": is_text,
+        "available_tools": is_texts,
+        "expected_tool_calls": is_calls,
+        "invoked_tool_calls": is_calls,
+        "explain_inputs": is_object,
+        "required_evals": is_texts,
+        "threshold_profile": is_text,
+        "expected_contract": is_text,
+        "labels": is_object,
+    }
+)
+
+
+def load(row: dict[str, Any]) -> Sample:
+    """A case as a sample; without an answer and without calls it has not been run."""
+    values, note = taken(row, CASE)
+    if "case_id" not in values:
+        raise ReadError("a case needs a case_id that is text", remedy="is this an explain dataset?")
+    labels = {name: values[name] for name in LABELS if name in values}
+    scenario = {}
+    for name, value in values.get("labels", {}).items():
+        if isinstance(value, str):
+            labels.setdefault(name, value)
+        else:
+            scenario[name] = value
+    if scenario:
+        note["scenario"] = scenario
+    if "explain_inputs" in values and (kept := _deviations(values)):
+        note["explain_inputs"] = kept
+    required, tools = values.get("required_evals"), values.get("available_tools")
+    expected = values.get("expected_tool_calls")
+    case = Case(
+        id=values["case_id"],
+        scenario=values.get("scenario_id"),
+        agent=values.get("agent_name"),
+        question=values.get("question"),
+        context=values.get("context"),
+        relevant_context=values.get("relevant_context"),
+        reference=values.get("reference_answer"),
+        goal=values.get("task_goal"),
+        expected_calls=None if expected is None else tuple(_expected_call(call) for call in expected),
+        available_tools=None if tools is None else tuple(tools),
+        required_evals=None if required is None else tuple(required),
+        profile=values.get("threshold_profile"),
+        contract=values.get("expected_contract"),
+        labels=labels,
+        extra=noted(note),
+    )
+    return Sample(id=values["case_id"], case=case, trajectory=_trajectory(values))
+
+
+def _deviations(values: dict[str, Any]) -> dict[str, Any]:
+    """Payloads of a stored bundle that do not follow from the case; null for one that the bundle lacks."""
+    stored = values["explain_inputs"]
+    derived: dict[str, Any] = inputs_of(
+        Told(
+            question=values.get("question"),
+            context=values.get("context"),
+            relevant_context=values.get("relevant_context"),
+            answer=values.get("model_answer"),
+            goal=values.get("task_goal"),
+            available_tools=values.get("available_tools"),
+            calls=values.get("invoked_tool_calls", []),
+        )
+    )
+    kept = {name: payload for name, payload in stored.items() if payload != derived.get(name)}
+    return {**kept, **{name: None for name in derived if name not in stored}}
+
+
+def _expected_call(row: dict[str, Any]) -> ExpectedCall:
+    values, note = taken(row, CALL)
+    return ExpectedCall(
+        name=values["tool"],
+        arguments=values.get("arguments"),
+        reason=values.get("reason"),
+        outcome=values.get("outcome"),
+        extra=noted(note),
+    )
+
+
+def _trajectory(values: dict[str, Any]) -> Trajectory | None:
+    answer, calls = values.get("model_answer"), values.get("invoked_tool_calls")
+    if answer is None and calls is None:
+        return None
+    parts: list[Part] = []
+    for number, call in enumerate(calls or (), 1):
+        parts.extend(_made(call, f"call_{number}"))
+    if answer is not None:
+        parts.append(Text(text=answer))
+    question, agent = values.get("question"), values.get("agent_name")
+    steps = [Step(role="user", parts=(Text(text=question),))] if question is not None else []
+    if parts:
+        steps.append(Step(role="agent", agent=agent, parts=tuple(parts)))
+    return Trajectory(agents=(Agent(name=agent),) if agent is not None else (), steps=tuple(steps))
+
+
+def _made(row: dict[str, Any], call_id: str) -> tuple[Part, ...]:
+    values, note = taken(row, MADE, always=("outcome",))
+    call = ToolCall(id=call_id, name=values["tool"], arguments=values.get("arguments"), extra=noted(note))
+    if "outcome" not in values:
+        answered = any(key.lower() == "outcome" for key in row)
+        return (call, ToolResult(call_id=call_id, name=call.name)) if answered else (call,)
+    outcome = values["outcome"]
+    if isinstance(outcome, dict) and isinstance(outcome.get("error"), str) and not outcome.keys() - {"output", "error"}:
+        output, error = outcome.get("output"), outcome["error"]
+        return call, ToolResult(call_id=call_id, name=call.name, output=output, error=error, failure="error")
+    # The generator of the published data writes a label, "relevant" or "error", in place of the result.
+    failed = isinstance(outcome, str) and outcome.lower() == "error"
+    return call, ToolResult(call_id=call_id, name=call.name, output=outcome, failure="error" if failed else None)
+
+
+def dump(sample: Sample, *, bundle: bool, labels: bool) -> dict[str, Any]:
+    """A sample of any format as a case."""
+    case, told = sample.case or Case(), told_by(sample)
+    note = note_in(case.extra)
+    answered = sample.trajectory is not None
+    row: dict[str, Any] = {
+        "case_id": case_id(sample),
+        "scenario_id": case.scenario,
+        "agent_name": agent_of(sample),
+        **{name: case.labels.get(name) for name in LABELS},
+        "question": told.question,
+        "context": told.context,
+        "model_answer": told.answer,
+        "reference_answer": _reference(sample, case),
+        "task_goal": told.goal,
+        "relevant_context": told.relevant_context,
+        "available_tools": told.available_tools,
+        "expected_tool_calls": _expected_rows(sample, case),
+        "invoked_tool_calls": told.calls if answered else None,
+        "explain_inputs": _bundle(told, note) if bundle else None,
+        "required_evals": None if case.required_evals is None else list(case.required_evals),
+        "threshold_profile": case.profile,
+        "expected_contract": case.contract,
+        "labels": (further_labels(case) or None) if labels else None,
+    }
+    return restored(row, note)
+
+
+def case_id(sample: Sample) -> str:
+    """The sample's id; a later repetition of the same case has its number behind it, as ids are unique in a file."""
+    return f"{sample.id}#{sample.epoch}" if sample.epoch is not None and sample.epoch > 1 else sample.id
+
+
+def further_labels(case: Case) -> dict[str, Any]:
+    """Labels beyond those that have a key of their own: those of the scenario catalogue, and those of other formats."""
+    words = {name: value for name, value in case.labels.items() if name not in LABELS}
+    return {**words, **note_in(case.extra).get("scenario", {})}
+
+
+def _bundle(told: Told, note: dict[str, Any]) -> dict[str, Any] | None:
+    kept = note.get("explain_inputs", {})
+    if told.answer is None and not kept:
+        return None
+    merged: dict[str, Any] = {**inputs_of(told), **kept}
+    return {name: payload for name, payload in merged.items() if payload is not None}
+
+
+def _reference(sample: Sample, case: Case) -> str | None:
+    if case.reference is None and sample.expected is not None:
+        return final_response(sample.expected)
+    return case.reference
+
+
+def _expected_rows(sample: Sample, case: Case) -> list[dict[str, Any]] | None:
+    if case.expected_calls is None:
+        return [invoked(pair) for pair in call_pairs(sample.expected)] if sample.expected is not None else None
+    return [
+        restored(
+            {"tool": call.name, "arguments": call.arguments, "reason": call.reason, "outcome": call.outcome},
+            note_in(call.extra),
+        )
+        for call in case.expected_calls
+    ]

@@ -1,0 +1,106 @@
+"""Keys: read in any case, as the original program does, and written back as they were spelled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import msgspec
+
+from pantrace.model import Extra
+
+NAME = "explain"
+
+Fits = Callable[[Any], bool]
+
+
+class Vocabulary(msgspec.Struct, frozen=True):
+    """The keys an object may have, each with what its value must be."""
+
+    fits: dict[str, Fits]
+    by_lower: dict[str, str]
+
+
+def vocabulary(fits: dict[str, Fits]) -> Vocabulary:
+    return Vocabulary(fits, {key.lower(): key for key in fits})
+
+
+def taken(
+    row: dict[str, Any], words: Vocabulary, *, always: Collection[str] = ()
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The known values of an object, and a note of what else it takes to write it again.
+
+    null counts as not stated. A key that is unknown, or whose value is not what it must be, stands as it is under
+    `unknown`; a known key in other letters stands under `spelling`, with null only if it is `always` written."""
+    values: dict[str, Any] = {}
+    unknown: dict[str, Any] = {}
+    spelling: dict[str, str] = {}
+    for key, value in row.items():
+        name = key if key in words.fits else words.by_lower.get(key.lower())
+        if name is None or name in values:
+            unknown[key] = value
+        elif value is None:
+            if key != name and name in always:
+                spelling[name] = key
+        elif not words.fits[name](value):
+            unknown[key] = value
+        else:
+            values[name] = value
+            if key != name:
+                spelling[name] = key
+    note: dict[str, Any] = {}
+    if unknown:
+        note["unknown"] = unknown
+    if spelling:
+        note["spelling"] = spelling
+    return values, note
+
+
+def restored(row: dict[str, Any], note: Mapping[str, Any], *, always: Collection[str] = ()) -> dict[str, Any]:
+    """An object with the spelling and the unknown keys of its source; what was not stated is left out, but null for
+    the keys that are `always` there."""
+    spelling = note.get("spelling", {})
+    present = {spelling.get(key, key): value for key, value in row.items() if value is not None or key in always}
+    return {**present, **note.get("unknown", {})}
+
+
+def noted(note: dict[str, Any]) -> Extra:
+    """A note as the `extra` of a struct."""
+    return {NAME: note} if note else {}
+
+
+def note_in(extra: Extra) -> dict[str, Any]:
+    """The note that `extra` holds; empty when there is none."""
+    note = extra.get(NAME)
+    return note if isinstance(note, dict) else {}
+
+
+def is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def is_number(value: Any) -> bool:
+    """A number that can be averaged: an integer beyond the range of a float is none."""
+    if isinstance(value, float):
+        return True
+    return isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 1000
+
+
+def is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def is_objects(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+
+
+def is_anything(value: Any) -> bool:
+    return True

@@ -1,0 +1,258 @@
+"""Reports: one document with totals, averages per agent and scored cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.model import Aggregate, Run, Sample, Source
+from pantrace.wire import files
+from pantrace.wire.json import decode_document, encode
+from pantrace.wire.rows import OnBroken
+from pantrace.wire.times import from_iso, iso
+
+from . import scored
+from .keys import (
+    NAME,
+    is_number,
+    is_object,
+    is_text,
+    note_in,
+    restored,
+    taken,
+    vocabulary,
+)
+from .scored import METRIC, SCORED, plain_number
+
+REPORT = vocabulary(
+    {
+        "generatedAtUtc": is_text,
+        "totalCases": is_number,
+        "totalPassed": is_number,
+        "overallPassRate": is_number,
+        "perAgent": lambda value: is_object(value) and all(is_object(agent) for agent in value.values()),
+        "cases": lambda value: isinstance(value, list),
+    }
+)
+
+AGENT = vocabulary(
+    {
+        "totalCases": is_number,
+        "passedCases": is_number,
+        "passRate": is_number,
+        "compositeAverage": is_number,
+        "explanation": is_text,
+        "metricAverages": lambda value: is_object(value) and all(is_object(metric) for metric in value.values()),
+    }
+)
+
+AVERAGE = vocabulary({"averageScore": is_number, "averageProbScore": is_number})
+
+Difference = tuple[str, Any, Any]
+"""Path inside the report, the stored number, and what its cases give."""
+
+
+def is_report(document: Any) -> bool:
+    """Whether an object begins like a report: its totals and its agents stand in front of its cases."""
+    keys = {key.lower() for key in document} if isinstance(document, dict) else set()
+    return {"totalcases", "peragent"} <= keys and bool(keys & {"cases", "overallpassrate"})
+
+
+def document_of(path: Path) -> dict[str, Any]:
+    """A report, decoded."""
+    try:
+        document = decode_document(files.read_all(path))
+    except ReadError as error:
+        raise error.at(path=str(path)) from None
+    if not isinstance(document, dict):
+        raise ReadError("a report is one JSON object", path=str(path))
+    return document
+
+
+def open_report(path: Path, on_broken: OnBroken) -> Run:
+    """A report as a run: its stored numbers as results, its cases as samples."""
+    document = document_of(path)
+    values, note = taken(document, REPORT)
+    if "cases" not in values:
+        raise ReadError("a report needs a list of cases", path=str(path))
+    cases = values["cases"]
+    key = note.get("spelling", {}).get("cases", "cases")
+    stored = {name: value for name, value in document.items() if name != key}
+    kept: dict[str, Any] = {"kind": "report", "stored": stored, "counted": _digest(cases)}
+    if key != "cases":
+        kept["spelling"] = {"cases": key}
+    created = from_iso(values.get("generatedAtUtc"))
+    return Run(
+        created=created,
+        results=tuple(_results(values, {path: given for path, _, given in differences(document)})),
+        source=Source(format=NAME, version="report", path=str(path)),
+        extra={NAME: kept},
+        samples=_samples(path, cases, on_broken),
+    )
+
+
+def _samples(path: Path, cases: list[Any], on_broken: OnBroken) -> Iterator[Sample]:
+    for number, row in enumerate(cases):
+        try:
+            if not isinstance(row, dict):
+                raise ReadError("a case of a report is an object")
+            yield scored.load(row)
+        except ReadError as error:
+            on_broken(error.at(path=str(path), place=f"cases[{number}]"))
+
+
+def _digest(cases: Iterable[Any]) -> str:
+    """A mark of what the cases give, by which stored totals are known to speak of other cases than those written."""
+    given = totals((case for case in cases if isinstance(case, dict)), as_original=True)
+    return sha256(encode(given)).hexdigest()[:16]
+
+
+def _results(values: dict[str, Any], given: dict[str, Any]) -> Iterator[Aggregate]:
+    total = values.get("totalCases")
+    yield from _passes(values, given, "", {}, total, ("totalPassed", "overallPassRate"))
+    for agent, row in values.get("perAgent", {}).items():
+        mine, labels, place = taken(row, AGENT)[0], {"agent": agent}, f"perAgent.{agent}."
+        count = mine.get("totalCases")
+        yield from _passes(mine, given, place, labels, count, ("passedCases", "passRate"))
+        if "compositeAverage" in mine:
+            yield _aggregate(scored.COMPOSITE, mine, "compositeAverage", "mean", given, place, labels, count)
+        for metric, averages in mine.get("metricAverages", {}).items():
+            here = f"{place}metricAverages.{metric}."
+            numbers = taken(averages, AVERAGE)[0]
+            for key, how in (("averageScore", "mean"), ("averageProbScore", "mean_prob_score")):
+                if key in numbers:
+                    yield _aggregate(metric, numbers, key, how, given, here, labels, None)
+
+
+def _passes(
+    row: dict[str, Any], given: dict[str, Any], place: str, labels: dict[str, str], n: Any, keys: tuple[str, str]
+) -> Iterator[Aggregate]:
+    for key, how in zip(keys, ("count", "rate"), strict=True):
+        if key in row:
+            yield _aggregate("passed", row, key, how, given, place, labels, n)
+
+
+def _aggregate(
+    name: str,
+    row: dict[str, Any],
+    key: str,
+    how: str,
+    given: dict[str, Any],
+    place: str,
+    labels: dict[str, str],
+    n: Any,
+) -> Aggregate:
+    differs = f"{place}{key}" in given
+    return Aggregate(
+        name=name,
+        value=row[key],
+        metric=how,
+        n=n if isinstance(n, int) else None,
+        labels=labels,
+        extra={NAME: {"recomputed": given[f"{place}{key}"]}} if differs else {},
+    )
+
+
+def totals(cases: Iterable[dict[str, Any]], *, as_original: bool) -> dict[str, Any]:
+    """The numbers of a report that follow from its cases.
+
+    The original counts an errored case as a composite of 0 and an unreadable score as -1; otherwise both are left out
+    of the averages."""
+    rows = [taken(case, SCORED)[0] for case in cases]
+    by_agent: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_agent.setdefault(row.get("agentName", ""), []).append(row)
+    passed = sum(row.get("passed", False) for row in rows)
+    return {
+        "totalCases": len(rows),
+        "totalPassed": passed,
+        "overallPassRate": plain_number(passed / len(rows)) if rows else 0,
+        "perAgent": {agent: _agent_totals(mine, as_original) for agent, mine in by_agent.items()},
+    }
+
+
+def _agent_totals(rows: list[dict[str, Any]], as_original: bool) -> dict[str, Any]:
+    passed = sum(row.get("passed", False) for row in rows)
+    composites = [
+        row["compositeScore"] for row in rows if "compositeScore" in row and (as_original or row.get("metrics"))
+    ]
+    numbers: dict[str, tuple[list[float], list[float]]] = {}
+    for row in rows:
+        for raw in row.get("metrics", ()):
+            metric = taken(raw, METRIC)[0]
+            scores, probabilities = numbers.setdefault(metric["metricName"], ([], []))
+            counts = as_original or ("status" not in metric and metric.get("score") != -1)
+            if counts and "score" in metric:
+                scores.append(metric["score"])
+            if counts and "probScore" in metric:
+                probabilities.append(metric["probScore"])
+    averages = {
+        name: _present({"averageScore": _mean(scores), "averageProbScore": _mean(probabilities)})
+        for name, (scores, probabilities) in numbers.items()
+    }
+    agent = {
+        "totalCases": len(rows),
+        "passedCases": passed,
+        "passRate": plain_number(passed / len(rows)),
+        "compositeAverage": _mean(composites),
+        "explanation": "",
+        "metricAverages": averages,
+    }
+    return _present(agent)
+
+
+def _mean(numbers: list[float]) -> Any:
+    return plain_number(sum(numbers) / len(numbers)) if numbers else None
+
+
+def _present(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if value is not None}
+
+
+def differences(document: dict[str, Any]) -> Iterator[Difference]:
+    """Stored numbers that do not follow from the cases, neither in the original's way of counting nor in ours."""
+    values = taken(document, REPORT)[0]
+    cases = [case for case in values.get("cases", ()) if isinstance(case, dict)]
+    stored = dict(_numbers({key: value for key, value in values.items() if key != "cases"}))
+    original = dict(_numbers(totals(cases, as_original=True)))
+    own = dict(_numbers(totals(cases, as_original=False)))
+    for path, number in stored.items():
+        given = original.get(path)
+        if not _same(number, given) and not _same(number, own.get(path)):
+            yield path, number, given
+
+
+def _numbers(values: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key in ("totalCases", "totalPassed", "overallPassRate"):
+        if key in values:
+            yield key, values[key]
+    for agent, row in values.get("perAgent", {}).items():
+        mine = taken(row, AGENT)[0]
+        for key in ("totalCases", "passedCases", "passRate", "compositeAverage"):
+            if key in mine:
+                yield f"perAgent.{agent}.{key}", mine[key]
+        for metric, averages in mine.get("metricAverages", {}).items():
+            for key, number in taken(averages, AVERAGE)[0].items():
+                yield f"perAgent.{agent}.metricAverages.{metric}.{key}", number
+
+
+def _same(stored: Any, given: Any) -> bool:
+    return is_number(given) and abs(stored - given) <= 1e-6 * max(1.0, abs(given))
+
+
+def write_report(run: Run, target: Path) -> None:
+    """A run as a report. The totals it was read with stay as they are while the cases give what they gave then;
+    otherwise they are counted anew, over scored values only."""
+    cases = [scored.dump(sample) for sample in run.samples]
+    kept = note_in(run.extra)
+    stored = kept.get("stored", {})
+    if not stored or kept.get("counted") != _digest(cases):
+        counted = {"generatedAtUtc": iso(run.created) if run.created is not None else None}
+        known, note = taken(stored, REPORT)
+        stored = restored({**counted, **known, **totals(cases, as_original=False)}, note)
+    document = {**stored, kept.get("spelling", {}).get("cases", "cases"): cases}
+    with files.writing(target) as file:
+        file.write(encode(document, indent=2) + b"\n")

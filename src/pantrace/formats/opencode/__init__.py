@@ -1,0 +1,11 @@
+"""OpenCode: databases, storage trees of every generation, exports and run streams.
+
+Spec: https://opencode.ai/docs and the schemas of its source (packages/schema/src/v1/session.ts).
+Detect: SQLite with the tables session, message, part; `storage/session`; `project/*/storage/session/info`; JSON with
+`info` and `messages`; lines with `type`, `timestamp`, `sessionID` and `part` or `error`.
+Lost: in an export, what OpenCode has no word for: cases, scores, references, GUI actions, citations.
+"""
+
+from .format import FORMAT
+
+__all__ = ["FORMAT"]

@@ -1,0 +1,173 @@
+"""Every place where a recording is not as OpenCode writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Violation
+from pantrace.wire import sqlite
+from pantrace.wire.head import Head
+from pantrace.wire.rows import read_rows
+from pantrace.wire.shape import violations
+
+from . import stream
+from .database import Database
+from .messages import Message
+from .places import places
+from .raw import Raw
+from .shapes import ASSISTANT, LINE, PARTS, SESSION, STATES, USER
+from .storage import Tree
+
+
+def check(row: Any) -> Iterator[Violation]:
+    """Violations of one export document, or of one line of a run stream."""
+    if not isinstance(row, dict) or not isinstance(row.get("info"), dict):
+        if isinstance(row, dict) and "sessionID" in row:
+            yield from _line(row)
+            return
+        yield _error("an export must be an object with `info`")
+        return
+    messages = row.get("messages")
+    if not isinstance(messages, list):
+        yield _error("must be an array", "messages")
+        messages = []
+    yield from _led(violations(row["info"], SESSION), "info")
+    whole: list[tuple[str, Message]] = []
+    for place, raw in enumerate(messages):
+        here = f"messages[{place}]"
+        info = raw.get("info") if isinstance(raw, dict) else None
+        parts = raw.get("parts") if isinstance(raw, dict) else None
+        if isinstance(info, dict) and isinstance(parts, list):
+            whole.append((here, (info, parts)))
+        else:
+            yield _error("must be an object with `info` and `parts`", here)
+    yield from _messages(whole, infix=True)
+
+
+def _messages(messages: list[tuple[str, Message]], *, infix: bool) -> Iterator[Violation]:
+    """Violations of a session's messages; `infix`: each lies under `info` and `parts`, as in an export."""
+    names = [info.get("id") for _, (info, _) in messages]
+    known: set[Any] = set()
+    for place, (info, parts) in messages:
+        here = f"{place}.info" if infix else place
+        name = info.get("id")
+        role = info.get("role")
+        if role not in ("user", "assistant"):
+            yield _error(f"{role!r} is no role of OpenCode", f"{here}.role")
+        else:
+            yield from _led(violations(info, USER if role == "user" else ASSISTANT), here)
+        if isinstance(name, str) and name in known:
+            yield _error(f"a second message has the id {name}", f"{here}.id")
+        if isinstance(name, str):
+            known.add(name)
+        parent = info.get("parentID")
+        if isinstance(parent, str) and parent not in names:
+            yield Violation(level="warning", message=f"answers {parent}, which is not here", place=f"{here}.parentID")
+        for number, part in enumerate(parts):
+            yield from _led(_part(part, name), f"{place}.parts[{number}]")
+
+
+def _part(part: Any, message: Any) -> Iterator[Violation]:
+    if not isinstance(part, dict):
+        yield _error("must be an object")
+        return
+    kind = part.get("type")
+    if not isinstance(kind, str):
+        yield _error("must be text", "type")
+        return
+    if kind not in PARTS:
+        yield Violation(level="warning", message=f"{kind!r} is no known type of part", place="type")
+        return
+    yield from violations(part, PARTS[kind])
+    if kind == "tool" and isinstance(part.get("state"), dict):
+        state = part["state"]
+        shape = STATES.get(state["status"]) if isinstance(state.get("status"), str) else None
+        if shape is not None:
+            yield from violations(state, shape, "state")
+    owner = part.get("messageID")
+    if isinstance(owner, str) and isinstance(message, str) and owner != message:
+        yield _error(f"says that it belongs to {owner}", "messageID")
+
+
+def _line(row: Raw) -> Iterator[Violation]:
+    yield from violations(row, LINE)
+    if row.get("type") not in stream.TYPES:
+        yield Violation(level="warning", message=f"{row.get('type')!r} is no known type of line", place="type")
+    elif row["type"] == "error" and "part" not in row:
+        yield from violations(row, {"error": {"name": str}})
+    elif "part" not in row:
+        yield _error("is missing", "part")
+    else:
+        yield from _led(_part(row["part"], None), "part")
+
+
+def validate(path: Path) -> Iterator[Violation]:
+    """Violations of a database, a tree, a file of exports or a stream."""
+    broken: list[ReadError] = []
+    head = Head(path)
+    if head.kind == "directory":
+        for place in places(path):
+            found = _database(place.path) if place.variant == "sqlite" else _tree(place.path)
+            yield from _led(found, str(place.path.relative_to(path)) if place.path != path else "", ", ")
+    elif head.kind == "sqlite":
+        yield from _database(path)
+    else:
+        for where, row in read_rows(path, broken.append):
+            yield from _led(check(row), where or "", ", ")
+        yield from _told(broken)
+
+
+def _database(path: Path) -> Iterator[Violation]:
+    broken: list[ReadError] = []
+    with sqlite.reading(path) as connection:
+        reader = Database(connection, path, broken.append)
+        yield from _sessions(reader, broken)
+        for name, parent in reader.rows(
+            "select id, parent_id from session s where parent_id is not null and not exists"
+            " (select 1 from session p where p.id = s.parent_id)"
+        ):
+            yield Violation(
+                level="warning", message=f"its parent {parent} is not in this database", place=f"session {name}"
+            )
+        for (name,) in reader.rows(
+            "select distinct session_id from message where session_id not in (select id from session)"
+        ):
+            yield _error("has messages and no row", f"session {name}")
+
+
+def _tree(storage: Path) -> Iterator[Violation]:
+    broken: list[ReadError] = []
+    yield from _sessions(Tree(storage, broken.append), broken)
+
+
+def _sessions(reader: Database | Tree, broken: list[ReadError]) -> Iterator[Violation]:
+    for session in reader.names():
+        place = f"session {session}"
+        yield from _led(violations(reader.info(session), SESSION), place, ", ")
+        named = [(f"message {info.get('id')}", (info, parts)) for info, parts in reader.messages(session)]
+        yield from _led(_messages(named, infix=False), place, ", ")
+        yield from _told(broken)
+    yield from _told(broken)
+
+
+def _told(broken: list[ReadError]) -> Iterator[Violation]:
+    for error in broken:
+        place = ", ".join(each for each in (error.place, error.remedy) if each)
+        yield _error(error.message, place or error.path)
+    broken.clear()
+
+
+def _led(found: Iterable[Violation], lead: str, joint: str = ".") -> Iterator[Violation]:
+    """Violations with an outer place in front."""
+    for violation in found:
+        place = joint.join(each for each in (lead, violation.place) if each)
+        yield msgspec.structs.replace(violation, place=place or None)
+
+
+def _error(message: str, place: str | None = None) -> Violation:
+    return Violation(level="error", message=message, place=place)

@@ -1,0 +1,238 @@
+"""The database `opencode.db` (1.2 and later): sessions one by one, each with its sub-agents.
+
+Read are the tables session, message, part, todo, project and the V2 stub session_message; never account*, credential,
+control_account or the secrets in session_share. `event` repeats the same facts as they came and is not read.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.model import Sample, Source, Trajectory
+from pantrace.wire import sqlite
+from pantrace.wire.json import decode
+from pantrace.wire.rows import OnBroken
+
+from .messages import Message
+from .outputs import Outputs
+from .raw import NAME, Raw
+from .sessions import ROWS, load_session, with_children
+from .v2 import NOTE
+
+INPUTS = "session_input"
+
+_RENAMED = {"project_id": "projectID", "workspace_id": "workspaceID", "parent_id": "parentID"}
+_ROOTS = (
+    "select id from session s where parent_id is null or not exists (select 1 from session p where p.id = s.parent_id)"
+)
+_BELOW = (
+    "with recursive below(id) as (select id from ({}) union select s.id from session s"
+    " join below b on s.parent_id = b.id)"
+)
+_JSON = ("permission", "revert", "metadata", "model", "summary_diffs")
+
+
+def samples(path: Path, on_broken: OnBroken, seen: set[str] | None = None) -> Iterator[Sample]:
+    """Root sessions in the order of their creation, sub-agents inside; ids are noted in `seen`, if given."""
+    with sqlite.reading(path) as database:
+        reader = Database(database, path, on_broken)
+        for session in reader.roots():
+            if seen is not None:
+                if session in seen:
+                    continue
+                seen.add(session)
+            try:
+                trajectory = with_children(session, reader.trajectory, reader.children)
+            except RecursionError:
+                on_broken(ReadError("sub-agents are nested too deeply", path=str(path), place=f"session {session}"))
+                continue
+            yield Sample(id=session, trajectory=trajectory)
+        if seen is not None:
+            seen.update(reader.names())
+
+
+class Database:
+    """An open database and what is asked of it again and again."""
+
+    def __init__(self, database: sqlite3.Connection, path: Path, on_broken: OnBroken):
+        self.database = database
+        self.path = path
+        self.on_broken = on_broken
+        self.outputs = Outputs(path.parent / "tool-output")
+        tables = sqlite.tables(database)
+        for name in ("session", "message", "part"):
+            if name not in tables:
+                raise ReadError(f"no database of OpenCode: it has no table {name}", path=str(path))
+        self.columns = tables["session"]
+        self.projects = self._projects() if "project" in tables else {}
+        self.having = {
+            name: {session for (session,) in self.rows(f"select distinct session_id from {name}")}
+            for name in ("todo", ROWS, INPUTS)
+            if name in tables
+        }
+
+    def rows(self, question: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        cursor = self.database.cursor()
+        cursor.row_factory = None
+        return cursor.execute(question, values)
+
+    def roots(self) -> Iterator[str]:
+        """Sessions whose parent is not in this database; at last those that only a ring of parents holds."""
+        for (session,) in self.rows(f"{_ROOTS} order by time_created, id"):
+            yield session
+        held: set[str] = set()
+        for (session,) in self.rows(
+            f"{_BELOW.format(_ROOTS)} select id from session where id not in below order by time_created, id"
+        ):
+            if session not in held:
+                start = "select ? as id"
+                held.update(name for (name,) in self.rows(f"{_BELOW.format(start)} select id from below", session))
+                yield session
+
+    def names(self) -> Iterator[str]:
+        """All sessions, sub-agents too."""
+        return (name for (name,) in self.rows("select id from session order by time_created, id"))
+
+    def children(self, session: str) -> list[str]:
+        found = self.rows("select id from session where parent_id = ? order by time_created, id", session)
+        return [name for (name,) in found]
+
+    def trajectory(self, session: str) -> Trajectory:
+        info = self.info(session)
+        beside: Raw = {}
+        if (project := self.projects.get(info.get("projectID"))) is not None:
+            beside["project"] = project
+        if session in self.having.get("todo", ()):
+            beside["todo"] = self._todos(session)
+        messages = self.messages(session)
+        if session in self.having.get(ROWS, ()):
+            beside[ROWS] = self._v2_rows(session)
+        if session in self.having.get(INPUTS, ()):
+            beside[INPUTS] = self._v2_inputs(session)
+        if not messages and (ROWS in beside or INPUTS in beside):
+            beside["note"] = NOTE
+        version = info.get("version")
+        source = Source(
+            format=NAME,
+            version="sqlite",
+            producer=f"opencode {version}" if isinstance(version, str) else None,
+            path=str(self.path),
+            place=f"session {session}",
+        )
+        return load_session(info, messages, beside, source)
+
+    def _broken(self, message: str, place: str) -> None:
+        self.on_broken(ReadError(message, path=str(self.path), place=place))
+
+    def _object(self, data: bytes, place: str) -> Raw | None:
+        """A decoded object; a broken one is reported and left out."""
+        try:
+            value = decode(data or b"")
+        except ReadError as error:
+            self.on_broken(error.at(path=str(self.path), place=place))
+            return None
+        if type(value) is not dict:
+            self._broken("not a JSON object", place)
+            return None
+        return value
+
+    def messages(self, session: str) -> list[Message]:
+        parts: dict[str, list[Raw]] = {}
+        follow = self.outputs.follow
+        for name, message, data in self.rows(
+            "select id, message_id, cast(data as blob) from part where session_id = ? order by id", session
+        ):
+            raw = self._object(data, f"session {session}, part {name}")
+            if raw is not None:
+                raw["id"] = name
+                if raw.get("type") == "tool":
+                    follow(raw)
+                parts.setdefault(message, []).append(raw)
+        messages: list[Message] = []
+        for name, created, data in self.rows(
+            "select id, time_created, cast(data as blob) from message where session_id = ? order by time_created, id",
+            session,
+        ):
+            belonging = parts.pop(name, [])
+            raw = self._object(data, f"session {session}, message {name}")
+            if raw is not None:
+                raw["id"] = name
+                raw.setdefault("time", {"created": created})
+                messages.append((raw, belonging))
+        for name, lost in parts.items():
+            self._broken(
+                f"{len(lost)} parts belong to a message that is not there", f"session {session}, message {name}"
+            )
+        return messages
+
+    def info(self, session: str) -> Raw:
+        """The session's row in the shape in which OpenCode exports it."""
+        row = next(self.rows("select * from session where id = ?", session))
+        columns: Raw = {key: value for key, value in zip(self.columns, row, strict=True) if value is not None}
+        for key in _JSON:
+            if isinstance(columns.get(key), (str, bytes)):
+                text = columns[key]
+                try:
+                    columns[key] = decode(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
+                except ReadError as error:
+                    self.on_broken(error.at(path=str(self.path), place=f"session {session}, column {key}"))
+        info: Raw = {}
+        for key, value in columns.items():
+            first, _, second = key.partition("_")
+            if key in _RENAMED:
+                info[_RENAMED[key]] = value
+            elif key == "share_url":
+                info["share"] = {"url": value}
+            elif key in ("tokens_cache_read", "tokens_cache_write"):
+                info.setdefault("tokens", {}).setdefault("cache", {})[key.rpartition("_")[2]] = value
+            elif first in ("summary", "tokens", "time") and second:
+                info.setdefault(first, {})[second] = value
+            else:
+                info[key] = value
+        return info
+
+    def _projects(self) -> dict[Any, Raw]:
+        cursor = self.database.cursor()
+        cursor.row_factory = sqlite3.Row
+        found = cursor.execute("select * from project")
+        return {row["id"]: {key: row[key] for key in row.keys() if row[key] is not None} for row in found}  # noqa: SIM118
+
+    def _todos(self, session: str) -> list[Raw]:
+        found = self.rows("select content, status, priority from todo where session_id = ? order by position", session)
+        return [{"content": content, "status": status, "priority": priority} for content, status, priority in found]
+
+    def _v2_rows(self, session: str) -> list[Raw]:
+        rows = []
+        for name, kind, seq, created, data in self.rows(
+            f"select id, type, seq, time_created, cast(data as blob) from {ROWS} where session_id = ? order by seq",
+            session,
+        ):
+            value = self._object(data, f"session {session}, {ROWS} {name}")
+            if value is not None:
+                rows.append({"id": name, "type": kind, "seq": seq, "time_created": created, "data": value})
+        return rows
+
+    def _v2_inputs(self, session: str) -> list[Raw]:
+        rows = []
+        for name, delivery, created, data in self.rows(
+            f"select id, delivery, time_created, cast(prompt as blob) from {INPUTS} where session_id = ?"
+            " order by admitted_seq",
+            session,
+        ):
+            prompt = self._object(data, f"session {session}, {INPUTS} {name}")
+            if prompt is not None:
+                rows.append({"id": name, "delivery": delivery, "time_created": created, "prompt": prompt})
+        return rows
+
+
+def has_its_tables(tables: dict[str, tuple[str, ...]]) -> bool:
+    """Whether tables and columns are those of OpenCode."""
+    return (
+        {"id", "project_id", "directory"} <= set(tables.get("session", ()))
+        and {"id", "session_id", "data"} <= set(tables.get("message", ()))
+        and {"id", "message_id", "session_id", "data"} <= set(tables.get("part", ()))
+    )

@@ -1,0 +1,226 @@
+"""Writing `opencode export` documents: one session per file, valid for samples that never saw OpenCode.
+
+Results are folded into the tool part of their call. Keys that OpenCode demands and the sample does not know are filled
+and listed under `unreported` (see `raw`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+from pantrace.errors import SampleRefused
+from pantrace.model import (
+    Media,
+    Part,
+    Record,
+    Sample,
+    Step,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+    Unknown,
+)
+
+from .messages import dump_error
+from .parts import UNKNOWN, dump_file, dump_reasoning, dump_text, dump_tool
+from .raw import NAME, UNREPORTED, Raw, fill, merged, put_times, put_usage
+from .sessions import CALLER, ROWS, SAMPLE
+
+
+class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How an export is written."""
+
+    plain: bool = False
+    """Only keys that OpenCode itself writes: no todo list, no whole text of long outputs, no list of filled keys."""
+
+
+def dump(sample: Sample, options: Options) -> Raw:
+    trajectory = sample.trajectory
+    if trajectory is None:
+        raise SampleRefused("an OpenCode session is a recording; this sample has not been run")
+    writer = _Writer(trajectory, sample.id, options.plain)
+    document: Raw = {"info": writer.info(), "messages": list(writer.messages())}
+    if options.plain:
+        return document
+    rows = [step.extra[NAME]["row"] for step in trajectory.steps if _is_row(step)]
+    if rows:
+        document[ROWS] = rows
+    if trajectory.caller is not None:
+        document[CALLER] = trajectory.caller
+    if sample.id != writer.session:
+        document[SAMPLE] = sample.id
+    beside = trajectory.extra.get(NAME, {})
+    return {**document, **{key: value for key, value in beside.items() if key != "info"}}
+
+
+def _is_row(step: Step) -> bool:
+    return "row" in step.extra.get(NAME, {})
+
+
+class _Writer:
+    """What writing one session must remember: ids given out, the last known time, the last prompt."""
+
+    def __init__(self, trajectory: Trajectory, sample: str, plain: bool):
+        self.trajectory = trajectory
+        self.session = trajectory.id or sample
+        self.plain = plain
+        self.clock = _first_moment(trajectory)
+        self.part_numbers = count(1)
+        self.results = _results_of_calls(trajectory)
+        self.told = {agent.name: agent.instructions for agent in trajectory.agents if agent.instructions}
+        if NAME in trajectory.extra:
+            self.told = {}  # the messages hold them already
+
+    def info(self) -> Raw:
+        trajectory = self.trajectory
+        rest = trajectory.extra.get(NAME, {}).get("info", {})
+        raw: Raw = {"id": self.session}
+        if trajectory.parent is not None:
+            raw["parentID"] = trajectory.parent
+        if trajectory.title is not None:
+            raw["title"] = trajectory.title
+        if trajectory.usage and "" in trajectory.usage:
+            put_usage(raw, trajectory.usage[""])
+        put_times(raw, created=trajectory.created)
+        merged(raw, rest)
+        return self._filled(
+            raw,
+            {
+                "slug": self.session,
+                "projectID": "global",
+                "directory": "",
+                "title": "",
+                "version": "pantrace",
+                "time.created": self.clock,
+                "time.updated": self.clock,
+            },
+        )
+
+    def _filled(self, raw: Raw, required: Raw) -> Raw:
+        fill(raw, required)
+        if self.plain:
+            raw.pop(UNREPORTED, None)
+        return raw
+
+    def messages(self) -> Iterator[Raw]:
+        taken = {step.id for step in self.trajectory.steps}
+        asked: str | None = None
+        for number, step in enumerate(self.trajectory.steps, 1):
+            if step.role == "tool" or _is_row(step):
+                continue
+            invented = next(name for suffix in count() if (name := _message_id(number, suffix)) not in taken)
+            if step.at is not None:
+                self.clock = round(step.at * 1000)
+            message = step.id if step.id is not None else invented
+            raw = self._message(step, message, asked)
+            if raw["role"] == "user":
+                asked = message
+            yield {"info": raw, "parts": [self._part(part, raw["id"]) for part in self._raw_parts(number - 1, step)]}
+
+    def _message(self, step: Step, message: str, asked: str | None) -> Raw:
+        answers = step.role == "agent"
+        raw: Raw = {"role": "assistant" if answers else "user"}
+        if step.id is not None:
+            raw["id"] = step.id
+        if step.parent is not None and (answers or NAME in step.extra):
+            raw["parentID"] = step.parent
+        for key, value in (("agent", step.agent), ("modelID", step.model), ("finish", step.stop)):
+            if value is not None:
+                raw[key] = value
+        put_times(raw, created=step.at, completed=step.ended)
+        put_usage(raw, step.usage)
+        if step.error is not None:
+            raw["error"] = dump_error(step.error)
+        if answers and step.kind == "compaction":
+            raw["summary"] = True
+        if answers and step.agent in self.told:
+            raw["system"] = [self.told.pop(step.agent)]
+        merged(raw, step.extra.get(NAME, {}))
+        raw["sessionID"] = raw.get("sessionID", self.session)
+        required: Raw = {"id": message, "time.created": self.clock, "agent": "build"}
+        if not answers:
+            required |= {"model.providerID": "unknown", "model.modelID": "unknown"}
+        else:
+            required |= {"parentID": asked or message, "modelID": "unknown", "providerID": "unknown"}
+            required |= {"mode": step.agent or "build", "path.cwd": "", "path.root": "", "cost": 0}
+            required |= {f"tokens.{name}": 0 for name in ("input", "output", "reasoning", "cache.read", "cache.write")}
+        return self._filled(raw, required)
+
+    def _raw_parts(self, place: int, step: Step) -> Iterator[Raw]:
+        inserted = step.kind == "synthetic" or (step.role == "system" and NAME not in step.extra)
+        compacted = False
+        for number, part in enumerate(step.parts):
+            if isinstance(part, Text):
+                yield dump_text(part, inserted or part.synthetic)
+            elif isinstance(part, Thinking):
+                yield fill(dump_reasoning(part), {"time.start": self.clock})
+            elif isinstance(part, ToolCall):
+                raw = dump_tool(part, self.results.get((place, number)), plain=self.plain)
+                yield fill(raw, self._required_of(raw, part.id or f"call_{place}_{number}"))
+            elif isinstance(part, Media):
+                yield fill(dump_file(part), {"mime": "application/octet-stream", "url": ""})
+            elif isinstance(part, Unknown) and part.kind.startswith(UNKNOWN):
+                compacted = compacted or part.kind == f"{UNKNOWN}compaction"
+                yield part.raw if type(part.raw) is not dict else dict(part.raw)
+        if step.kind == "compaction" and step.role == "user" and not compacted:
+            yield {"type": "compaction", "auto": False}
+
+    def _required_of(self, raw: Raw, call: str) -> Raw:
+        state = raw["state"]
+        required: Raw = {"callID": call, "state.input": {}}
+        status = state.get("status")
+        if status == "completed":
+            required |= {"state.output": "", "state.title": "", "state.metadata": {}}
+            required |= {"state.time.start": self.clock, "state.time.end": self.clock}
+        elif status == "error":
+            required |= {"state.error": "", "state.time.start": self.clock, "state.time.end": self.clock}
+        elif status == "running":
+            required |= {"state.time.start": self.clock}
+        elif status == "pending":
+            required |= {"state.raw": ""}
+        return required
+
+    def _part(self, raw: Any, message: Any) -> Any:
+        if type(raw) is not dict:
+            return raw
+        invented = raw.pop(UNREPORTED, [])
+        fill(raw, {"id": f"prt_{next(self.part_numbers):012d}"})
+        invented = [*invented, *raw.pop(UNREPORTED, [])]
+        if invented and not self.plain:
+            raw[UNREPORTED] = invented
+        raw["sessionID"] = raw.get("sessionID", self.session)
+        raw["messageID"] = raw.get("messageID", message)
+        return raw
+
+
+def _message_id(number: int, suffix: int) -> str:
+    return f"msg_{number:012d}" + (f"_{suffix}" if suffix else "")
+
+
+def _first_moment(trajectory: Trajectory) -> int:
+    moments = (trajectory.created, *(step.at for step in trajectory.steps))
+    return next((round(at * 1000) for at in moments if at is not None), 0)
+
+
+def _results_of_calls(trajectory: Trajectory) -> dict[tuple[int, int], ToolResult]:
+    """For each call, by its place, the result: the one right behind it, else by id, else by name and order."""
+    found: dict[tuple[int, int], ToolResult] = {}
+    waiting: dict[tuple[str | None, str | None], list[tuple[int, int]]] = {}
+    for place, step in enumerate(trajectory.steps):
+        before: Part | None = None
+        for number, part in enumerate(step.parts):
+            if isinstance(part, ToolCall):
+                key = (part.id, None if part.id is not None else part.name)
+                waiting.setdefault(key, []).append((place, number))
+            elif isinstance(part, ToolResult):
+                behind = isinstance(before, ToolCall) and before.id == part.call_id
+                name = before.name if behind and isinstance(before, ToolCall) else part.name
+                places = waiting.get((part.call_id, None if part.call_id is not None else name), [])
+                if places:
+                    found[places.pop(-1 if behind else 0)] = part
+            before = part
+    return found

@@ -1,0 +1,118 @@
+"""What pantrace knows of OpenCode: recognising it, opening whatever it is, and the record `FORMAT`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.formats.format import Format
+from pantrace.model import Run, Sample, Source
+from pantrace.wire.head import Head
+from pantrace.wire.rows import OnBroken, read_rows
+
+from . import database, storage, stream
+from .check import check, validate
+from .export import Options, dump
+from .places import Place, is_export, places
+from .raw import NAME
+from .sessions import load
+
+
+def detect(head: Head) -> str | None:
+    if head.kind == "directory":
+        found = places(head.path)
+        return found[0].variant if found else None
+    if head.kind == "sqlite":
+        return "sqlite" if database.has_its_tables(head.tables) else None
+    if head.kind != "json":
+        return None
+    if is_export(head.record):
+        return "export"
+    return "stream" if head.layout != "array" and stream.is_row(head.record) else None
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    head = Head(path)
+    if head.kind == "sqlite":
+        variant, samples = "sqlite", database.samples(path, on_broken)
+    elif head.kind == "directory" and (found := places(path)):
+        variant, samples = found[0].variant, _of_places(found, on_broken)
+    elif head.kind == "json" and head.layout != "array" and stream.is_row(head.record):
+        variant, samples = "stream", stream.samples(path, on_broken)
+    elif head.kind == "json":
+        variant, samples = "export", _exports(path, on_broken)
+    else:
+        raise ReadError(
+            "not a recording of OpenCode",
+            path=str(path),
+            remedy="expected opencode.db, a storage folder, an export or a run stream",
+        )
+    source = Source(format=NAME, version=variant, path=str(path))
+    return Run(name=path.name, source=source, samples=samples)
+
+
+def _of_places(found: list[Place], on_broken: OnBroken) -> Iterator[Sample]:
+    """A data directory may hold several generations; a session that was migrated is taken from the newest."""
+    seen: set[str] | None = set() if len(found) > 1 else None
+    for place in found:
+        reader = database.samples if place.variant == "sqlite" else storage.samples
+        try:
+            yield from reader(place.path, on_broken, seen)
+        except ReadError as error:
+            on_broken(error)
+
+
+def _exports(path: Path, on_broken: OnBroken) -> Iterator[Sample]:
+    for place, row in read_rows(path, on_broken):
+        try:
+            sample = load(row)
+        except ReadError as error:
+            on_broken(error.at(path=str(path), place=place))
+            continue
+        yield _stamped(sample, path, place)
+
+
+def _stamped(sample: Sample, path: Path, place: str | None) -> Sample:
+    assert sample.trajectory is not None
+    version = sample.trajectory.extra[NAME]["info"].get("version")
+    producer = f"opencode {version}" if isinstance(version, str) else None
+    source = Source(format=NAME, version="export", producer=producer, path=str(path), place=place)
+    return msgspec.structs.replace(sample, trajectory=msgspec.structs.replace(sample.trajectory, source=source))
+
+
+FORMAT = Format(
+    name=NAME,
+    title="OpenCode sessions: database, storage trees, exports, run streams",
+    spec="https://opencode.ai/docs/cli/#export",
+    detect=detect,
+    load=load,
+    dump=dump,
+    open=open_run,
+    check=check,
+    validate=validate,
+    options=Options,
+    layout="document",
+    suffix=".json",
+    lost={
+        "case": "a session records what was done, not what was expected",
+        "expected": "a session records what was done, not what was expected",
+        "scores": "OpenCode keeps no scores",
+        "epoch": "OpenCode does not count repetitions",
+        "trajectory.children": "each session is an export of its own, linked by parentID",
+        "trajectory.ended": "OpenCode stores when a session was last changed, not when it ended",
+        "trajectory.outcome": "OpenCode does not judge sessions",
+        "trajectory.state": "OpenCode sessions have no state",
+        "trajectory.invocations": "OpenCode times messages and tools, not invocations",
+        "trajectory.agents": "an agent is known by its messages: name, model and system prompt",
+        "trajectory.usage": "OpenCode keeps one total per session, not one per model",
+        "trajectory.steps[].role": "OpenCode has no system messages: their text becomes synthetic user text",
+        "trajectory.steps[].parent": "OpenCode links an answer to its prompt only",
+        "trajectory.steps[].state_delta": "OpenCode sessions have no state",
+        "trajectory.steps[].parts[].output": "OpenCode holds tool output as text",
+        "trajectory.steps[].parts[].failure": "OpenCode tells failures apart by the error's text and the exit code",
+    },
+    note="generation 0 (0.1, 0.2: parts inside messages) is written from OpenCode's source and unverified",
+)

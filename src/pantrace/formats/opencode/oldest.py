@@ -1,0 +1,70 @@
+"""Generation 0 (0.1 and 0.2): messages that hold their parts and a `metadata` object, in the words of today.
+
+Written from the source of 0.1.174; no recording of it was at hand, so this is unverified.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .raw import Raw
+
+_KNOWN = ("parts", "metadata")
+
+
+def is_oldest(message: Raw) -> bool:
+    """Whether a message file is of generation 0."""
+    return type(message.get("parts")) is list and type(message.get("metadata")) is dict
+
+
+def modern(message: Raw) -> tuple[Raw, list[Any]]:
+    """The message and its parts in today's shape; what has no place there keeps its old name."""
+    metadata = dict(message["metadata"])
+    info = {key: value for key, value in message.items() if key not in _KNOWN}
+    tools = metadata.pop("tool", None)
+    assistant = metadata.pop("assistant", None)
+    for key in ("time", "error", "sessionID"):
+        if key in metadata:
+            info[key] = metadata.pop(key)
+    if type(assistant) is dict:
+        info = {**assistant, **info}
+    if metadata:
+        info["metadata"] = metadata
+    about = tools if type(tools) is dict else {}
+    return info, [_part(part, about) if type(part) is dict else part for part in message["parts"]]
+
+
+def _part(part: Raw, tools: Raw) -> Raw:
+    kind = part.get("type")
+    if kind == "tool-invocation" and type(part.get("toolInvocation")) is dict:
+        return _tool(part, tools)
+    if kind == "file" and "mediaType" in part:
+        return {("mime" if key == "mediaType" else key): value for key, value in part.items()}
+    return part
+
+
+_STATUS = {"partial-call": "pending", "call": "running", "result": "completed"}
+
+
+def _tool(part: Raw, tools: Raw) -> Raw:
+    asked = dict(part["toolInvocation"])
+    call = asked.pop("toolCallId", None)
+    known = tools.get(call) if type(call) is str else None
+    about = dict(known) if type(known) is dict else {}
+    state: Raw = {"status": _STATUS.get(str(asked.pop("state", None)), "pending")}
+    for old, new in (("args", "input"), ("result", "output")):
+        if old in asked:
+            state[new] = asked.pop(old)
+    for key in ("title", "time"):
+        if key in about:
+            state[key] = about.pop(key)
+    if about.get("error") is True and state["status"] == "completed":
+        state["status"], state["error"] = "error", state.pop("output", None)
+    if about:
+        state["metadata"] = about
+    raw: Raw = {"type": "tool", "tool": asked.pop("toolName", None), "state": state}
+    if call is not None:
+        raw["callID"] = call
+    if asked:
+        raw["toolInvocation"] = asked
+    return raw

@@ -1,0 +1,294 @@
+"""Parts of a message: OpenCode's objects to the model's parts, and back.
+
+What OpenCode says beyond the model stays under `extra["opencode"]`; kinds the model has no word for (step-start,
+step-finish, snapshot, patch, agent, retry, compaction) become `Unknown` and keep their place in the order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.model import Media, Part, Text, Thinking, ToolCall, ToolResult, Unknown
+from pantrace.model.parts import Failure
+from pantrace.wire.json import decode, encode
+
+from .raw import NAME, Raw, merged, put_times, take_text, take_times, without_invented
+
+UNKNOWN = f"{NAME}:"
+
+
+def load_parts(raws: Iterable[Any], message: Any, session: str | None) -> list[Part]:
+    """The parts of one message; a tool part becomes a call and, once it has ended, its result."""
+    parts: list[Part] = []
+    for raw in raws:
+        if type(raw) is not dict:
+            parts.append(Unknown(kind=f"{UNKNOWN}part", raw=raw))
+            continue
+        rest = dict(without_invented(raw))
+        if session is not None and rest.get("sessionID") == session:
+            del rest["sessionID"]
+        if message is not None and rest.get("messageID") == message:
+            del rest["messageID"]
+        kind = rest.get("type")
+        if kind == "tool":
+            known = _load_tool(rest, parts)
+        elif kind == "text" or kind == "subtask":
+            known = _load_text(rest, parts)
+        elif kind == "reasoning":
+            known = _load_reasoning(rest, parts)
+        elif kind == "file" and (media := load_file(rest)) is not None:
+            parts.append(media)
+            known = True
+        else:
+            known = False
+        if not known:
+            parts.append(Unknown(kind=UNKNOWN + (kind if type(kind) is str else "part"), raw=rest))
+    return parts
+
+
+def _load_text(rest: Raw, parts: list[Part]) -> bool:
+    """A text; or a subtask, which is what the user asked in the words of a command."""
+    if rest["type"] == "subtask":
+        text = take_text(rest, "prompt")
+        if text is None:
+            return False
+        parts.append(Text(text=text, extra={NAME: rest}))
+        return True
+    text = take_text(rest, "text")
+    if text is None:
+        return False
+    del rest["type"]
+    # `ignored` text is shown and never sent to the model: the program put it there, like synthetic text.
+    inserted = rest.get("ignored") is True
+    if not inserted and rest.get("synthetic") is True:
+        del rest["synthetic"]
+        inserted = True
+    parts.append(Text(text=text, synthetic=inserted, extra={NAME: rest}))
+    return True
+
+
+def dump_text(part: Text, inserted: bool) -> Raw:
+    rest = part.extra.get(NAME, {})
+    if rest.get("type") == "subtask":
+        return {"prompt": part.text, **rest}
+    raw: Raw = {"type": "text", "text": part.text}
+    if inserted and rest.get("ignored") is not True:
+        raw["synthetic"] = True
+    return merged(raw, rest)
+
+
+def _load_reasoning(rest: Raw, parts: list[Part]) -> bool:
+    text = take_text(rest, "text")
+    if text is None:
+        return False
+    del rest["type"]
+    started, ended = take_times(rest, "start", "end")
+    hidden = not text
+    parts.append(
+        Thinking(
+            text=None if hidden else text,
+            redacted=hidden and bool(rest.get("metadata")),
+            started=started,
+            ended=ended,
+            extra={NAME: rest},
+        )
+    )
+    return True
+
+
+def dump_reasoning(part: Thinking) -> Raw:
+    raw: Raw = {"type": "reasoning", "text": part.text or ""}
+    put_times(raw, start=part.started, end=part.ended)
+    return merged(raw, part.extra.get(NAME, {}))
+
+
+def load_file(rest: Raw) -> Media | None:
+    """A file part, or a file attached to a tool's result."""
+    url = take_text(rest, "url")
+    if url is None:
+        return None
+    del rest["type"]
+    mime = take_text(rest, "mime")
+    lead = f"data:{mime};base64,"
+    inline = mime is not None and url.startswith(lead)
+    return Media(
+        id=take_text(rest, "id"),
+        mime=mime,
+        uri=None if inline else url,
+        data=url[len(lead) :] if inline else None,
+        name=take_text(rest, "filename"),
+        extra={NAME: rest},
+    )
+
+
+def dump_file(part: Media) -> Raw:
+    raw: Raw = {"type": "file"}
+    mime = part.mime
+    if part.data is not None:
+        mime = mime or "application/octet-stream"
+        raw["url"] = f"data:{mime};base64,{part.data}"
+    elif part.uri is not None:
+        raw["url"] = part.uri
+    if part.id is not None:
+        raw["id"] = part.id
+    if mime is not None:
+        raw["mime"] = mime
+    if part.name is not None:
+        raw["filename"] = part.name
+    return merged(raw, part.extra.get(NAME, {}))
+
+
+def _load_tool(rest: Raw, parts: list[Part]) -> bool:
+    name, state = rest.get("tool"), rest.get("state")
+    if type(name) is not str or type(state) is not dict:
+        return False
+    del rest["type"], rest["tool"], rest["state"]
+    left = dict(state)
+    arguments = left.pop("input", None)
+    problem: str | None = None
+    failure: Failure | None = None
+    if name == "invalid" and type(arguments) is dict and type(arguments.get("tool")) is str:
+        # OpenCode answers a call that no tool can take with a tool of its own.
+        rest["tool"], rest["state"] = name, {"input": arguments}
+        name = arguments["tool"]
+        told = arguments.get("error")
+        problem = told if type(told) is str else ""
+        failure = "invalid_arguments" if problem.startswith("Invalid input for tool") else "invalid_tool"
+        arguments = _attempted(problem)
+    call = ToolCall(id=take_text(rest, "callID"), name=name, arguments=arguments, extra={NAME: rest})
+    parts.append(call)
+    if left.get("status") in ("completed", "error"):
+        parts.append(_load_result(call, left, failure, problem))
+    else:
+        rest["state"] = {**rest.get("state", {}), **left}
+    return True
+
+
+_ATTEMPT = re.compile(
+    r"JSON parsing failed: Text: (.*)\.\nError message: |Type validation failed: Value: (.*)\.\nError", re.S
+)
+
+
+def _attempted(problem: str) -> Any:
+    """The arguments that a refused call had, where the error quotes them: text that is no JSON stays text."""
+    found = _ATTEMPT.search(problem)
+    if found is None:
+        return None
+    if found[1] is not None:
+        return found[1]
+    try:
+        return decode(found[2].encode("utf-8", "surrogatepass"))
+    except ReadError:
+        return found[2]
+
+
+def _load_result(call: ToolCall, left: Raw, failure: Failure | None, problem: str | None) -> ToolResult:
+    status = left.pop("status")
+    metadata = left.get("metadata")
+    if type(metadata) is not dict:
+        metadata = {}
+    error = problem
+    whole = False
+    if status == "completed":
+        output = left.pop("output", None)
+        if type(left.get("full_output")) is str:
+            # What the model saw is `output`; the whole text was in a file of its own.
+            whole, left["output"], output = True, output, left.pop("full_output")
+    else:
+        error = take_text(left, "error")
+        output = metadata.get("output")
+        failure = failure or _failure(error)
+    code = metadata.get("exit")
+    exit_code = code if type(code) is int else None
+    if failure is None and exit_code:
+        failure = "exit_code"
+    if status != ("completed" if error is None else "error"):
+        left["status"] = status
+    started, ended = take_times(left, "start", "end")
+    return ToolResult(
+        call_id=call.id,
+        name=call.name,
+        output=output,
+        error=error,
+        failure=failure,
+        exit_code=exit_code,
+        truncated=metadata.get("truncated") is True and not whole,
+        media=_take_attachments(left),
+        started=started,
+        ended=ended,
+        extra={NAME: left},
+    )
+
+
+def _failure(error: str | None) -> Failure:
+    text = (error or "").removeprefix("Error: ")
+    if text.startswith(("The user rejected permission to use", "The user has specified a rule which prevents")):
+        return "denied"
+    return "cancelled" if text.startswith("Tool execution aborted") else "error"
+
+
+def _take_attachments(left: Raw) -> tuple[Media, ...]:
+    attached = left.get("attachments")
+    if type(attached) is not list or not attached:
+        return ()
+    media = [load_file(dict(each)) if type(each) is dict and each.get("type") == "file" else None for each in attached]
+    if None in media:
+        return ()
+    del left["attachments"]
+    return tuple(each for each in media if each is not None)
+
+
+def dump_tool(call: ToolCall, result: ToolResult | None, *, plain: bool) -> Raw:
+    """A call and its result as one tool part."""
+    rest = dict(call.extra.get(NAME, {}))
+    raw: Raw = {"type": "tool", "tool": call.name, "state": {}}
+    if call.id is not None:
+        raw["callID"] = call.id
+    kept = dict(rest.pop("state", {"status": "pending"}))
+    given = kept.pop("input", call.arguments)
+    state: Raw = {}
+    if given is not None:
+        state["input"] = given if type(given) is dict or NAME in call.extra else {"input": given}
+    if result is not None:
+        raw["state"] = _dump_result(result, state, plain=plain)
+    else:
+        raw["state"] = merged(state, kept)
+    return merged(raw, rest)
+
+
+def _dump_result(result: ToolResult, state: Raw, *, plain: bool) -> Raw:
+    own = NAME in result.extra
+    left = dict(result.extra.get(NAME, {}))
+    failed = result.error is not None or (not own and result.failure not in (None, "exit_code"))
+    status = state["status"] = left.pop("status", "error" if failed else "completed")
+    if status == "completed":
+        if "output" in left and result.output is not None and not plain:
+            state["full_output"] = result.output
+        elif result.output is not None and "output" not in left:
+            state["output"] = result.output if own else as_text(result.output)
+    elif result.error is not None:
+        state["error"] = result.error
+    elif not own and result.output is not None:
+        state["error"] = as_text(result.output)
+    if not own:
+        metadata: Raw = {}
+        if failed and result.error is not None and result.output is not None:
+            metadata["output"] = result.output
+        if result.exit_code is not None:
+            metadata["exit"] = result.exit_code
+        if result.truncated:
+            metadata["truncated"] = True
+        if metadata:
+            state["metadata"] = metadata
+    put_times(state, start=result.started, end=result.ended)
+    if result.media:
+        state["attachments"] = [dump_file(each) for each in result.media]
+    return merged(state, left)
+
+
+def as_text(value: Any) -> str:
+    """A value as OpenCode holds outputs: text, JSON for anything else."""
+    return value if isinstance(value, str) else encode(value).decode("utf-8", "surrogatepass")

@@ -1,0 +1,64 @@
+"""Where recordings lie in a directory: databases first, then the trees that older versions left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pantrace.errors import ReadError
+from pantrace.wire.head import Head
+
+from . import database
+from .storage import is_first
+
+
+class Place(NamedTuple):
+    """One source of sessions in a directory."""
+
+    variant: str
+    path: Path
+
+
+def places(folder: Path) -> list[Place]:
+    """What a data directory, a `storage` folder, a `project` folder or one of its slugs holds, newest first."""
+    try:
+        found = [Place("sqlite", path) for path in sorted(folder.glob("opencode*.db")) if _is_database(path)]
+        for storage in (folder, folder / "storage"):
+            if _is_tree(storage):
+                found.append(Place("project-storage" if is_first(storage) else "storage", storage))
+        for pattern in ("project/*/storage", "*/storage") if folder.name == "project" else ("project/*/storage",):
+            found += [Place("project-storage", path) for path in sorted(folder.glob(pattern)) if is_first(path)]
+    except OSError:
+        return []
+    return found
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        return database.has_its_tables(Head(path).tables)
+    except ReadError:
+        return False
+
+
+def _is_tree(storage: Path) -> bool:
+    if not (storage / "session").is_dir():
+        return False
+    if is_first(storage):
+        return next(storage.glob("session/info/ses_*.json"), None) is not None
+    return next(storage.glob("session/*/ses_*.json"), None) is not None or (
+        (storage / "message").is_dir() and (storage / "migration").is_file()
+    )
+
+
+def is_export(record: Any) -> bool:
+    """Whether a value is, or begins, an export document."""
+    info = record.get("info") if isinstance(record, dict) else None
+    if (
+        not isinstance(info, dict)
+        or not isinstance(info.get("id"), str)
+        or not isinstance(record.get("messages"), list)
+    ):
+        return False
+    first = record["messages"][0] if record["messages"] else {"info": {}}
+    known = "projectID" in info or "slug" in info or info["id"].startswith("ses_")
+    return known and isinstance(first, dict) and isinstance(first.get("info"), dict)

@@ -1,0 +1,124 @@
+"""Sessions: `{"info": ..., "messages": ...}`, the shape of `opencode export`, as a trajectory with its sub-agents.
+
+Every carrier (database, tree, stream, export) gives this shape; what it knows beyond it (todo, session_diff, project)
+stands beside `info` and `messages` and is written there again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Sample, Source, Step, ToolCall, ToolResult, Trajectory
+
+from .messages import Message, load_steps
+from .raw import NAME, Raw, take_text, take_times, take_usage, without_invented
+from .v2 import load_rows
+
+CALLER = "caller"
+SAMPLE = "sample"
+ROWS = "session_message"
+
+
+def load(document: Any) -> Sample:
+    """One export document as a sample."""
+    if not isinstance(document, dict) or not isinstance(document.get("info"), dict):
+        raise ReadError("not an export of OpenCode: it has no object `info`", remedy="is --from right?")
+    info = document["info"]
+    if not isinstance(info.get("id"), str):
+        raise ReadError("the session has no id", place="info.id")
+    messages = document.get("messages")
+    if not isinstance(messages, list):
+        raise ReadError("not an export of OpenCode: it has no list `messages`", remedy="is --from right?")
+    beside = {key: value for key, value in document.items() if key not in ("info", "messages")}
+    name = take_text(beside, SAMPLE)
+    trajectory = load_session(info, [_message(raw, place) for place, raw in enumerate(messages)], beside)
+    return Sample(id=name or info["id"], trajectory=trajectory)
+
+
+def _message(raw: Any, place: int) -> Message:
+    if not isinstance(raw, dict) or not isinstance(raw.get("info"), dict) or not isinstance(raw.get("parts"), list):
+        raise ReadError("not a message: it needs an object `info` and a list `parts`", place=f"messages[{place}]")
+    return raw["info"], raw["parts"]
+
+
+def load_session(info: Raw, messages: Iterable[Message], beside: Raw, source: Source | None = None) -> Trajectory:
+    """A trajectory without its children; `beside` is what stands next to the session and its messages."""
+    rest = dict(without_invented(info))
+    session = take_text(rest, "id")
+    steps: list[Step]
+    steps, agents = load_steps(messages, session)
+    if not steps and type(beside.get(ROWS)) is list:
+        beside = dict(beside)
+        steps = load_rows(beside.pop(ROWS))
+    caller = beside.get(CALLER)
+    if type(caller) is str:
+        beside = {key: value for key, value in beside.items() if key != CALLER}
+    usage = take_usage(rest)
+    created, _ = take_times(rest, "created", "")
+    return Trajectory(
+        id=session,
+        title=take_text(rest, "title"),
+        created=created,
+        source=source,
+        parent=take_text(rest, "parentID"),
+        caller=caller if type(caller) is str else None,
+        agents=tuple(agents),
+        steps=tuple(steps),
+        usage=None if usage is None else {"": usage},
+        extra={NAME: {"info": rest, **beside}},
+    )
+
+
+def with_children(
+    session: str,
+    read: Callable[[str], Trajectory],
+    children_of: Callable[[str], list[str]],
+    above: tuple[str, ...] = (),
+) -> Trajectory:
+    """A session with the sessions of its sub-agents inside, each told which call started it."""
+    trajectory = read(session)
+    above = (*above, session)
+    names = [name for name in children_of(session) if name not in above]
+    if not names:
+        return trajectory
+    children = [with_children(name, read, children_of, above) for name in names]
+    callers = _callers(trajectory)
+    linked = [msgspec.structs.replace(child, caller=_caller_of(child, callers)) for child in children]
+    return msgspec.structs.replace(trajectory, children=tuple(linked))
+
+
+def _callers(trajectory: Trajectory) -> list[tuple[ToolCall, list[Any]]]:
+    """Calls of sub-agents with the session ids that their results name."""
+    found: list[tuple[ToolCall, list[Any]]] = []
+    for step in trajectory.steps:
+        for place, part in enumerate(step.parts):
+            if not isinstance(part, ToolCall):
+                continue
+            behind = step.parts[place + 1] if place + 1 < len(step.parts) else None
+            left = behind.extra.get(NAME) if isinstance(behind, ToolResult) else part.extra[NAME].get("state")
+            metadata = left.get("metadata") if type(left) is dict else None
+            named: list[Any] = []
+            if type(metadata) is dict:
+                named.append(metadata.get("sessionId"))
+                # 0.5 repeats the child's tool parts and names no session.
+                summary = metadata.get("summary")
+                if type(summary) is list:
+                    named += [each.get("sessionID") for each in summary if type(each) is dict]
+            if part.name == "task" or any(named):
+                found.append((part, named))
+    return found
+
+
+def _caller_of(child: Trajectory, callers: list[tuple[ToolCall, list[Any]]]) -> str | None:
+    for call, named in callers:
+        if child.id in named:
+            return call.id
+    for call, named in callers:
+        asked = call.arguments.get("description") if type(call.arguments) is dict else None
+        if not any(named) and asked and child.title and child.title.startswith(f"{asked} (@"):
+            return call.id
+    return None

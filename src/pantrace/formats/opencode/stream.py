@@ -1,0 +1,163 @@
+"""Streams of `opencode run --format json`: the agent's parts as they were finished.
+
+A stream has no prompt, no message objects and no parts of sub-agents. Tokens and stop reason of a message are those of
+its step-finish part; the moment it began is read from its id, which OpenCode makes of the time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Sample, Source
+from pantrace.wire import files
+from pantrace.wire.json import decode
+from pantrace.wire.rows import OnBroken
+
+from .messages import Message
+from .raw import NAME, Raw
+from .sessions import load_session
+
+TYPES = ("step_start", "text", "reasoning", "tool_use", "step_finish", "error")
+NOTE = "Read from a run stream: the prompt and the sessions of sub-agents are not recorded there."
+
+
+class _Line(msgspec.Struct, gc=False):
+    sessionID: str = ""  # noqa: N815 (the source's name)
+
+
+_line = msgspec.json.Decoder(_Line)
+
+
+def is_row(row: Any) -> bool:
+    """Whether a value is a line of a run stream."""
+    return (
+        isinstance(row, dict)
+        and row.get("type") in TYPES
+        and isinstance(row.get("sessionID"), str)
+        and (isinstance(row.get("part"), dict) or (row["type"] == "error" and "error" in row))
+    )
+
+
+def samples(path: Path, on_broken: OnBroken) -> Iterator[Sample]:
+    """One sample per session; each is held only until its last line, wherever the others' lines stand."""
+    last: dict[str, int] = {}
+    for number, line in files.lines(path):
+        try:
+            last[_line.decode(line).sessionID] = number
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+    sessions: dict[str, _Session] = {}
+    for number, line in files.lines(path):
+        place = f"line {number}"
+        try:
+            row = decode(line)
+        except ReadError as error:
+            on_broken(error.at(path=str(path), place=place))
+            continue
+        if not is_row(row):
+            on_broken(ReadError("not a line of an OpenCode run stream", path=str(path), place=place))
+            continue
+        name = row["sessionID"]
+        session = sessions.setdefault(name, _Session(name, place))
+        session.add(row)
+        if last.get(name, 0) <= number:
+            yield session.sample(path)
+            del sessions[name]
+    for session in sessions.values():
+        yield session.sample(path)
+
+
+class _Session:
+    """The messages of one session, growing line by line."""
+
+    def __init__(self, name: str, place: str):
+        self.name = name
+        self.place = place
+        self.messages: dict[str | None, Message] = {}
+        self.created: int | None = None
+
+    def add(self, row: Raw) -> None:
+        stamp = row.get("timestamp")
+        if self.created is None and type(stamp) is int:
+            self.created = moment_of(self.name, stamp)
+        if row["type"] == "error" and not isinstance(row.get("part"), dict):
+            self._fail(row)
+            return
+        part = {**row["part"], "timestamp": stamp} if stamp is not None else dict(row["part"])
+        name = part.get("messageID")
+        info, parts = self._message(name if type(name) is str else None, stamp)
+        parts.append(part)
+        if part.get("type") == "step-finish":
+            _account(info, part)
+
+    def _message(self, name: str | None, stamp: Any) -> Message:
+        if name not in self.messages:
+            info: Raw = {"role": "assistant"}
+            if name is not None:
+                info["id"] = name
+                created = moment_of(name, stamp) if type(stamp) is int else None
+                if created is not None:
+                    info["time"] = {"created": created}
+            self.messages[name] = (info, [])
+        return self.messages[name]
+
+    def _fail(self, row: Raw) -> None:
+        """An error names no message: it ends the one that has not finished, or stands alone."""
+        info = next(reversed(self.messages.values()))[0] if self.messages else None
+        if info is None or "finish" in info or "error" in info:
+            info, _ = self._message(None, None)
+        info["error"] = row["error"]
+        if "timestamp" in row:
+            info["timestamp"] = row["timestamp"]
+
+    def sample(self, path: Path) -> Sample:
+        info: Raw = {"id": self.name}
+        if self.created is not None:
+            info["time"] = {"created": self.created}
+        for _, parts in self.messages.values():
+            parts.sort(key=lambda part: str(part.get("id", "")))
+        source = Source(format=NAME, version="stream", producer="opencode run", path=str(path), place=self.place)
+        return Sample(id=self.name, trajectory=load_session(info, self.messages.values(), {"note": NOTE}, source))
+
+
+def _account(info: Raw, part: Raw) -> None:
+    """What the message object would say: the sum over its step-finish parts, and the last reason."""
+    if type(part.get("reason")) is str:
+        info["finish"] = part["reason"]
+    for key in ("cost", "tokens"):
+        if key in part:
+            info[key] = _sum(info.get(key), part[key])
+
+
+def _sum(one: Any, two: Any) -> Any:
+    if isinstance(one, dict) and isinstance(two, dict):
+        return {key: _sum(one.get(key), two.get(key)) for key in (*one, *(key for key in two if key not in one))}
+    if one is None or two is None:
+        return one if two is None else two
+    numbers = isinstance(one, (int, float)) and isinstance(two, (int, float))
+    return one + two if numbers else two
+
+
+_ID = re.compile(r"(ses|msg|prt)_([0-9a-f]{12})")
+_CYCLE = 2**36
+_MONTH = 30 * 86_400_000
+
+
+def moment_of(name: str, near: int) -> int | None:
+    """The moment an id was made, in milliseconds: its 36 bits completed by a time soon after; None when none is.
+
+    Ids of sessions count backwards."""
+    found = _ID.match(name)
+    if found is None:
+        return None
+    value = int(found[2], 16)
+    if found[1] == "ses":
+        value ^= 2**48 - 1
+    before = (near - (value >> 12)) % _CYCLE
+    return near - before if before < _MONTH else None

@@ -1,0 +1,167 @@
+"""Decide: the scores of one sample against a profile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import fsum
+
+import msgspec
+
+from pantrace.model import Decision, Score
+
+from .profile import Profile
+
+CONTRACT = "output_contract"
+"""Name of the check that holds an answer against its contract."""
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What a profile makes of one score: a number, or the reason why there is none."""
+
+    name: str
+    value: float | None
+    problem: str | None = None
+    counts: bool = True
+    """Whether a missing value matters to the decision."""
+
+
+def decide(sample: str, scores: Sequence[Score], profile: Profile, *, required: Iterable[str] = ()) -> Decision:
+    """The decision on one sample. A definite failure fails; else what could not be evaluated leaves it undecided."""
+    wanted = profile.metrics
+    by_name = {score.name: score for score in scores}
+    # The original texts list metrics in the order of the case.
+    order = [score.name for score in scores if score.name in wanted]
+    readings = [_reading(by_name[name], profile) for name in dict.fromkeys(order)]
+    values = {reading.name: reading.value for reading in readings if reading.value is not None}
+
+    failures = _hard_fails(values, profile)
+    hard = set(failures)
+    reasons = []
+    if failures:
+        below = profile.hard_fail.below
+        assert below is not None
+        reasons.append(f"Hard-fail metrics (<{below:.2f}): {_listed(failures)}")
+    contract = by_name.get(CONTRACT)
+    if profile.hard_fail.contract and contract is not None and contract.value is False:
+        reasons.append(f"Contract violation: {contract.explanation or 'the answer breaks its contract'}")
+    missed = [
+        f"{name}={value:.2f} (<{profile.thresholds[name]:.2f})"
+        for name, value in values.items()
+        if name in profile.thresholds and name not in hard and value < profile.thresholds[name]
+    ]
+    if missed:
+        reasons.append(f"Below threshold: {', '.join(missed)}")
+    exceeded = [
+        f"{name}={value:.2f} (>{limit:.2f})"
+        for name, value in values.items()
+        if (limit := profile.limits.get(name)) is not None and value > limit
+    ]
+    if exceeded:
+        reasons.append(f"Above limit: {', '.join(exceeded)}")
+    composite, refusal = _composite(values, by_name, profile)
+    if composite is not None and profile.composite_min is not None and composite < profile.composite_min:
+        reasons.append(f"Composite={composite:.2f} (<{profile.composite_min:.2f})")
+    unscored = [reading for reading in readings if reading.value is None and reading.counts]
+    if profile.unscored == "fail":
+        reasons += [f"{reading.name} {reading.problem}" for reading in unscored]
+    if reasons:
+        return _decision(sample, profile, False, composite, reasons, values)
+    open_questions = [f"{reading.name} {reading.problem}" for reading in unscored if profile.unscored == "undecided"]
+    open_questions += _absent(by_name, profile, required)
+    if refusal is not None:
+        open_questions.append(refusal)
+    if profile.hard_fail.contract and contract is not None and contract.status == "failed":
+        open_questions.append(f"{CONTRACT} could not be evaluated: {contract.explanation}")
+    if not values and not open_questions:
+        open_questions.append("no score that the profile decides by")
+    return _decision(sample, profile, None if open_questions else True, composite, open_questions, values)
+
+
+def _decision(
+    sample: str,
+    profile: Profile,
+    passed: bool | None,
+    composite: float | None,
+    reasons: list[str],
+    values: dict[str, float],
+) -> Decision:
+    return Decision(
+        sample=sample,
+        profile=profile.name,
+        passed=passed,
+        composite=composite,
+        reasons=tuple(reasons),
+        deciding=tuple(values),
+    )
+
+
+def _reading(score: Score, profile: Profile) -> Reading:
+    name = score.name
+    if score.status == "not_applicable":
+        counts = profile.not_applicable == "undecided"
+        return Reading(name, None, f"is not applicable: {score.explanation or 'no reason given'}", counts)
+    if profile.as_stored and isinstance(raw := score.details.get("stored_value"), (int, float)):
+        return Reading(name, float(raw))
+    if score.status != "scored" or score.value is None:
+        return Reading(
+            name, None, f"is {score.status}: {score.explanation or 'no reason given'}", profile.unscored != "ignore"
+        )
+    if isinstance(score.value, str):
+        return Reading(name, None, f"is a word ({score.value!r}), not a number")
+    if profile.require_calibrated and score.maker is not None and score.maker.kind == "rubric":
+        calibrated = score.details.get("calibrated")
+        if calibrated is not True:
+            return Reading(name, None, "comes from a judge that was not calibrated")
+    return _scaled(score, float(score.value), profile)
+
+
+def _scaled(score: Score, value: float, profile: Profile) -> Reading:
+    """The value on the profile's scale."""
+    if profile.as_stored or profile.scale is None:
+        return Reading(score.name, value)
+    low, high = profile.scale
+    scale = score.scale
+    if scale is None or scale.low is None or scale.high is None:
+        if low <= value <= high:
+            return Reading(score.name, value)
+        return Reading(score.name, None, f"={value:g} declares no scale and lies outside {low:g} to {high:g}")
+    if scale.low == scale.high:
+        return Reading(score.name, None, "has a scale without width")
+    share = (value - scale.low) / (scale.high - scale.low)
+    if scale.better == "lower":
+        share = 1 - share
+    # A score on the profile's own scale stays the number it is.
+    same = (scale.low, scale.high, scale.better) == (low, high, "higher")
+    return Reading(score.name, value if same else low + share * (high - low))
+
+
+def _hard_fails(values: dict[str, float], profile: Profile) -> dict[str, float]:
+    below = profile.hard_fail.below
+    if below is None:
+        return {}
+    return {name: value for name, value in values.items() if name in profile.hard_fail.metrics and value < below}
+
+
+def _composite(values: dict[str, float], scores: dict[str, Score], profile: Profile) -> tuple[float | None, str | None]:
+    """The weighted mean over the metrics present, or why there is none."""
+    present = [name for name in values if name in profile.weights]
+    total = fsum(profile.weights[name] for name in present)
+    if not present or total <= 0:
+        return None, None
+    if profile.scale is None and not profile.as_stored:
+        scales = {(scale.low, scale.high, scale.better) if (scale := scores[name].scale) else None for name in present}
+        if len(scales) > 1:
+            return None, "the composite would mix scales; the profile must declare one (scale = [low, high])"
+    return sum(profile.weights[name] * values[name] for name in present) / total, None
+
+
+def _absent(scores: dict[str, Score], profile: Profile, required: Iterable[str]) -> list[str]:
+    needed = list(required)
+    found = [f"{name} is required by the case and was not evaluated" for name in needed if name not in scores]
+    if profile.missing == "undecided":
+        found += [f"{name} was not evaluated" for name in profile.metrics if name not in scores and name not in needed]
+    return found
+
+
+def _listed(values: dict[str, float]) -> str:
+    return ", ".join(f"{name}={value:.2f}" for name, value in values.items())

@@ -1,0 +1,97 @@
+"""Profiles: thresholds, weights, hard fails, and what missing scores mean. Versioned data, never code."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from pantrace.errors import UsageError
+from pantrace.wire import toml
+
+
+class HardFail(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What fails a sample whatever else it scores."""
+
+    below: float | None = None
+    metrics: list[str] = []
+    contract: bool = False
+    """A broken output contract is a hard fail."""
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How scores become a decision."""
+
+    name: str
+    version: str
+    description: str = ""
+    scale: tuple[float, float] | None = None
+    """The scale of thresholds and composite; scores that declare another one are brought to it. Without a scale, scores
+    are taken as they are, and a composite over different scales is refused."""
+    as_stored: bool = False
+    """Take numbers as they stand in the source: nothing is rescaled, and a sentinel such as -1 counts. For parity."""
+    thresholds: dict[str, float] = {}
+    """A score below its threshold fails the sample."""
+    limits: dict[str, float] = {}
+    """A score above its limit fails the sample."""
+    weights: dict[str, float] = {}
+    composite_min: float | None = None
+    """The least weighted mean over the metrics present."""
+    hard_fail: HardFail = HardFail()
+    unscored: Literal["undecided", "fail", "ignore"] = "undecided"
+    """What a score means that could not be made (unscored, failed)."""
+    not_applicable: Literal["ignore", "undecided"] = "ignore"
+    missing: Literal["ignore", "undecided"] = "ignore"
+    """What a metric of the profile means that the sample has no score of. What the case requires is never ignored."""
+    require_calibrated: bool = False
+    """Refuse to decide by a judge that was not calibrated against labels."""
+
+    @property
+    def metrics(self) -> list[str]:
+        """Every metric that can decide."""
+        named = (*self.thresholds, *self.limits, *self.weights, *self.hard_fail.metrics)
+        return list(dict.fromkeys(named))
+
+
+@cache
+def _built_in() -> dict[str, Profile]:
+    folder = resources.files(__package__).joinpath("profiles")
+    found = {}
+    for each in folder.iterdir():
+        if each.name.endswith(".toml"):
+            profile = toml.load(each.read_text("utf-8"), each.name, Profile)
+            found[profile.name] = profile
+    return found
+
+
+def profile_names() -> list[str]:
+    """Names of the profiles that come with pantrace."""
+    return sorted(_built_in())
+
+
+def load_profile(name_or_path: str) -> Profile:
+    """A profile by its name, or from a TOML file."""
+    if name_or_path in _built_in():
+        return _built_in()[name_or_path]
+    path = Path(name_or_path)
+    if path.suffix == ".toml" or path.exists():
+        profile = toml.load_file(path, Profile)
+        _check(profile, str(path))
+        return profile
+    raise UsageError(f"no profile {name_or_path!r}; built in: {', '.join(profile_names())}, or name a .toml file")
+
+
+def _check(profile: Profile, name: str) -> None:
+    if not profile.metrics and not profile.hard_fail.contract:
+        raise UsageError(f"{name}: the profile names no metric, so it could never decide")
+    if profile.composite_min is not None and not profile.weights:
+        raise UsageError(f"{name}: composite_min needs weights")
+    if profile.weights and sum(profile.weights.values()) <= 0:
+        raise UsageError(f"{name}: the weights sum to nothing")
+    if profile.hard_fail.metrics and profile.hard_fail.below is None:
+        raise UsageError(f"{name}: hard_fail.metrics needs hard_fail.below")
+    if profile.scale is not None and profile.scale[0] >= profile.scale[1]:
+        raise UsageError(f"{name}: the scale must go from low to high")

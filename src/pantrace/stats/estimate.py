@@ -1,0 +1,50 @@
+"""Estimate: a number with its interval, its size and its method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pantrace.errors import MissingExtra
+from pantrace.model import Record
+
+CONFIDENCE = 0.95
+
+
+class Estimate(Record, frozen=True, kw_only=True):
+    """A number and how sure it is."""
+
+    value: float
+    low: float | None = None
+    """None where no interval can be given; `note` says why."""
+    high: float | None = None
+    n: int
+    """Independent things counted: cases, tasks, clusters' members."""
+    method: str
+    p: float | None = None
+    """p-value of no difference, for estimates of a difference."""
+    note: str | None = None
+
+
+class TooFew(ValueError):
+    """There is nothing to estimate from."""
+
+
+def normal_quantile(confidence: float) -> float:
+    """The z of a two-sided interval."""
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(0.5 + confidence / 2)
+
+
+def t_quantile(confidence: float, freedom: float) -> float:
+    """The t of a two-sided interval."""
+    return float(distributions().t.ppf(0.5 + confidence / 2, freedom))
+
+
+def distributions() -> Any:
+    """scipy.stats, loaded when it is needed."""
+    try:
+        from scipy import stats
+    except ImportError:
+        raise MissingExtra("an interval of a mean", "analysis") from None
+    return stats

@@ -1,0 +1,133 @@
+"""TOML with places: the data of a file, and the line on which each key stands."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from pantrace.errors import UsageError
+
+T = TypeVar("T")
+
+_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?")
+_KEY = re.compile(r"""^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+
+
+def load(text: str, name: str, kind: type[T]) -> T:
+    """A TOML text as a struct; a UsageError that names file and line for whatever does not fit."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{name}: not valid TOML: {error}") from None
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(_explained(_named(str(error), data, kind), text, name, kind)) from None
+
+
+def load_file(path: Path, kind: type[T]) -> T:
+    """A TOML file as a struct."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: not UTF-8 text") from None
+    return load(text, str(path), kind)
+
+
+def _explained(message: str, text: str, name: str, kind: type) -> str:
+    what, _, where = message.partition(" - at ")
+    path = where.strip("`").removeprefix("$").lstrip(".")
+    unknown = re.search(r"unknown field `([^`]+)`", what)
+    if unknown:
+        inner = f"{path}.{unknown[1]}" if path else unknown[1]
+        line = line_of(text, inner)
+        close = get_close_matches(unknown[1], sorted(_field_names(kind)), n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        return f"{name}{_line(line)}: unknown key {unknown[1]!r}{_inside(path)}{hint}"
+    return f"{name}{_line(line_of(text, path))}: {what[0].lower() + what[1:]}{_inside(path)}"
+
+
+def _named(message: str, data: dict[str, Any], kind: type) -> str:
+    """The message with the key that it calls [...]: the one without which the message is another."""
+    above, dots, rest = message.partition("[...]")
+    if not dots:
+        return message
+    table: Any = data
+    for part in re.findall(r"\.(\w+)|\[(\d+)\]", above.rpartition("$")[2]):
+        table = table[part[0]] if part[0] else table[int(part[1])]
+    for key in list(table) if isinstance(table, dict) else ():
+        taken = table.pop(key)
+        try:
+            msgspec.convert(data, kind)
+        except msgspec.ValidationError as error:
+            other = str(error)
+        else:
+            other = ""
+        table[key] = taken
+        if other != message:
+            return f"{above}.{key}{rest}"
+    return message
+
+
+def _line(number: int | None) -> str:
+    return f": line {number}" if number is not None else ""
+
+
+def _inside(path: str) -> str:
+    return f" (in {path})" if path else ""
+
+
+def _field_names(kind: Any, seen: set[Any] | None = None) -> set[str]:
+    """All keys that a struct and the structs in it know."""
+    seen = set() if seen is None else seen
+    if kind in seen:
+        return set()
+    seen.add(kind)
+    names: set[str] = set()
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        for each in msgspec.structs.fields(kind):
+            names.add(each.encode_name)
+            names |= _field_names(each.type, seen)
+    for inner in getattr(kind, "__args__", ()):
+        names |= _field_names(inner, seen)
+    return names
+
+
+def line_of(text: str, path: str) -> int | None:
+    """The line of the key at a path such as "rule[1].expect.contains"; of the nearest table above it otherwise."""
+    wanted = path
+    places = key_lines(text)
+    while wanted:
+        if wanted in places:
+            return places[wanted]
+        wanted = wanted.rpartition("." if wanted.rfind(".") > wanted.rfind("[") else "[")[0]
+    return None
+
+
+def key_lines(text: str) -> dict[str, int]:
+    """Lines of tables and keys by their path; arrays of tables are numbered from 0."""
+    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    table = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.match(line):
+            parts = [part.strip().strip("\"'") for part in header[2].split(".")]
+            table = ""
+            for index, part in enumerate(parts):
+                table = f"{table}.{part}" if table else part
+                if index == len(parts) - 1 and header[1] == "[[":
+                    counts[table] = counts.get(table, -1) + 1
+                if table in counts:
+                    table = f"{table}[{counts[table]}]"
+            found.setdefault(table, number)
+        elif key := _KEY.match(line):
+            name = ".".join(part.strip().strip("\"'") for part in key[1].split("."))
+            found.setdefault(f"{table}.{name}" if table else name, number)
+    return found

@@ -1,0 +1,134 @@
+"""The corpus, file by file: which format each is, and that detection agrees.
+
+`unknown`: not a recording, or of a tool that pantrace does not mean to read. `later`: a recording of a format that has
+no module yet. `tree X`: the file is part of a directory that X reads as one.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatch
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from corpus import CORPUS, needs_corpus
+from pantrace.engine.read import Notes, read_pile
+from pantrace.errors import UnknownFormat
+from pantrace.formats import detect
+
+TABLE = [
+    ("*README.md", "unknown"),
+    # OpenCode
+    ("own/opencode/export-1.18.33/*.json", "opencode"),
+    ("own/opencode/run-format-json-1.18.33/*.ndjson", "opencode"),
+    ("own/opencode/sqlite-1.18.33/opencode.db", "opencode"),
+    ("own/opencode/sqlite-1.18.33/tool-output/*", "unknown"),
+    ("own/opencode/storage-1.1.65/*", "tree opencode own/opencode/storage-1.1.65"),
+    ("own/opencode/project-storage-0.5.29/*", "tree opencode own/opencode/project-storage-0.5.29"),
+    ("own/opencode/reference-gsd-lite/eval_run_reference_1.18.33.json", "vertex-seed"),
+    ("own/opencode/reference-gsd-lite/l1_report.json", "unknown"),
+    ("public/opencode/gsd-lite/*.yaml", "unknown"),
+    ("public/vertex/*.json", "unknown"),
+    # ADK
+    ("own/adk/*.evalset_result.json", "adk-history"),
+    ("own/adk/*.evalset.json", "adk-evalset"),
+    ("own/adk/*.session.json", "adk-session"),
+    ("own/adk/api_run_response.events.json", "adk-session"),
+    ("own/adk/*_session_service.sqlite", "adk-session"),
+    ("own/adk/shop_set.reference_converter_output.jsonl", "adk-jsonl"),
+    ("own/adk/dev_server.trace.json", "later"),
+    ("own/adk/test_config.json", "unknown"),
+    ("public/adk/adk_repo/*.session.json", "adk-session"),
+    ("public/adk/adk_repo/*.test.json", "adk-evalset"),
+    ("public/adk/workshop/*.session.json", "adk-session"),
+    ("public/adk/workshop/*.evalset.json", "adk-evalset"),
+    ("public/adk/workshop/*.test.json", "adk-evalset"),
+    ("public/adk/workshop/*.jsonl", "adk-jsonl"),
+    ("public/adk/workshop/cs_conversation_scenarios.json", "adk-evalset"),
+    ("public/adk/workshop/*.csv", "adk-jsonl"),
+    ("public/adk/workshop/*", "unknown"),
+    # Inspect
+    ("own/inspect/expected.json", "unknown"),
+    ("own/inspect/*.eval", "inspect"),
+    ("own/inspect/*.json", "inspect"),
+    ("public/inspect/upstream/*", "inspect"),
+    # OpenAdapt
+    ("own/openadapt/golden/*", "unknown"),
+    ("own/openadapt/episodes/*.json", "openadapt-episodes"),
+    ("own/openadapt/episodes/*.parquet", "later"),
+    ("own/openadapt/episodes/*.png", "unknown"),
+    ("own/openadapt/evals_run/waa_eval_fixture/*", "tree openadapt-episodes own/openadapt/evals_run/waa_eval_fixture"),
+    ("own/openadapt/evals_run/*.jsonl", "openadapt-episodes"),
+    ("own/openadapt/evals_run/planner_trajectories/*.png", "unknown"),
+    ("own/openadapt/waa_results/show_result.stdout.txt", "unknown"),
+    ("own/openadapt/waa_results/*", "tree openadapt-episodes own/openadapt/waa_results"),
+    ("public/openadapt/eval_json/*.json", "openadapt-eval"),
+    ("public/openadapt/episodes/*.json", "openadapt-episodes"),
+    ("public/openadapt/openadapt_evals_demos/*__demo.json", "openadapt-episodes"),
+    ("public/openadapt/online_mind2web/result.json", "later"),
+    ("public/openadapt/*", "unknown"),
+    # Explain
+    ("own/explain/policy-facts.json", "unknown"),
+    ("public/explain/agentsleague/seed_sessions/*", "later"),
+    ("public/explain/agentsleague/*", "explain"),
+    # Formats to come
+    ("public/atif/*", "later"),
+    ("public/claude_code/*", "later"),
+    ("public/claude_code_otel/*", "later"),
+    ("public/codex/*", "later"),
+    ("public/copilot/*", "later"),
+    ("public/agentv/*", "later"),
+    ("public/otel/*", "later"),
+    ("public/strands_extractors/*", "later"),
+    ("public/swe_agent/*", "later"),
+    ("public/mini_swe_agent/*", "later"),
+    ("public/tau_bench/*", "later"),
+    ("public/gemini_cli/NOT_A_SESSION_api_stream_mock.jsonl", "unknown"),
+]
+
+FILES = sorted(path for path in CORPUS.rglob("*") if path.is_file()) if CORPUS.exists() else []
+
+
+def expected(path: Path) -> str:
+    name = str(path.relative_to(CORPUS))
+    return next((kind for pattern, kind in TABLE if fnmatch(name, pattern)), "not in the table")
+
+
+@cache
+def found(path: Path) -> str:
+    try:
+        return detect(path)[0].name
+    except UnknownFormat:
+        return "unknown"
+
+
+@needs_corpus
+def test_every_file_is_claimed_as_the_table_says() -> None:
+    wrong = []
+    for path in FILES:
+        kind = expected(path)
+        if kind.startswith("tree "):
+            _, name, root = kind.split(" ")
+            # The tree may begin below the folder named.
+            folders = [CORPUS / root, *(CORPUS / root).glob("*"), *(CORPUS / root).glob("*/*")]
+            actual = name if any(folder.is_dir() and found(folder) == name for folder in folders) else "no tree"
+            kind = name
+        else:
+            actual = found(path)
+        if actual != ("unknown" if kind == "later" else kind):
+            wrong.append(f"{path.relative_to(CORPUS)}: {actual}, the table says {kind}")
+    assert wrong == []
+
+
+RECORDINGS = [path for path in FILES if expected(path).split()[0] not in ("unknown", "later", "tree", "not")]
+RECORDINGS += sorted({CORPUS / expected(path).split()[2] for path in FILES if expected(path).startswith("tree ")})
+
+
+@needs_corpus
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: str(path.relative_to(CORPUS)))
+def test_every_recording_reads(path: Path) -> None:
+    run = read_pile([path], notes=Notes())
+    samples = list(run.samples)
+    assert samples or run.results
+    assert all(sample.id for sample in samples)

@@ -1,0 +1,207 @@
+"""Decisions: undecided first, then failed, then passed; and the policy of the explain reports to the letter."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from corpus import CORPUS, needs_corpus
+from pantrace.errors import UsageError
+from pantrace.model import Maker, Scale, Score
+from pantrace.policy import Profile, decide, load_profile, profile_names
+
+FIVE = Scale(low=1, high=5)
+
+
+def profile(**fields: Any) -> Profile:
+    return msgspec.convert({"name": "p", "version": "1", **fields}, Profile)
+
+
+def scored(name: str, value: Any, scale: Scale | None = FIVE) -> Score:
+    return Score(name=name, value=value, scale=scale)
+
+
+def unscored(name: str, why: str = "no judge configured") -> Score:
+    return Score(name=name, status="unscored", explanation=why)
+
+
+def not_applicable(name: str) -> Score:
+    return Score(name=name, status="not_applicable", explanation="no tools")
+
+
+LINE = {"scale": [1, 5], "thresholds": {"a": 3.0}}
+WEIGHED = {"scale": [1, 5], "weights": {"a": 0.75, "b": 0.25}, "composite_min": 3.0}
+HARD = {"scale": [1, 5], "hard_fail": {"below": 3.0, "metrics": ["a"]}}
+
+ROWS: list[tuple[str, dict[str, Any], list[Score], bool | None, str]] = [
+    # Undecided.
+    ("no score at all", LINE, [], None, "no score that the profile decides by"),
+    ("only scores it does not know", LINE, [scored("z", 1)], None, "no score that the profile decides by"),
+    ("unscored", LINE, [unscored("a")], None, "a is unscored: no judge configured"),
+    ("failed to run", LINE, [Score(name="a", status="failed", explanation="boom")], None, "a is failed: boom"),
+    ("all not applicable", LINE, [not_applicable("a")], None, "no score that the profile decides by"),
+    ("a word is no number", LINE, [scored("a", "good")], None, "a is a word ('good'), not a number"),
+    ("an unscored hard-fail metric", HARD, [unscored("a")], None, "a is unscored: no judge configured"),
+    ("off any scale", LINE, [scored("a", 9.0, None)], None, "a =9 declares no scale and lies outside 1 to 5"),
+    ("missing, where that matters", {**LINE, "missing": "undecided"}, [], None, "a was not evaluated"),
+    (
+        "mixed scales without a common one",
+        {"weights": {"a": 1, "b": 1}, "composite_min": 1},
+        [scored("a", 3), scored("b", 0.5, Scale(low=0, high=1))],
+        None,
+        "the composite would mix scales; the profile must declare one (scale = [low, high])",
+    ),
+    (
+        "an uncalibrated judge",
+        {**LINE, "require_calibrated": True},
+        [Score(name="a", value=5, scale=FIVE, maker=Maker(name="a", kind="rubric"))],
+        None,
+        "a comes from a judge that was not calibrated",
+    ),
+    # Failed.
+    ("below", LINE, [scored("a", 2.9)], False, "Below threshold: a=2.90 (<3.00)"),
+    (
+        "below, and another unscored",
+        {"scale": [1, 5], "thresholds": {"a": 3, "b": 3}},
+        [scored("a", 1), unscored("b")],
+        False,
+        "Below threshold: a=1.00 (<3.00)",
+    ),
+    (
+        "unscored fails where told so",
+        {**LINE, "unscored": "fail"},
+        [unscored("a")],
+        False,
+        "a is unscored: no judge configured",
+    ),
+    ("hard", {**HARD, "thresholds": {"a": 4.0}}, [scored("a", 2)], False, "Hard-fail metrics (<3.00): a=2.00"),
+    ("composite", WEIGHED, [scored("a", 2), scored("b", 5)], False, "Composite=2.75 (<3.00)"),
+    ("above a limit", {"limits": {"cost": 0.5}}, [scored("cost", 0.75, None)], False, "Above limit: cost=0.75 (>0.50)"),
+    (
+        "contract",
+        {"hard_fail": {"contract": True}, "thresholds": {"a": 1}},
+        [scored("a", 3), Score(name="output_contract", value=False, explanation="no title")],
+        False,
+        "Contract violation: no title",
+    ),
+    ("another scale", LINE, [scored("a", 4, Scale(low=1, high=10))], False, "Below threshold: a=2.33 (<3.00)"),
+    (
+        "lower is better",
+        LINE,
+        [scored("a", 0.9, Scale(low=0, high=1, better="lower"))],
+        False,
+        "Below threshold: a=1.40 (<3.00)",
+    ),
+    # Passed.
+    ("at the threshold", LINE, [scored("a", 3.0)], True, ""),
+    ("a boolean", {"thresholds": {"a": 1}}, [scored("a", True, None)], True, ""),
+    ("composite over what is present", WEIGHED, [scored("a", 3)], True, ""),
+    (
+        "not applicable beside a pass",
+        {"scale": [1, 5], "thresholds": {"a": 3, "b": 3}},
+        [scored("a", 3), not_applicable("b")],
+        True,
+        "",
+    ),
+    (
+        "unscored ignored where told so",
+        {"scale": [1, 5], "thresholds": {"a": 3, "b": 3}, "unscored": "ignore"},
+        [scored("a", 3), unscored("b")],
+        True,
+        "",
+    ),
+    (
+        "stored sentinel does not count",
+        LINE,
+        [scored("a", 4), Score(name="b", status="unscored", details={"stored_value": -1})],
+        True,
+        "",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("fields", "scores", "passed", "reasons"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
+)
+def test_decisions(fields: dict[str, Any], scores: list[Score], passed: bool | None, reasons: str) -> None:
+    decision = decide("x", scores, profile(**fields))
+    assert (decision.passed, "; ".join(decision.reasons)) == (passed, reasons)
+
+
+def test_what_the_case_requires_must_have_been_evaluated() -> None:
+    decision = decide("x", [scored("a", 4)], profile(**LINE), required=["a", "b"])
+    assert (decision.passed, decision.reasons) == (None, ("b is required by the case and was not evaluated",))
+
+
+def test_a_stored_sentinel_counts_only_for_parity() -> None:
+    sentinel = Score(name="a", status="unscored", explanation="-1", details={"stored_value": -1})
+    assert decide("x", [sentinel], profile(**HARD)).passed is None
+    decision = decide("x", [sentinel], profile(**HARD, as_stored=True))
+    assert (decision.passed, decision.reasons) == (False, ("Hard-fail metrics (<3.00): a=-1.00",))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('name = "p"\nversion = "1"\n', "names no metric"),
+        ('name = "p"\nversion = "1"\ncomposite_min = 3\n[thresholds]\na = 1\n', "composite_min needs weights"),
+        (
+            'name = "p"\nversion = "1"\n[treshold]\na = 1\n',
+            r"line 3: unknown key 'treshold'; did you mean thresholds\?",
+        ),
+        (
+            'name = "p"\nversion = "1"\n[thresholds]\na = "high"\n',
+            r"line 4: expected `float`, got `str` \(in thresholds\.a\)",
+        ),
+        ('name = "p"\nversion = "1"\n[hard_fail]\nmetrics = ["a"]\n', r"hard_fail\.metrics needs hard_fail\.below"),
+    ],
+)
+def test_a_profile_that_cannot_decide_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=message):
+        load_profile(str(path))
+
+
+def test_an_unknown_profile_is_not_a_default() -> None:
+    with pytest.raises(UsageError, match="built in: assessment_strict"):
+        load_profile("prep_defualt")
+
+
+@needs_corpus
+def test_the_built_in_profiles_have_the_documented_numbers() -> None:
+    facts = json.loads((CORPUS / "own/explain/policy-facts.json").read_bytes())
+    for source, suffixes in (("documented", ("", ".documented")), ("runner_head", (".runner",))):
+        tables = facts[source]
+        for name, numbers in tables["profiles"].items():
+            for suffix in suffixes:
+                built = load_profile(name + suffix)
+                assert built.thresholds == tables["metric_thresholds"]
+                assert built.weights == numbers["weights"]
+                assert built.composite_min == numbers["pass_composite"]
+                assert built.hard_fail.below == tables["hard_fail"]["below"]
+                assert built.hard_fail.metrics == tables["hard_fail"]["metrics"]
+                assert built.hard_fail.contract == tables["hard_fail"]["contract_violation"]
+    assert len(profile_names()) == 6
+
+
+@needs_corpus
+def test_the_documented_policy_gives_every_stored_decision_of_the_reports() -> None:
+    cases = told = 0
+    for path in sorted((CORPUS / "public/explain/agentsleague/reports").glob("*.json")):
+        for case in json.loads(path.read_text("utf-8-sig"))["cases"]:
+            if not case["metrics"]:
+                continue
+            scores = [Score(name=each["metricName"], value=float(each["score"])) for each in case["metrics"]]
+            decision = decide(case["caseId"], scores, load_profile(f"{case['thresholdProfile']}.documented"))
+            assert decision.composite == pytest.approx(case["compositeScore"], abs=1e-6)
+            assert decision.passed is case["passed"]
+            cases += 1
+            if case.get("failureReason") is not None:
+                assert "; ".join(decision.reasons) == case["failureReason"]
+                told += 1
+    assert (cases, told) == (253, 52)
