@@ -19,7 +19,7 @@ from .usage import to_usage
 
 _ROLES: dict[str, Role] = {"assistant": "agent", "user": "user", "system": "system", "tool": "tool"}
 _BACK = {role: name for name, role in _ROLES.items()}
-_SAID = frozenset({"id", "content", "role", "metadata"})
+_SAID = frozenset({"id", "content", "role"})
 _KNOWN = {
     "agent": _SAID | {"tool_calls", "model"},
     "user": _SAID,
@@ -53,14 +53,13 @@ def notes_of(message: dict[str, Any]) -> dict[str, Any]:
 
 def to_step(message: Any, told: Told) -> Step:
     """One message as a step, with what the model and tool events tell about it."""
-    role = _ROLES.get(str(message.get("role"))) if isinstance(message, dict) else None
+    role = _ROLES.get(message.get("role", "")) if isinstance(message, dict) else None
     if role is None:
         return Step(role="system", kind="note", parts=(Unknown(kind="inspect:message", raw=message),))
     extra = kept(message, _KNOWN[role])
-    if (metadata := message.get("metadata")) is not None:
-        extra = {"inspect": {**own(extra), "metadata": metadata}}
-    notes = told.notes_on(message)
-    name = None if notes.get("unnamed") else notes.get("id", message.get("id"))
+    name = message.get("id")
+    if told.notes and (notes := told.notes_on(message)):
+        name = None if notes.get("unnamed") else notes.get("id", name)
     if role == "tool":
         return _tool_step(message, name, extra, told)
     parts, extra = _content(message.get("content"), told.attachments, extra)
@@ -72,24 +71,29 @@ def to_step(message: Any, told: Told) -> Step:
     event = told.model_event(message)
     if event is None:
         return Step(id=name, role="agent", parts=tuple(parts), model=message.get("model"), extra=extra)
-    return with_event(Step(id=name, role="agent", parts=tuple(parts), extra=extra), message, event, told)
+    return answer(event, told, name, tuple(parts), message.get("model"), extra)
 
 
-def with_event(step: Step, message: dict[str, Any], event: dict[str, Any], told: Told) -> Step:
+def answer(
+    event: dict[str, Any],
+    told: Told,
+    name: str | None = None,
+    parts: tuple[Part, ...] = (),
+    model: str | None = None,
+    extra: dict[str, Any] = {},  # noqa: B006 -- never changed
+) -> Step:
     """A model's answer with usage, time, stop and error of the event that made it."""
     output = event.get("output") or {}
     choices: Any = output.get("choices") or ({},)
     timed = is_timed(event)
-    model = message.get("model")
-    extra = step.extra
     if model is None and (model := event.get("model")) is not None:
         extra = {**extra, "inspect": {**own(extra), "model": None}}
     error = event.get("error")
     return Step(
-        id=step.id,
+        id=name,
         role="agent",
         agent=told.agent_of(event.get("span_id")),
-        parts=step.parts,
+        parts=parts,
         at=from_iso(event.get("timestamp")) if timed else None,
         ended=from_iso(event.get("completed")) if timed else None,
         model=model,
@@ -102,6 +106,8 @@ def with_event(step: Step, message: dict[str, Any], event: dict[str, Any], told:
 
 def _content(content: Any, attachments: dict[str, Any], extra: dict[str, Any]) -> tuple[list[Part], dict[str, Any]]:
     if isinstance(content, str):
+        if not attachments:
+            return ([Text(text=content)] if content else []), extra
         return ([text_part(content, attachments, {})] if content else []), extra
     parts: list[Part] = []
     for raw in content or ():

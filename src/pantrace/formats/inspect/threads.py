@@ -15,7 +15,7 @@ from pantrace.wire.times import from_iso
 
 from .attachments import resolved
 from .content import own
-from .messages import error_of, notes_of, to_step, with_event
+from .messages import answer, error_of, notes_of, to_step
 from .told import Told, is_timed, output_message
 
 _KINDS = ("agent", "handoff", "scorer", "tool", "subtask")
@@ -37,7 +37,7 @@ def main_steps(messages: list[Any], told: Told) -> Main:
     by_name: dict[Any, int] = {}
     for message in messages:
         step = to_step(message, told)
-        notes = told.notes_on(message)
+        notes = told.notes_on(message) if told.notes else {}
         if notes and (place := by_name.get(notes.get("step"), -1)) >= 0:
             main.steps[place] = msgspec.structs.replace(
                 main.steps[place], parts=(*main.steps[place].parts, *step.parts)
@@ -134,7 +134,7 @@ def _said(event: dict[str, Any], told: Told, seen: set[str]) -> list[Step]:
         steps.append(to_step(resolved(output, told.attachments), told))
     elif output is None:
         told.claimed[id(event)] = ""
-        steps.append(with_event(Step(role="agent"), {}, event, told))
+        steps.append(answer(event, told))
     return steps
 
 
