@@ -459,6 +459,7 @@ def test_a_foreign_sample_becomes_messages_and_events() -> None:
         "assistant",
         "tool",
         "assistant",
+        "tool",
         "assistant",
     ]
     tool = written["messages"][2]

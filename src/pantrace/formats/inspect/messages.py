@@ -251,10 +251,24 @@ def from_step(step: Step, name: str, telling: Telling) -> list[dict[str, Any]]:
         messages = [_own_message(step, name, content, calls, telling)]
         if notes:
             telling.notes[name] = notes
+        if step.role == "agent":
+            messages.extend(_done(call, name, number, telling) for number, call in enumerate(calls, 1) if _is_act(call))
     for number, result in enumerate(results, 1):
         bare = Step(id=f"{name}.{number}", role="tool")
         messages.append(_tool_message(result, f"{name}.{number}", bare, {"step": name}, telling))
     return messages
+
+
+def _is_act(call: ToolCall | Action) -> bool:
+    return isinstance(call, Action)
+
+
+def _done(action: ToolCall | Action, name: str, number: int, telling: Telling) -> dict[str, Any]:
+    """The empty answer to a GUI action: Inspect takes calls in a row without answers for repetitions of one."""
+    call = from_call(action, name, number)
+    message = {"id": f"{name}.done{number}", "role": "tool", "content": ""}
+    telling.notes[message["id"]] = {"step": name, "made": True}
+    return {**message, "tool_call_id": call["id"], "function": call["function"]}
 
 
 def _is_content(part: Part) -> bool:

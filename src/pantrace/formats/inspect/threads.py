@@ -36,8 +36,10 @@ def main_steps(messages: list[Any], told: Told) -> Main:
     orders: dict[int, list[int]] = {}
     by_name: dict[Any, int] = {}
     for message in messages:
-        step = to_step(message, told)
         notes = told.notes_on(message) if told.notes else {}
+        if notes.get("made"):
+            continue
+        step = to_step(message, told)
         if notes and (place := by_name.get(notes.get("step"), -1)) >= 0:
             main.steps[place] = msgspec.structs.replace(
                 main.steps[place], parts=(*main.steps[place].parts, *step.parts)
