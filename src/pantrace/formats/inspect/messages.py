@@ -231,18 +231,21 @@ class Telling:
 
 def from_step(step: Step, name: str, telling: Telling) -> list[dict[str, Any]]:
     """The messages that tell one step: its own, and one for each tool answer that stands in it."""
-    content = [part for part in step.parts if _is_content(part)]
-    calls = [part for part in step.parts if isinstance(part, (ToolCall, Action)) and not _is_content(part)]
-    results = [part for part in step.parts if isinstance(part, ToolResult) and not _is_content(part)]
     notes: dict[str, Any] = {}
+    if aside := [[place, to_plain(part)] for place, part in enumerate(step.parts) if _is_foreign(part)]:
+        notes["aside"] = aside
+    parts = [part for part in step.parts if not _is_foreign(part)]
+    content = [part for part in parts if _is_content(part)]
+    calls = [part for part in parts if isinstance(part, (ToolCall, Action)) and not _is_content(part)]
+    results = [part for part in parts if isinstance(part, ToolResult) and not _is_content(part)]
     if step.id is None:
         notes["unnamed"] = True
     elif step.id != name:
         notes["id"] = step.id
     natural = [*content, *calls, *results]
-    if [id(part) for part in natural] != [id(part) for part in step.parts]:
+    if [id(part) for part in natural] != [id(part) for part in parts]:
         places = {id(part): place for place, part in enumerate(natural)}
-        notes["order"] = [places[id(part)] for part in step.parts]
+        notes["order"] = [places[id(part)] for part in parts]
     if step.role == "tool":
         first, *others = results or [ToolResult(output="\n\n".join(p.text for p in content if isinstance(p, Text)))]
         messages = [_tool_message(first, name, step, notes, telling)]
@@ -257,6 +260,11 @@ def from_step(step: Step, name: str, telling: Telling) -> list[dict[str, Any]]:
         bare = Step(id=f"{name}.{number}", role="tool")
         messages.append(_tool_message(result, f"{name}.{number}", bare, {"step": name}, telling))
     return messages
+
+
+def _is_foreign(part: Part) -> bool:
+    """Whether a part belongs to another format and would only stand in a reader's way."""
+    return isinstance(part, Unknown) and not part.kind.startswith("inspect:")
 
 
 def _is_act(call: ToolCall | Action) -> bool:

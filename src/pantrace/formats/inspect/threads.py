@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from pantrace.model import Agent, Step, ToolCall, ToolResult, Trajectory
+from pantrace.model import Agent, Part, Step, ToolCall, ToolResult, Trajectory
 from pantrace.wire.times import from_iso
 
 from .attachments import resolved
@@ -33,7 +33,7 @@ class Main:
 def main_steps(messages: list[Any], told: Told) -> Main:
     """The steps of `messages`; answers that pantrace moved out of their step are put back."""
     main = Main()
-    orders: dict[int, list[int]] = {}
+    arranged: dict[int, dict[str, Any]] = {}
     by_name: dict[Any, int] = {}
     for message in messages:
         notes = told.notes_on(message) if told.notes else {}
@@ -45,17 +45,21 @@ def main_steps(messages: list[Any], told: Told) -> Main:
                 main.steps[place], parts=(*main.steps[place].parts, *step.parts)
             )
             continue
-        if "order" in notes:
-            orders[len(main.steps)] = notes["order"]
+        if "order" in notes or "aside" in notes:
+            arranged[len(main.steps)] = notes
         name = message.get("id") if isinstance(message, dict) else None
         if name is not None:
             by_name[name] = len(main.steps)
         main.steps.append(step)
         main.names.append(name)
-    for place, order in orders.items():
-        parts = main.steps[place].parts
+    for place, notes in arranged.items():
+        parts = list(main.steps[place].parts)
+        order = notes.get("order", ())
         if sorted(order) == list(range(len(parts))):
-            main.steps[place] = msgspec.structs.replace(main.steps[place], parts=tuple(parts[each] for each in order))
+            parts = [parts[each] for each in order]
+        for index, raw in notes.get("aside", ()):
+            parts.insert(index, msgspec.convert(raw, Part))
+        main.steps[place] = msgspec.structs.replace(main.steps[place], parts=tuple(parts))
     return main
 
 
