@@ -516,6 +516,14 @@ def test_events_that_another_program_added_are_not_lost() -> None:
     assert again["scores"]["later"]["value"] == 1
 
 
+def test_a_log_whose_remainder_was_removed_keeps_its_message_ids() -> None:
+    written = FORMAT.dump(foreign(), FORMAT.options())  # type: ignore[misc]
+    del written["metadata"]["pantrace"]
+    again = FORMAT.dump(FORMAT.load(written), FORMAT.options())  # type: ignore[misc]
+    assert [each["id"] for each in again["messages"]] == [each["id"] for each in written["messages"]]
+    assert again["events"] == written["events"]
+
+
 def test_inputs_do_not_grow_quadratically() -> None:
     def size(turns: int) -> int:
         steps = []

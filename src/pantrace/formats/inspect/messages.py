@@ -213,7 +213,7 @@ _UNIQUE = 16
 
 def message_name(step: Step, place: int, prefix: str) -> str:
     """The id of a step's message. Inspect drops messages whose id another sample has: short ids get a prefix."""
-    if step.id is not None and len(step.id) >= _UNIQUE:
+    if step.id is not None and (len(step.id) >= _UNIQUE or step.id.startswith(f"{prefix[:12]}.")):
         return step.id
     return f"{prefix[:12]}.{step.id or f'step{place + 1}'}"
 
