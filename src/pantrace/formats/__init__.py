@@ -20,6 +20,7 @@ NAMES = (
     "native",
     "opencode",
     "explain",
+    "tau-bench",
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
 
