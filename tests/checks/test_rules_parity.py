@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 from corpus import CORPUS, needs_corpus
-
 from pantrace.checks.rules import load_rules
 from pantrace.engine.check import CheckReport, as_json, run_rules
 from pantrace.engine.convert import convert

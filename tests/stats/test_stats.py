@@ -102,7 +102,7 @@ def test_means() -> None:
     assert (plain.value, plain.low, plain.high) == (near(0.583333), near(0.256163), near(0.910503))
     assert (clustered.low, clustered.high) == (near(0.089814), near(1.076852))
     assert clustered_mean(X, range(12)) == plain
-    assert mean([0.5, 0.5]).note == "all values are equal"
+    assert mean([0.5, 0.5]).low is None
 
 
 def test_a_ratio_of_sums_is_not_a_mean_of_ratios() -> None:
@@ -148,7 +148,7 @@ def test_two_independent_runs() -> None:
     interval = oracle.confidence_interval(0.95)
     assert (welch.value, welch.p) == (near(1.5), near(oracle.pvalue))
     assert (welch.low, welch.high) == (near(interval.low), near(interval.high))
-    assert difference_of_means([1.0, 1.0], [2.0, 2.0]).note == "all values of a side are equal"
+    assert difference_of_means([1.0, 1.0], [2.0, 2.0]).high is None
 
 
 @pytest.mark.parametrize(

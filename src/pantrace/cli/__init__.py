@@ -14,11 +14,14 @@ from pantrace.errors import PantraceError
 
 COMMANDS = {
     "check": "Check recordings against rule files: what must be said, called, or called first.",
+    "compare": "Say whether run B is better than run A, or whether it is noise.",
     "convert": "Write recordings as another format and report what was lost.",
     "detect": "Say which format a file is, and what data it holds.",
     "formats": "List the formats, what they read and write, and their options.",
     "measure": "Measure recordings with deterministic metrics.",
     "metrics": "List the metrics, their formulas, and when they do not apply.",
+    "migrate": "Write files of an older version of their format as of today.",
+    "power": "Say how many cases a comparison needs to see a difference.",
     "redact": "Replace secrets in recordings.",
     "schema": "Print the JSON Schema of the native format.",
     "show": "Print a recording as a readable transcript.",

@@ -134,6 +134,10 @@ def write_run(
                 if measure:
                     for loss in _measured(sample, row, format_):
                         lost(loss)
+            else:
+                why = format_.lost.get("sample", f"{to} holds no samples")
+                lost(Loss(sample=sample.id, path="sample", what="absent", why=why))
+                continue
             report.samples += 1
             yield sample
         if strict and report.losses:

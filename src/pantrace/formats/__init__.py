@@ -19,6 +19,8 @@ from .format import Format, NoOptions
 NAMES = (
     "native",
     "opencode",
+    "openadapt-eval",
+    "openadapt-episodes",
     "explain",
     "tau-bench",
 )

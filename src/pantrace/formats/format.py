@@ -22,7 +22,8 @@ class Format:
 
     A row format gives `load` and `dump`: one JSON value in a file is one sample. A container (a database, an archive,
     a directory, one document with many samples) adds `open` and `save`; it keeps `load` and `dump` where it writes, as
-    the loss of a conversion is measured by them.
+    the loss of a conversion is measured by them. One that has `save` and no `dump` holds a run's header only: every
+    sample of the run is a loss, for the reason that `lost["sample"]` gives.
     """
 
     name: str
@@ -43,6 +44,8 @@ class Format:
     """Every violation of one decoded row."""
     validate: Callable[[Path], Iterable[Violation]] | None = None
     """Every violation of a container."""
+    migrate: Callable[[Any], Any] | None = None
+    """A document of an older version as one of today's; the input is not changed."""
     options: type[Record] = NoOptions
     """The writer's options with their defaults; docstrings under the fields are the help."""
     layout: Layout = "lines"

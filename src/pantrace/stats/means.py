@@ -22,7 +22,7 @@ def mean(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
         return Estimate(value=average, n=1, method="t", note="one value has no interval")
     spread = sqrt(fsum((value - average) ** 2 for value in values) / (n - 1))
     if spread == 0:
-        return Estimate(value=average, low=average, high=average, n=n, method="t", note="all values are equal")
+        return Estimate(value=average, n=n, method="t", note="all values are equal: no spread to take an interval from")
     half = t_quantile(confidence, n - 1) * spread / sqrt(n)
     return Estimate(value=average, low=average - half, high=average + half, n=n, method="t")
 

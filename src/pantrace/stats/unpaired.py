@@ -30,10 +30,8 @@ def difference_of_means(first: Sequence[float], second: Sequence[float], confide
     error = sqrt(error_a + error_b)
     if error == 0:
         same = difference == 0
-        note = "all values of a side are equal"
-        return Estimate(
-            value=difference, low=difference, high=difference, n=n, method="Welch t", p=1.0 if same else None, note=note
-        )
+        note = "all values of a side are equal: no spread to take an interval from"
+        return Estimate(value=difference, n=n, method="Welch t", p=1.0 if same else None, note=note)
     freedom = (error_a + error_b) ** 2 / (error_a**2 / (len(first) - 1) + error_b**2 / (len(second) - 1))
     half = t_quantile(confidence, freedom) * error
     p = float(2 * distributions().t.sf(abs(difference) / error, freedom))

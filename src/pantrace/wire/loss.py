@@ -7,6 +7,7 @@ on inside a longer one), moved (the call or result stands in another step).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,6 +17,9 @@ from .json import encode, to_plain
 
 Found = tuple[str, str]
 """Path and what happened there."""
+
+_TRAJECTORY = re.compile(r"(trajectory|expected)(\.children\[\d+\])*")
+"""Where `steps` are steps; in arguments, outputs and extras that key may hold anything."""
 
 
 def sample_losses(before: Sample, after: Sample, why: Mapping[str, str], target: str) -> list[Loss]:
@@ -71,10 +75,8 @@ def _compare(path: str, before: Any, after: Any) -> Iterator[Found]:
             place = f"{path}.{key}" if path else key
             if key not in after:
                 yield place, f"absent: {_short(value)}"
-            elif key == "steps" and isinstance(value, list) and isinstance(after[key], list):
+            elif key == "steps" and _TRAJECTORY.fullmatch(path):
                 yield from _compare_steps(place, value, after[key])
-            elif key == "parts" and isinstance(value, list) and isinstance(after[key], list):
-                yield from _compare_parts(place, value, after[key], _Elsewhere([]))
             else:
                 yield from _compare(place, value, after[key])
     elif isinstance(before, (list, tuple)) and isinstance(after, (list, tuple)):
@@ -179,10 +181,16 @@ def _align(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[in
     cursor = 0
     texts = [_text(step) for step in after]
     calls = [_calls(step) for step in after]
+    actions = [_actions(step) for step in after]
     for step in before:
         found = None
+        done = _actions(step)
         for place in range(cursor, len(after)):
-            if after[place].get("role") == step.get("role") and _carries(step, texts[place], calls[place]):
+            if after[place].get("role") != step.get("role"):
+                continue
+            # A step that did the same is the same step, whatever else of it was lost; but each only once.
+            same = done and done & actions[place] and place not in places
+            if same or _carries(step, texts[place], calls[place]):
                 found = place
                 break
         places.append(found)
@@ -204,6 +212,14 @@ def _text(step: dict[str, Any]) -> str:
 
 def _calls(step: dict[str, Any]) -> set[bytes]:
     return {_key(part) for part in step.get("parts", ()) if part.get("type") == "call"}
+
+
+def _actions(step: dict[str, Any]) -> set[bytes]:
+    return {
+        encode([part.get(name) for name in ("kind", "target", "text", "key", "url")])
+        for part in step.get("parts", ())
+        if part.get("type") == "action"
+    }
 
 
 def _compare_parts(

@@ -1,0 +1,61 @@
+"""Episodes of OpenAdapt: what a GUI agent saw and did, and the logs and result folders around them.
+
+Spec: openadapt-ml `schema/episode.py`, SCHEMA_VERSION 1.0.0 (its JSON Schema is episode.schema.json).
+Read: episode JSON (new and legacy; one, a list, {"episodes": []}, lines, a folder), demo.json, step logs of
+`--log-samples`, planner trajectories.jsonl, full-evaluation JSONL, benchmark run folders, result folders of Windows
+Agent Arena. Written: episode JSON of the new schema, one file per sample.
+Detect: the keys that each shape has together; see `recognise`.
+Lost: whatever is no GUI action: tool calls, results, usage, models of single steps, further user turns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pantrace.formats.format import Format, NoOptions
+from pantrace.model import Sample
+
+from .check import check, validate
+from .older import upgraded
+from .opening import load, open_run
+from .recognise import detect
+from .words import NAME
+from .write import episode_to
+
+
+def dump(sample: Sample, options: NoOptions) -> Any:
+    return episode_to(sample)
+
+
+def migrate(document: Any) -> Any:
+    """Episodes of any generation as episodes of the new schema; the input is not changed."""
+    if isinstance(document, list):
+        return [upgraded(row) for row in document]
+    if isinstance(document, dict) and isinstance(document.get("episodes"), list):
+        return {**document, "episodes": [upgraded(row) for row in document["episodes"]]}
+    return upgraded(document)
+
+
+FORMAT = Format(
+    name=NAME,
+    title="OpenAdapt episodes: what a GUI agent saw and did",
+    spec="openadapt-ml, schema/episode.py 1.0.0",
+    detect=detect,
+    load=load,
+    dump=dump,
+    open=open_run,
+    check=check,
+    validate=validate,
+    migrate=migrate,
+    layout="document",
+    suffix=".json",
+    lost={
+        "trajectory.steps[]": "only steps with a GUI action, and the first instruction, have a place",
+        "trajectory.steps[].parts[]": "a step holds a screenshot, a reasoning and GUI actions",
+        "trajectory.agents[]": "an episode names one model",
+        "trajectory.children": "an episode holds one agent's steps",
+        "case": "an episode has a task id, an instruction and a goal",
+        "scores": "an episode has success and final_reward only",
+    },
+    note="OSWorld results and step logs were not verified against real files",
+)

@@ -1,0 +1,210 @@
+"""Result directories of Windows Agent Arena (and of OSWorld, which has the same idea).
+
+A task's folder holds traj.jsonl, result.txt (missing when the task broke off), traj.html with the task's configuration,
+and one file per observation. Row 0 is the reset; the observation of each further row was made AFTER its action.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.model import Media
+from pantrace.wire import files
+from pantrace.wire.gui_code import parse_code
+from pantrace.wire.json import decode_patiently, to_plain, unknown_keys
+
+from .actions import action_to
+from .logs import success_of
+from .older import flat_action
+from .words import NAME, PANTRACE, present, text_of
+
+_ROW = {"step_num", "action_timestamp", "action", "reward", "done", "info"}
+_SCREENS = ("screenshot", "screenshot_file")
+_MIME = {".png": "image/png", ".jpg": "image/jpeg", ".txt": "text/plain", ".json": "application/json"}
+
+
+def is_row(row: Any) -> bool:
+    """A row of a traj.jsonl."""
+    return isinstance(row, dict) and {"step_num", "action_timestamp", "action"} <= row.keys()
+
+
+def is_failure(row: dict[str, Any]) -> bool:
+    """The row that run.py appends when a task breaks off."""
+    return "Error" in row and ("Exception" in row or "Traceback" in row)
+
+
+def task_episode(folder: Path, rows: list[dict[str, Any]], place: tuple[str, ...]) -> dict[str, Any]:
+    """The episode of one task; `place` are the folders between the results' root and the task, its own included."""
+    config = _config(folder)
+    instruction = text_of(config.get("instruction")) or _text(folder / "instruction.txt") or ""
+    steps = [row for row in rows if is_row(row)]
+    where = dict(zip(("action_space", "observation_type", "model", "trial", "domain"), place, strict=False))
+    if len(place) != 6:
+        where = {"domain": place[-2]} if len(place) > 1 else {}
+    trial = where.get("trial", "")
+    metadata = {**unknown_keys(where, {"model"}), **({"task": config} if config else {})}
+    verdict = _verdict(folder, next((row for row in rows if is_failure(row)), None))
+    ours: dict[str, Any] = verdict.pop(PANTRACE, {})
+    if trial.isascii() and trial.isdigit():
+        ours["epoch"] = int(trial) + 1
+    reset = steps[0] if steps and steps[0]["action"] is None else None
+    return present(
+        {
+            "episode_id": folder.name,
+            "task_id": folder.name,
+            "instruction": instruction,
+            "steps": list(_steps(folder, steps, reset)),
+            **verdict,
+            "source": "waa" if not any("screenshot_file" in row for row in steps) else "osworld",
+            "agent_model": where.get("model"),
+            "created_at": _moment(steps[0]["action_timestamp"]) if steps else None,
+            "metadata": metadata or None,
+            PANTRACE: ours or None,
+        }
+    )
+
+
+def _verdict(folder: Path, failure: dict[str, Any] | None) -> dict[str, Any]:
+    """result.txt, else why there is none; a task without a result did not fail."""
+    written = _text(folder / "result.txt")
+    if written is not None:
+        try:
+            reward = float(written.strip())
+        except ValueError:
+            raise ReadError("is not a number", path=str(folder / "result.txt")) from None
+        return {"success": success_of(reward), "final_reward": reward}
+    if failure is None:
+        return {PANTRACE: {"outcome": {"status": "unscored", "reason": "there is no result.txt"}}}
+    why = next((str(failure[key]) for key in ("Exception", "Error") if failure.get(key)), "")
+    return {PANTRACE: {"outcome": {"status": "error", "reason": why, "extra": {NAME: failure}}}}
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    """The task's configuration: the first block of traj.html."""
+    page = _text(folder / "traj.html")
+    block = re.search(r"<pre>\s*(\{.*?\})\s*</pre>", page, re.DOTALL) if page else None
+    if block is None:
+        return {}
+    try:
+        value = decode_patiently(html.unescape(block[1]).encode("utf-8", "surrogatepass"))
+    except ReadError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _text(path: Path) -> str | None:
+    return files.read_all(path).decode("utf-8", "replace") if path.is_file() else None
+
+
+def _moment(stamp: Any) -> str | None:
+    """20260102@030405 as ISO 8601; the machine's zone is not recorded, so it is taken as UTC."""
+    try:
+        return datetime.strptime(str(stamp), "%Y%m%d@%H%M%S").replace(tzinfo=UTC).isoformat()
+    except ValueError:
+        return None
+
+
+def _steps(folder: Path, rows: list[dict[str, Any]], reset: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
+    seen_keys = set(reset) - _ROW if reset is not None else {*_SCREENS, "accessibility_tree", "window_title"}
+    index = 0
+    acting = [row for row in rows if row is not reset]
+    before = reset
+    for number, row in enumerate(acting):
+        last = number == len(acting) - 1
+        actions = _actions(row["action"])
+        observation = _observation(folder, before, seen_keys, index)
+        logs = {key: value for key, value in unknown_keys(row, _ROW | seen_keys).items() if value is not None}
+        linked = {key: value for key, value in logs.items() if _is_file(key, value)}
+        if linked:
+            ours = observation.setdefault(PANTRACE, {})
+            ours["media"] = ours.get("media", []) + [_media(key, name, index) for key, name in linked.items()]
+        step = {
+            "step_index": index,
+            "observation": observation,
+            "action": actions[0],
+            "reasoning": _text(folder / linked["plan_result"]) if "plan_result" in linked else None,
+            "reward": row.get("reward"),
+            "done": row.get("done"),
+            "timestamp": _seconds(row["action_timestamp"]),
+            "step_num": row.get("step_num"),
+            "action_timestamp": row.get("action_timestamp"),
+            "info": row.get("info") or None,
+            "logs": unknown_keys(logs, linked) or None,
+            "code": row["action"] if _code_is_more(row["action"], actions) else None,
+            "observation_after": _observation(folder, row, seen_keys, None) or None if last else None,
+        }
+        found = [present(step)]
+        for action in actions[1:]:
+            index += 1
+            continuing = {"continues": True}
+            found.append({"step_index": index, "observation": {}, "action": action, PANTRACE: continuing})
+        after = _after(row, index, last=last)
+        if after is not None:
+            found[-1].setdefault(PANTRACE, {})["after"] = after
+        yield from found
+        index += 1
+        before = row
+
+
+def _seconds(stamp: Any) -> float | None:
+    moment = _moment(stamp)
+    return datetime.fromisoformat(moment).timestamp() if moment is not None else None
+
+
+def _actions(action: Any) -> list[dict[str, Any]]:
+    if isinstance(action, str):
+        return [action_to(each) for each in parse_code(action)]
+    return [action_to(flat_action({"raw": action} if not isinstance(action, dict) else {"type": "unknown", **action}))]
+
+
+def _code_is_more(code: Any, actions: list[dict[str, Any]]) -> bool:
+    """Whether the code says more than its actions repeat: imports, comments, separators."""
+    told = [action.get("raw", {}).get("original") for action in actions]
+    return isinstance(code, str) and "\n".join(str(each) for each in told) != code
+
+
+def _observation(folder: Path, row: dict[str, Any] | None, keys: set[str], index: int | None) -> dict[str, Any]:
+    """What a row's environment showed. Without an index, all but the screenshot, as plain fields."""
+    if row is None:
+        return {}
+    shown = {key: value for key, value in row.items() if key in keys and value is not None}
+    observation: dict[str, Any] = {}
+    screen = next((shown.pop(key) for key in _SCREENS if isinstance(shown.get(key), str)), None)
+    if index is None:
+        return shown
+    if screen is not None:
+        observation["screenshot_path"] = screen
+    if isinstance(shown.get("window_title"), str):
+        observation["window_title"] = shown.pop("window_title")
+    linked = {key: shown.pop(key) for key in list(shown) if _is_file(key, shown[key])}
+    if shown:
+        observation["raw"] = shown
+    if linked:
+        observation[PANTRACE] = {"media": [_media(key, name, index) for key, name in linked.items()]}
+    return observation
+
+
+def _is_file(key: str, value: Any) -> bool:
+    """Whether a value names the file in which the recorder kept it: KEY-step_N_TIME.SUFFIX."""
+    return isinstance(value, str) and value.startswith(f"{key}-step_") and "/" not in value
+
+
+def _media(key: str, name: str, index: int) -> dict[str, Any]:
+    plain: dict[str, Any] = to_plain(
+        Media(id=f"{key}-{index}", uri=name, name=key, mime=_MIME.get(Path(name).suffix.lower()))
+    )
+    return plain
+
+
+def _after(row: dict[str, Any], index: int, *, last: bool) -> Any:
+    screen = next((row[key] for key in _SCREENS if isinstance(row.get(key), str)), None)
+    if screen is None:
+        return None
+    mime = _MIME.get(Path(screen).suffix.lower())
+    return to_plain(Media(id=f"screen-{index}-after", uri=screen, mime=mime)) if last else "next"

@@ -1,0 +1,78 @@
+"""Benchmark run directories of openadapt-evals: metadata.json, tasks/<id>/task.json and execution.json."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.wire import files
+from pantrace.wire.json import decode_document, unknown_keys
+
+from .actions import action_to
+from .logs import judged
+from .older import flat_action
+from .words import SOURCES, present, text_of
+
+
+def is_execution(row: Any) -> bool:
+    """An execution.json."""
+    return (
+        isinstance(row, dict)
+        and "task_id" in row
+        and "num_steps" in row
+        and "total_time_seconds" in row
+        and isinstance(row.get("steps"), list)
+    )
+
+
+def object_in(path: Path) -> dict[str, Any]:
+    """The object that a JSON file holds; empty when there is no such file."""
+    if not path.exists():
+        return {}
+    try:
+        value = decode_document(files.read_all(path))
+    except ReadError as error:
+        raise error.at(path=str(path)) from None
+    if not isinstance(value, dict):
+        raise ReadError("must be an object", path=str(path))
+    return value
+
+
+_EXECUTION = {"task_id", "model_id", "success", "score", "error", "error_type", "reason", "steps"}
+_TASK = {"task_id", "instruction", "domain"}
+_STEP = {"step_idx", "screenshot_path", "action", "reasoning"}
+
+
+def execution_episode(execution: dict[str, Any], task: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
+    """One task of a run. The id is the one in the file: its folder's name has lost every odd character."""
+    benchmark = run.get("benchmark_name")
+    metadata = {
+        "domain": task.get("domain"),
+        "task": unknown_keys(task, _TASK) or None,
+        "execution": unknown_keys(execution, _EXECUTION) or None,
+    }
+    return present(
+        {
+            "episode_id": str(execution["task_id"]),
+            "task_id": str(execution["task_id"]),
+            "instruction": text_of(task.get("instruction")) or "",
+            "steps": [_step(step, place) for place, step in enumerate(execution["steps"])],
+            **judged(execution),
+            "source": benchmark if benchmark in SOURCES else None,
+            "agent_model": execution.get("model_id"),
+            "metadata": present(metadata) or None,
+        }
+    )
+
+
+def _step(row: dict[str, Any], place: int) -> dict[str, Any]:
+    """A step: its screenshot is what the agent saw before it acted."""
+    action = row.get("action")
+    step = {
+        "step_index": row.get("step_idx", place),
+        "observation": present({"screenshot_path": row.get("screenshot_path") or None}),
+        "action": action_to(flat_action(action if isinstance(action, dict) else {"raw": action})),
+        "reasoning": row.get("reasoning"),
+    }
+    return {**present(step), **present(unknown_keys(row, _STEP))}

@@ -1,0 +1,263 @@
+"""An episode of the new schema, read: the instruction as the user's step, then one agent step per model turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import (
+    Action,
+    Agent,
+    Case,
+    Maker,
+    Media,
+    Outcome,
+    Part,
+    Sample,
+    Scale,
+    Score,
+    Step,
+    Text,
+    Thinking,
+    Trajectory,
+    Usage,
+)
+from pantrace.wire.json import unknown_keys
+from pantrace.wire.times import from_iso
+
+from .actions import Viewport, action_from
+from .words import NAME, PANTRACE, SCHEMA_VERSION, is_number, odd, text_of, with_remainder
+
+LABELS = ("domain", "difficulty")
+"""Keys of `metadata` that label the case."""
+
+_EPOCH = 1e9
+"""Smaller timestamps are seconds since the episode's start, or merely numbered; only larger ones were a clock's."""
+
+_EPISODE = {
+    "episode_id",
+    "task_id",
+    "instruction",
+    "goal",
+    "steps",
+    "success",
+    "final_reward",
+    "created_at",
+    "agent_model",
+    "metadata",
+    PANTRACE,
+}
+_STEP = {"step_index", "observation", "action", "reasoning", PANTRACE}
+_OBSERVATION = {"screenshot_path", "screenshot_base64", "screen_size", PANTRACE}
+
+
+def episode_from(row: dict[str, Any]) -> Sample:
+    """The sample of one episode of the new schema."""
+    identity = row["episode_id"]
+    if not isinstance(identity, str):
+        raise ReadError("must be text", place="episode_id")
+    ours = _ours(row)
+    said = {name: text_of(row.get(name)) for name in ("task_id", "instruction", "goal", "agent_model")}
+    instruction, model = said["instruction"], said["agent_model"]
+    created = from_iso(row.get("created_at"))
+    found = row.get("metadata")
+    metadata = dict(found) if isinstance(found, dict) else {}
+    labels = {name: metadata.pop(name) for name in LABELS if isinstance(metadata.get(name), str)}
+    case = Case(id=said["task_id"], question=instruction or None, goal=said["goal"], labels=labels)
+    kept = {key: value for key, value in unknown_keys(row, _EPISODE).items() if value is not None}
+    if kept.get("schema_version") == SCHEMA_VERSION:
+        del kept["schema_version"]
+    if metadata:
+        kept["metadata"] = metadata
+    success, reward = row.get("success"), row.get("final_reward")
+    judged = {
+        "success": success if isinstance(success, bool) else None,
+        "final_reward": reward if is_number(reward) else None,
+    }
+    kept |= odd(row, {**said, **judged, "created_at": created, "metadata": found if isinstance(found, dict) else None})
+    trajectory = Trajectory(
+        id=text_of(ours.get("trajectory")) or identity,
+        created=created,
+        agents=(Agent(name="agent", model=model),) if model is not None else (),
+        steps=steps_from(instruction, row["steps"]),
+        outcome=_outcome(row, ours.get("outcome")),
+    )
+    expected, epoch = ours.get("expected"), ours.get("epoch")
+    return Sample(
+        id=identity,
+        epoch=epoch if isinstance(epoch, int) else None,
+        case=case if case != Case() else None,
+        trajectory=trajectory,
+        expected=_expected(expected) if isinstance(expected, dict) else None,
+        scores=tuple(_scores(metadata)),
+        extra={NAME: kept} if kept else {},
+    )
+
+
+def _ours(row: dict[str, Any]) -> dict[str, Any]:
+    found = row.get(PANTRACE)
+    return found if isinstance(found, dict) else {}
+
+
+def _expected(row: dict[str, Any]) -> Trajectory:
+    return Trajectory(id=text_of(row.get("episode_id")), steps=steps_from(row.get("instruction"), row.get("steps", [])))
+
+
+def _outcome(row: dict[str, Any], kept: Any) -> Outcome | None:
+    if isinstance(kept, dict):
+        return msgspec.convert(kept, Outcome)
+    return natural_outcome(row.get("success"), row.get("final_reward"))
+
+
+def natural_outcome(success: Any, reward: Any) -> Outcome | None:
+    """What `success` and `final_reward` say; neither of them: nothing was recorded."""
+    reward = reward if is_number(reward) else None
+    if isinstance(success, bool):
+        return Outcome(status="passed" if success else "failed", reward=reward)
+    return Outcome(status="unscored", reward=reward) if reward is not None else None
+
+
+def _scores(metadata: dict[str, Any]) -> Iterator[Score]:
+    passed, total = metadata.get("milestones_passed"), metadata.get("milestones_total")
+    if isinstance(passed, int) and isinstance(total, int) and total > 0:
+        yield Score(
+            name="milestones",
+            value=passed / total,
+            scale=Scale(low=0, high=1),
+            details={"passed": passed, "total": total},
+            maker=Maker(name="openadapt-evals", kind="stored"),
+        )
+
+
+def steps_from(instruction: Any, rows: Any) -> tuple[Step, ...]:
+    """The instruction and the steps; a row that continues a turn adds its action to the step before it."""
+    if not isinstance(rows, list):
+        raise ReadError("must be an array", place="steps")
+    steps: list[Step] = []
+    if isinstance(instruction, str) and instruction:
+        steps.append(Step(role="user", parts=(Text(text=instruction),)))
+    seen = [_seen(row, place) for place, row in enumerate(rows)]
+    for place, row in enumerate(rows):
+        following = seen[place + 1][0] if place + 1 < len(rows) else None
+        step = _step(row, place, seen[place], following)
+        if _ours(row).get("continues") is True and steps and steps[-1].role == "agent":
+            steps[-1] = msgspec.structs.replace(steps[-1], parts=(*steps[-1].parts, *step.parts))
+        else:
+            steps.append(step)
+    return tuple(steps)
+
+
+def _seen(row: Any, place: int) -> tuple[Media | None, tuple[Media, ...], Viewport]:
+    """What was on the screen before a step's action: the screenshot, other files, and the screen's size."""
+    if not isinstance(row, dict) or not isinstance(row.get("action"), dict):
+        raise ReadError("a step must be an object with an action", place=f"steps[{place}]")
+    observation = row.get("observation")
+    if observation is not None and not isinstance(observation, dict):
+        raise ReadError("must be an object", place=f"steps[{place}].observation")
+    observation = observation or {}
+    ours = _ours(observation)
+    screenshot = natural_screen(observation, index_of(row, place))
+    if screenshot is not None:
+        screenshot = with_remainder(screenshot, ours.get("screenshot"))
+    media = ours.get("media")
+    others = tuple(msgspec.convert(each, Media) for each in media) if isinstance(media, list) else ()
+    return screenshot, others, _size(observation.get("screen_size"))
+
+
+def index_of(row: dict[str, Any], place: int) -> int:
+    index = row.get("step_index")
+    return index if isinstance(index, int) and not isinstance(index, bool) else place
+
+
+def natural_screen(observation: dict[str, Any], index: int) -> Media | None:
+    """The screenshot of an observation; None when there is none (an empty path is none)."""
+    path, data = text_of(observation.get("screenshot_path")), text_of(observation.get("screenshot_base64"))
+    if not path and not data:
+        return None
+    return Media(
+        id=f"screen-{index}",
+        mime=_mime(path, data),
+        uri=path or None,
+        data=data or None,
+        size=_size(observation.get("screen_size")),
+    )
+
+
+def _size(value: Any) -> Viewport:
+    if isinstance(value, (list, tuple)) and len(value) == 2 and all(isinstance(each, int) for each in value):
+        return value[0], value[1]
+    return None
+
+
+def _mime(path: str | None, data: str | None) -> str | None:
+    if path and "." in path:
+        by_name = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "webp": "image/webp"}
+        return by_name.get(path.rpartition(".")[2].lower())
+    # The first bytes of PNG and JPEG files, as base64 writes them.
+    starts = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg"}
+    return next((mime for start, mime in starts.items() if data and data.startswith(start)), None)
+
+
+def _step(
+    row: dict[str, Any], place: int, seen: tuple[Media | None, tuple[Media, ...], Viewport], following: Media | None
+) -> Step:
+    screenshot, others, viewport = seen
+    ours = _ours(row)
+    index = index_of(row, place)
+    later: tuple[Part, ...] = ()
+    after = ours.get("after")
+    if isinstance(after, dict):
+        media = msgspec.convert(after, Media)
+        later, after_id = (media,), media.id
+    else:
+        after_id = following.id if after == "next" and following is not None else None
+    action: Action = action_from(row["action"], viewport, screenshot.id if screenshot else None, after_id)
+    reasoning = text_of(row.get("reasoning"))
+    parts: tuple[Part, ...] = (
+        *((screenshot,) if screenshot is not None else ()),
+        *others,
+        *((Thinking(text=reasoning),) if reasoning is not None else ()),
+        action,
+        *later,
+    )
+    kept = {key: value for key, value in unknown_keys(row, _STEP).items() if value is not None}
+    kept |= odd(row, {"reasoning": reasoning})
+    observation = {
+        key: value
+        for key, value in unknown_keys(row.get("observation") or {}, _OBSERVATION).items()
+        if value is not None
+    }
+    shown = row.get("observation") or {}
+    size = viewport if screenshot is not None else None
+    seen_fields = {name: text_of(shown.get(name)) or None for name in ("screenshot_path", "screenshot_base64")}
+    observation |= odd(shown, {**seen_fields, "screen_size": size})
+    if observation:
+        kept["observation"] = observation
+    clock: Any = kept.get("timestamp")
+    at = kept.pop("timestamp") if is_number(clock) and clock >= _EPOCH else None
+    duration = kept.get("duration_ms")
+    ended = None
+    if at is not None and isinstance(duration, int) and not isinstance(duration, bool):
+        ended = at + kept.pop("duration_ms") / 1000
+    identity = ours.get("id", f"step-{index}")
+    return Step(
+        id=text_of(identity),
+        role="agent",
+        parts=parts,
+        at=at,
+        ended=ended,
+        usage=_usage(kept.get("agent_logs")),
+        extra={NAME: kept} if kept else {},
+    )
+
+
+def _usage(logs: Any) -> Usage | None:
+    tokens = logs.get("tokens") if isinstance(logs, dict) else None
+    if not isinstance(tokens, dict):
+        return None
+    spent, made = tokens.get("input"), tokens.get("output")
+    usage = Usage(input=spent if isinstance(spent, int) else None, output=made if isinstance(made, int) else None)
+    return usage if usage != Usage() else None

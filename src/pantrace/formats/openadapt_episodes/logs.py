@@ -1,0 +1,180 @@
+"""Line logs as episodes: step logs with predictions and ground truth, planner trajectories, full evaluations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Action, Target
+from pantrace.wire.gui_dsl import parse_reply
+from pantrace.wire.json import decode_patiently, unknown_keys
+
+from .actions import action_to
+from .older import flat_action, with_tree
+from .words import PANTRACE, is_number, present, text_of
+
+
+def is_step_log(row: dict[str, Any]) -> bool:
+    """A line that `eval_policy --log-samples` writes."""
+    return "pred_action" in row and "ground_truth_action" in row and "episode_id" in row
+
+
+def is_planner(row: dict[str, Any]) -> bool:
+    """A line of a planner's trajectories.jsonl."""
+    return "planner_output" in row and "episode_id" in row and "step_index" in row
+
+
+def is_meta(row: dict[str, Any]) -> bool:
+    """The first line of a full evaluation."""
+    return row.get("_meta") is True and ("planner_model" in row or "grounder_model" in row)
+
+
+def is_task_result(row: dict[str, Any]) -> bool:
+    """A task's line of a full evaluation."""
+    return {"task_id", "score", "success", "elapsed_seconds"} <= row.keys()
+
+
+_STEP_LOG = {
+    "episode_id",
+    "step_index",
+    "goal",
+    "model_output_raw",
+    "pred_action",
+    "ground_truth_action",
+}
+
+
+def step_log_episode(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The lines of one episode: predictions are what was done, ground truth is what was expected."""
+    goal = text_of(rows[0].get("goal")) or ""
+    return {
+        "episode_id": rows[0]["episode_id"],
+        "instruction": goal,
+        "steps": [_predicted(row, place) for place, row in enumerate(rows)],
+        PANTRACE: {
+            "expected": {
+                "episode_id": rows[0]["episode_id"],
+                "instruction": goal,
+                "steps": [_true(row, place) for place, row in enumerate(rows)],
+            }
+        },
+    }
+
+
+def _predicted(row: dict[str, Any], place: int) -> dict[str, Any]:
+    output = text_of(row.get("model_output_raw"))
+    reply = parse_reply(output) if output is not None else None
+    action = flat_action(row["pred_action"])
+    if reply is not None:
+        action = msgspec.structs.replace(action, raw=output)
+        if action.kind == "fail" and reply.action.kind == "unparsed":
+            action = msgspec.structs.replace(action, kind="unparsed")
+    kept = {key: value for key, value in unknown_keys(row, _STEP_LOG).items() if value is not None}
+    thought = reply.thought if reply is not None else None
+    step = {"step_index": row.get("step_index", place), "observation": {}, "action": action_to(action)}
+    return {**step, **present({"reasoning": thought}), **kept}
+
+
+def _true(row: dict[str, Any], place: int) -> dict[str, Any]:
+    truth = flat_action(row["ground_truth_action"])
+    return {"step_index": row.get("step_index", place), "observation": {}, "action": action_to(truth)}
+
+
+_PLANNER = {
+    "episode_id",
+    "step_index",
+    "screenshot_path",
+    "a11y_tree",
+    "task_instruction",
+    "planner_output",
+    "episode_reward",
+}
+
+
+def planner_episode(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The lines of one planner episode; its reward stands on each of them."""
+    first, last = rows[0], rows[-1]
+    reward = last.get("episode_reward")
+    return present(
+        {
+            "episode_id": first["episode_id"],
+            "instruction": text_of(first.get("task_instruction")) or "",
+            "steps": [_planned(row, place) for place, row in enumerate(rows)],
+            "success": success_of(reward),
+            "final_reward": reward if is_number(reward) else None,
+        }
+    )
+
+
+def success_of(reward: Any) -> bool | None:
+    """Whether a reward between 0 and 1 is a success: only the full reward is; None when there is none."""
+    return bool(reward >= 1) if is_number(reward) else None
+
+
+def _planned(row: dict[str, Any], place: int) -> dict[str, Any]:
+    output = row.get("planner_output")
+    output = output if isinstance(output, dict) else {"output": output}
+    description = text_of(output.get("target_description")) or None
+    decision = str(output.get("decision") or "").lower()
+    kind = decision if decision in ("done", "fail", "wait") else text_of(output.get("action_type")) or "unknown"
+    action = Action(
+        kind=kind.lower(), target=Target(description=description) if description is not None else None, raw=output
+    )
+    seen = present({"screenshot_path": row.get("screenshot_path") or None})
+    kept = {key: value for key, value in unknown_keys(row, _PLANNER).items() if value is not None}
+    step = {
+        "step_index": row.get("step_index", place),
+        "observation": with_tree(seen, _tree(row.get("a11y_tree"))),
+        "action": action_to(action),
+        "reasoning": text_of(output.get("reasoning")),
+    }
+    return {**present(step), **kept}
+
+
+def _tree(value: Any) -> Any:
+    """The tree as an object where its text is whole; the logger cuts it behind 4,000 characters."""
+    if not isinstance(value, str):
+        return value
+    try:
+        tree = decode_patiently(value.encode("utf-8", "surrogatepass"))
+    except ReadError:
+        return value
+    return tree if isinstance(tree, dict) else value
+
+
+def task_result_episode(row: dict[str, Any], model: str | None) -> dict[str, Any]:
+    """A task's line of a full evaluation: an episode whose steps were not recorded."""
+    used = {"task_id", "score", "success", "error", "error_type", "reason", "started_at"}
+    kept = {key: value for key, value in unknown_keys(row, used).items() if value is not None}
+    return present(
+        {
+            "episode_id": str(row["task_id"]),
+            "task_id": str(row["task_id"]),
+            "instruction": "",
+            "steps": [],
+            **judged(row),
+            "agent_model": model,
+            "created_at": row.get("started_at"),
+            "metadata": kept or None,
+        }
+    )
+
+
+def judged(row: dict[str, Any]) -> dict[str, Any]:
+    """Success, reward and outcome of a benchmark result. Where the infrastructure or the evaluation broke, nothing was
+    judged: the false and the zero that stand there are no verdict."""
+    error, kind, reason = row.get("error"), row.get("error_type"), row.get("reason")
+    success, score = row.get("success"), row.get("score")
+    if error is None and reason is None and kind is None:
+        return {"success": success, "final_reward": score}
+    broke = kind in ("infrastructure", "evaluation") or (kind is None and error is not None and success is not True)
+    recorded = present({"error": error, "error_type": kind, "reason": reason})
+    why = next((str(each) for each in (error, reason, kind) if each), "")
+    if broke:
+        recorded |= present({"success": success, "score": score})
+        return {PANTRACE: {"outcome": {"status": "error", "reason": why, "extra": {"openadapt-episodes": recorded}}}}
+    status = "passed" if success is True else "failed"
+    outcome = {"status": status, "reason": why, "reward": score, "extra": {"openadapt-episodes": recorded}}
+    return {"success": success is True, "final_reward": score, PANTRACE: {"outcome": present(outcome)}}

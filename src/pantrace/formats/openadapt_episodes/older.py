@@ -1,0 +1,227 @@
+"""Older and flatter shapes as episodes of the new schema: legacy episodes, demo.json, flat actions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pantrace.model import Action, Box, Target
+from pantrace.wire.json import unknown_keys
+
+from .actions import action_to, flat_point
+from .words import NAME, SCHEMA_VERSION, is_number, present, text_of
+
+_KINDS = {"failed": "fail", "key_press": "key"}
+_FLAT = {
+    "type",
+    "x",
+    "y",
+    "end_x",
+    "end_y",
+    "target_node_id",
+    "target_role",
+    "target_name",
+    "target_bbox",
+    "bbox",
+    "element_index",
+    "text",
+    "answer",
+    "key",
+    "modifiers",
+    "scroll_direction",
+    "scroll_amount",
+    "url",
+    "app_name",
+    "raw",
+    "raw_action",
+}
+
+
+def is_legacy(row: Any) -> bool:
+    """An episode as it was written before the schema had a version."""
+    return (
+        isinstance(row, dict)
+        and isinstance(row.get("id"), str)
+        and "goal" in row
+        and "episode_id" not in row
+        and _steps_have(row, "observation", "action")
+    )
+
+
+def is_demo(row: Any) -> bool:
+    """A demo.json of openadapt-evals."""
+    return (
+        isinstance(row, dict)
+        and "task_id" in row
+        and "demo_id" in row
+        and "description" in row
+        and _steps_have(row, "action_type", "step_index")
+    )
+
+
+def is_episode(row: Any) -> bool:
+    """An episode of the new schema."""
+    return (
+        isinstance(row, dict)
+        and isinstance(row.get("episode_id"), str)
+        and "instruction" in row
+        and _steps_have(row, "observation", "action")
+    )
+
+
+def _steps_have(row: dict[str, Any], *keys: str) -> bool:
+    steps = row.get("steps")
+    if not isinstance(steps, list):
+        return False
+    # The last step of a cut head may lack keys; the first shows the shape.
+    return not steps or (isinstance(steps[0], dict) and any(key in steps[0] for key in keys))
+
+
+def upgraded(row: Any) -> Any:
+    """An episode of any generation as one of the new schema; a new one as it is."""
+    if is_episode(row):
+        return row
+    if is_demo(row):
+        return _demo(row)
+    return _legacy(row) if is_legacy(row) else row
+
+
+def flat_action(row: dict[str, Any]) -> Action:
+    """An action of the flat shape: x, y, end_x, end_y and target_* side by side; the space of x and y is undeclared."""
+    kind = str(row.get("type") or "unknown").lower()
+    box = _flat_box(row.get("target_bbox") or row.get("bbox"))
+    node, mark = row.get("target_node_id"), row.get("element_index")
+    element = node if isinstance(node, (str, int)) and not isinstance(node, bool) else mark
+    target = Target(
+        point=flat_point(row.get("x"), row.get("y")),
+        box=box,
+        element=element if isinstance(element, (str, int)) and not isinstance(element, bool) else None,
+        role=text_of(row.get("target_role")),
+        description=text_of(row.get("target_name")),
+    )
+    kept = {key: value for key, value in unknown_keys(row, _FLAT).items() if value is not None}
+    text, answer = text_of(row.get("text")), row.get("answer")
+    if isinstance(answer, str) and text is None:
+        text = answer
+    elif answer is not None:
+        kept["answer"] = answer
+    modifiers = row.get("modifiers")
+    amount = row.get("scroll_amount")
+    raw = row.get("raw_action") if row.get("raw_action") is not None else row.get("raw")
+    if isinstance(raw, dict) and set(raw) == {"original"}:
+        raw = raw["original"]
+    return Action(
+        kind=_KINDS.get(kind, kind),
+        target=target if target != Target() else None,
+        end=flat_point(row.get("end_x"), row.get("end_y")),
+        text=text,
+        key=text_of(row.get("key")),
+        modifiers=tuple(str(each) for each in modifiers) if isinstance(modifiers, list) else (),
+        direction=text_of(row.get("scroll_direction")),
+        amount=amount if is_number(amount) else None,
+        url=text_of(row.get("url")),
+        app=text_of(row.get("app_name")),
+        raw=raw,
+        extra={NAME: kept} if kept else {},
+    )
+
+
+def _flat_box(value: Any) -> Box | None:
+    if not isinstance(value, list) or len(value) != 4 or not all(is_number(each) for each in value):
+        return None
+    space: Any = "normalised" if all(0 <= each <= 1 for each in value) else "pixels"
+    return Box(left=value[0], top=value[1], right=value[2], bottom=value[3], space=space)
+
+
+def _legacy(row: dict[str, Any]) -> dict[str, Any]:
+    moved = {"id", "goal", "instruction", "workflow_id", "summary", "steps", "metadata"}
+    metadata = {**(row.get("metadata") or {}), **present({key: row.get(key) for key in ("summary", "workflow_id")})}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "episode_id": row["id"],
+        "instruction": row.get("instruction") or row.get("goal") or "",
+        "steps": [_legacy_step(step, place) for place, step in enumerate(row["steps"])],
+        **unknown_keys(row, moved),
+        **({"metadata": metadata} if metadata else {}),
+    }
+
+
+def _legacy_step(row: dict[str, Any], place: int) -> dict[str, Any]:
+    observation = row.get("observation") or {}
+    renamed = {"image_path": "screenshot_path", "dom_html": "dom"}
+    seen = {
+        renamed.get(key, key): value
+        for key, value in unknown_keys(observation, ("meta", "accessibility_tree")).items()
+        if value is not None
+    }
+    raw = observation.get("meta")
+    tree = observation.get("accessibility_tree")
+    step = {
+        "step_index": place,
+        "observation": with_tree({**seen, **({"raw": raw} if raw is not None else {})}, tree),
+        "action": action_to(flat_action(row["action"])),
+        "reasoning": row.get("thought"),
+        "timestamp": row.get("t"),
+    }
+    return {**present(step), **unknown_keys(row, {"t", "observation", "action", "thought"})}
+
+
+def with_tree(observation: dict[str, Any], tree: Any) -> dict[str, Any]:
+    """The observation with its accessibility tree: an object has a field, a text stands in `raw`."""
+    if tree is None:
+        return observation
+    if isinstance(tree, dict):
+        return {**observation, "a11y_tree": tree}
+    raw = observation.get("raw")
+    return {**observation, "raw": {**(raw if isinstance(raw, dict) else {}), "a11y_tree": tree}}
+
+
+_DEMO = {"task_id", "demo_id", "description", "created_at", "metadata", "steps"}
+_DEMO_STEP = {
+    "step_index",
+    "screenshot_path",
+    "action_type",
+    "action_description",
+    "target_description",
+    "action_value",
+    "x",
+    "y",
+    "description",
+}
+
+
+def _demo(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "episode_id": f"{row['task_id']}/{row['demo_id']}",
+        "task_id": row["task_id"],
+        "instruction": row.get("description") or "",
+        "steps": [_demo_step(step, place) for place, step in enumerate(row["steps"])],
+        "source": "human",
+        "created_at": row.get("created_at"),
+        **unknown_keys(row, _DEMO),
+        "metadata": {**(row.get("metadata") or {}), "demo_id": row["demo_id"]},
+    }
+
+
+def _demo_step(row: dict[str, Any], place: int) -> dict[str, Any]:
+    kind = str(row.get("action_type") or "unknown").lower()
+    target = Target(
+        point=flat_point(row.get("x"), row.get("y")), description=text_of(row.get("target_description")) or None
+    )
+    value = text_of(row.get("action_value")) or None
+    # action_value is the text that is typed, the key that is pressed, or the place that is opened.
+    field = {"key": "key", "hotkey": "key", "goto": "url", "open_app": "app", "scroll": "direction"}.get(kind, "text")
+    action = Action(
+        kind=_KINDS.get(kind, kind),
+        target=target if target != Target() else None,
+        raw=row.get("action_description"),
+        **({field: value} if value is not None else {}),  # type: ignore[arg-type]
+    )
+    step = {
+        "step_index": row.get("step_index", place),
+        "observation": present({"screenshot_path": row.get("screenshot_path") or None}),
+        "action": action_to(action),
+        "reasoning": row.get("description") or None,
+    }
+    kept = {key: value for key, value in unknown_keys(row, _DEMO_STEP).items() if value not in (None, {}, "")}
+    return {**present(step), **kept}

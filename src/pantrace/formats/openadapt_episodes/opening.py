@@ -1,0 +1,191 @@
+"""An input of any shape as a run of lazily read episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Run, Sample, Source
+from pantrace.wire import files
+from pantrace.wire.head import Head
+from pantrace.wire.json import unknown_keys
+from pantrace.wire.rows import OnBroken, read_rows
+from pantrace.wire.times import from_iso
+
+from . import arena, benchmark, logs
+from .episode import episode_from
+from .older import upgraded
+from .recognise import row_shape, shape_of, version_of
+from .words import NAME, text_of
+
+Episode = dict[str, Any]
+Found = tuple[str | None, Any, Path]
+"""Place, row and file of one episode."""
+
+
+def load(row: Any) -> Sample:
+    """The sample of one episode, new, legacy or demo."""
+    row = upgraded(row)
+    if not isinstance(row, dict) or "episode_id" not in row or "steps" not in row:
+        raise ReadError("not an episode: it needs episode_id and steps", remedy="is --from right?")
+    return episode_from(row)
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    head = Head(path)
+    shape = shape_of(head)
+    source = Source(format=NAME, version=version_of(head, shape) or None, path=str(path))
+    if shape == "benchmark-run":
+        return _benchmark_run(path, source, on_broken)
+    if shape == "arena-results":
+        return Run(name=path.name, source=source, samples=_samples(_arena_tasks(path, on_broken), source, on_broken))
+    if shape == "episode-folder":
+        return Run(name=path.name, source=source, samples=_folder(path, source, on_broken))
+    if path.is_dir():
+        raise ReadError("no episodes in this directory", path=str(path), remedy="is --from right?")
+    if shape == "execution":
+        return Run(name=path.name, source=source, samples=_samples(_executions([path], {}), source, on_broken))
+    if shape == "full-eval":
+        return _full_eval(path, source, on_broken)
+    if shape == "arena":
+        rows = [row for _, row in read_rows(path, on_broken) if isinstance(row, dict)]
+        found: Found = (None, lambda: arena.task_episode(path.parent, rows, ()), path)
+        return Run(name=path.name, source=source, samples=_samples([found], source, on_broken))
+    if shape in ("step-log", "planner"):
+        build = logs.step_log_episode if shape == "step-log" else logs.planner_episode
+        return Run(name=path.name, source=source, samples=_samples(_grouped(path, build, on_broken), source, on_broken))
+    return Run(name=path.name, source=source, samples=_samples(_episodes(path, on_broken), source, on_broken))
+
+
+def _samples(found: Iterable[Found], source: Source, on_broken: OnBroken) -> Iterator[Sample]:
+    """Samples of episodes; one that is not in order goes to `on_broken`. A row may be a function that makes it."""
+    for place, row, path in found:
+        try:
+            sample = load(row() if callable(row) else row)
+        except ReadError as error:
+            on_broken(error.at(path=str(path), place=place))
+            continue
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, msgspec.ValidationError) as error:
+            detail = f"key {error} is missing" if isinstance(error, KeyError) else str(error)
+            on_broken(ReadError(f"not a record of {NAME}: {detail}", path=str(path), place=place))
+            continue
+        origin = msgspec.structs.replace(source, path=str(path), place=place)
+        trajectory = msgspec.structs.replace(sample.trajectory, source=origin) if sample.trajectory else None
+        yield msgspec.structs.replace(sample, trajectory=trajectory)
+
+
+def _folder(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
+    for file in sorted(path.glob("*.json")):
+        yield from _samples(_episodes(file, on_broken), source, on_broken)
+
+
+def _episodes(path: Path, on_broken: OnBroken) -> Iterator[Found]:
+    for place, row in read_rows(path, on_broken):
+        inner = row.get("episodes") if isinstance(row, dict) and "steps" not in row else None
+        if isinstance(inner, list):
+            for number, each in enumerate(inner, 1):
+                yield f"episodes, item {number}", each, path
+        else:
+            yield place, row, path
+
+
+def _grouped(path: Path, build: Callable[[list[Episode]], Episode], on_broken: OnBroken) -> Iterator[Found]:
+    """Lines gathered by episode: as they come where each episode's lines lie together, else all at once."""
+    together = _lie_together(path)
+    groups: dict[Any, list[Episode]] = {}
+    for place, row in read_rows(path, on_broken):
+        if not isinstance(row, dict) or not isinstance(row.get("episode_id"), str):
+            on_broken(ReadError("a line without an episode_id", path=str(path), place=place))
+            continue
+        if together and groups and row["episode_id"] not in groups:
+            yield from _built(groups, build, path)
+            groups = {}
+        groups.setdefault(row["episode_id"], []).append(row)
+    yield from _built(groups, build, path)
+
+
+def _built(groups: dict[Any, list[Episode]], build: Callable[[list[Episode]], Episode], path: Path) -> Iterator[Found]:
+    for identity, rows in groups.items():
+        yield f"episode {identity}", lambda rows=rows: build(rows), path
+
+
+class _Line(msgspec.Struct):
+    episode_id: Any = None
+
+
+def _lie_together(path: Path) -> bool:
+    decoder = msgspec.json.Decoder(_Line)
+    seen: set[str] = set()
+    last = None
+    for _, line in files.lines(path):
+        try:
+            identity = str(decoder.decode(line).episode_id)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        if identity != last:
+            if identity in seen:
+                return False
+            seen.add(identity)
+            last = identity
+    return True
+
+
+def _full_eval(path: Path, source: Source, on_broken: OnBroken) -> Run:
+    meta = Head(path).record
+    meta = meta if logs.is_meta(meta) else {}
+    model = text_of(meta.get("planner_model"))
+
+    def found() -> Iterator[Found]:
+        for place, row in read_rows(path, on_broken):
+            if isinstance(row, dict) and row.get("_meta") is True:
+                continue
+            if isinstance(row, dict) and row_shape(row) == "full-eval":
+                yield place, logs.task_result_episode(row, model), path
+            else:
+                on_broken(ReadError("not a task's result", path=str(path), place=place))
+
+    config = unknown_keys(meta, {"_meta", "planner_model"})
+    return Run(name=path.name, model=model, config=config, source=source, samples=_samples(found(), source, on_broken))
+
+
+def _benchmark_run(path: Path, source: Source, on_broken: OnBroken) -> Run:
+    metadata = benchmark.object_in(path / "metadata.json")
+    summary = benchmark.object_in(path / "summary.json")
+    kept = unknown_keys(metadata, {"benchmark_name", "run_name", "model_id", "created_at"})
+    if summary:
+        kept["summary"] = summary
+    executions = sorted(path.glob("tasks/*/execution.json"))
+    return Run(
+        name=text_of(metadata.get("run_name")) or path.name,
+        created=from_iso(metadata.get("created_at")),
+        task=text_of(metadata.get("benchmark_name")),
+        model=text_of(metadata.get("model_id")),
+        source=source,
+        extra={NAME: kept} if kept else {},
+        samples=_samples(_executions(executions, metadata), source, on_broken),
+    )
+
+
+def _executions(paths: Iterable[Path], run: dict[str, Any]) -> Iterator[Found]:
+    for path in paths:
+
+        def episode(path: Path = path) -> Episode:
+            task = benchmark.object_in(path.with_name("task.json"))
+            return benchmark.execution_episode(benchmark.object_in(path), task, run)
+
+        yield None, episode, path
+
+
+def _arena_tasks(root: Path, on_broken: OnBroken) -> Iterator[Found]:
+    for path in sorted(root.rglob("traj.jsonl")):
+        place = path.parent.relative_to(root).parts
+
+        def episode(path: Path = path, place: tuple[str, ...] = place) -> Episode:
+            rows = [row for _, row in read_rows(path, on_broken) if isinstance(row, dict)]
+            return arena.task_episode(path.parent, rows, place)
+
+        yield None, episode, path

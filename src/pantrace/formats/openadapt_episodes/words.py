@@ -1,0 +1,79 @@
+"""Names that the files of this format share."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from pantrace.wire.json import to_plain
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+NAME = "openadapt-episodes"
+SCHEMA_VERSION = "1.0.0"
+
+PANTRACE = "pantrace"
+"""The key under which a written episode holds what OpenAdapt has no field for; OpenAdapt's reader skips it."""
+
+ACTION_TYPES = (
+    "click",
+    "double_click",
+    "right_click",
+    "drag",
+    "scroll",
+    "hover",
+    "type",
+    "key",
+    "hotkey",
+    "click_and_type",
+    "wait",
+    "screenshot",
+    "goto",
+    "back",
+    "forward",
+    "refresh",
+    "open_app",
+    "close_app",
+    "select_monitor",
+    "window_focus",
+    "window_resize",
+    "window_move",
+    "done",
+    "fail",
+)
+SOURCES = ("waa", "webarena", "osworld", "miniwob", "human", "synthetic")
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def text_of(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def remainder(wanted: msgspec.Struct, natural: msgspec.Struct) -> dict[str, Any]:
+    """The fields in which the wanted struct differs from what the format's own fields say."""
+    return {
+        name: to_plain(value)
+        for name in wanted.__struct_fields__
+        if (value := getattr(wanted, name)) != getattr(natural, name)
+    }
+
+
+def with_remainder(natural: T, rest: Any) -> T:
+    """The struct with the fields that were kept aside."""
+    if not isinstance(rest, dict) or not rest:
+        return natural
+    return msgspec.convert({**to_plain(natural), **rest}, type(natural))
+
+
+def odd(row: dict[str, Any], parsed: dict[str, Any]) -> dict[str, Any]:
+    """Values of known keys that are not what the schema says, to be kept as they are: those that parsed to None."""
+    return {key: row[key] for key, value in parsed.items() if value is None and row.get(key) is not None}
+
+
+def present(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields that say something."""
+    return {key: value for key, value in fields.items() if value is not None}

@@ -1,0 +1,195 @@
+"""The evaluation JSON of OpenAdapt-ML: one file is one run, with aggregates and no samples.
+
+Spec: the "Evaluation JSON Schema Documentation" of openadapt-ml, v1.0: `{config_path, backend, dsl_mode, metrics{13}}`.
+Detect: an object whose `metrics` (or, in legacy files, whose top level) hold metrics of that document.
+Lost: samples; of a run's header all that the document has no field for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.formats.format import Format
+from pantrace.model import Record, Run, Source, Violation
+from pantrace.wire import files
+from pantrace.wire.head import Head
+from pantrace.wire.json import decode_document, encode, unknown_keys
+from pantrace.wire.rows import OnBroken
+from pantrace.wire.times import from_iso, iso
+
+from .check import check
+from .metrics import BY_TYPE, METRICS, NAME, aggregates, by_type, is_number, metrics_object
+
+VERSION = "1.0"
+
+_PECULIAR = set(METRICS) - {"num_episodes", "num_steps", "element_accuracy"}
+"""Names that no other format uses."""
+
+_HEADER = ("config_path", "backend", "dsl_mode")
+_CONFIG = ("config_path", "dsl_mode", "training_timestamp")
+_ENVIRONMENT = {"device": "device", "gpu_model": "gpu", "memory_gb": "memory_gb"}
+"""Field of the file -> key of `Run.environment`."""
+_EXTENSIONS = (
+    "schema_version",
+    "eval_timestamp",
+    "training_timestamp",
+    *_ENVIRONMENT,
+    "checkpoint_path",
+    BY_TYPE,
+    "deprecated_metrics",
+)
+_FIELDS = {*_HEADER, *_EXTENSIONS, "metrics"}
+
+
+class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How an eval JSON is written."""
+
+    document_parity: bool = False
+    """Write 0 where the document says "not nullable" and there is no value. Null is the honest word, so it is off."""
+    schema_version: bool = False
+    """Write `schema_version: "1.0"`, which the document lists as a future extension."""
+
+
+def detect(head: Head) -> str | None:
+    row = head.document
+    if not isinstance(row, dict):
+        return None
+    metrics = row.get("metrics")
+    if isinstance(metrics, dict):
+        named = _PECULIAR.intersection(metrics) or ("config_path" in row and "backend" in row)
+        return str(row.get("schema_version") or VERSION) if named else None
+    flat = any(name in row and (row[name] is None or is_number(row[name])) for name in _PECULIAR)
+    return "legacy" if flat and "metrics" not in row and "steps" not in row else None
+
+
+def migrate(document: dict[str, Any]) -> dict[str, Any]:
+    """A legacy document as one of v1.0; the input is not changed.
+
+    What the legacy file did not say is "unknown" (`config_path`, `backend`) or null (metrics)."""
+    flat = document.get("metrics", document)
+    if not isinstance(flat, dict):
+        raise ReadError("metrics must be an object", place="metrics")
+    inner = dict(flat) if "metrics" in document else unknown_keys(flat, _FIELDS)
+    header = {"config_path": "unknown", "backend": "unknown", "dsl_mode": "coord"}
+    rest = {key: value for key, value in document.items() if key in _FIELDS or "metrics" in document}
+    return {**header, **rest, "metrics": {**dict.fromkeys(METRICS), **inner}}
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    version, document = _document(path)
+    source = Source(format=NAME, version=version, path=str(path))
+    try:
+        return _run(document, source)
+    except ReadError as error:
+        raise error.at(path=str(path)) from None
+
+
+def _document(path: Path) -> tuple[str, dict[str, Any]]:
+    try:
+        row = decode_document(files.read_all(path))
+    except ReadError as error:
+        raise error.at(path=str(path)) from None
+    if not isinstance(row, dict) or not ("metrics" in row or set(METRICS).intersection(row)):
+        raise ReadError("not an eval JSON: it has no metrics", path=str(path), remedy="is --from right?")
+    return str(row.get("schema_version") or VERSION) if "metrics" in row else "legacy", row
+
+
+def _run(row: dict[str, Any], source: Source) -> Run:
+    document = migrate(row)
+    metrics = document["metrics"]
+    named = document.get("deprecated_metrics")
+    deprecated = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    config: dict[str, Any] = {name: document[name] for name in _CONFIG if name in document}
+    kept = unknown_keys(document, _FIELDS)
+    for name in ("schema_version", "deprecated_metrics"):
+        if name in document:
+            kept[name] = document[name]
+    created = _moment(document.get("eval_timestamp"))
+    if created is None and "eval_timestamp" in document:
+        kept["eval_timestamp"] = document["eval_timestamp"]
+    types = document.get(BY_TYPE, metrics.get(BY_TYPE))
+    per_type = by_type(types) if types is not None else []
+    if per_type is None:
+        kept[BY_TYPE] = types
+    backend, checkpoint = document["backend"], document.get("checkpoint_path")
+    if backend is not None and not isinstance(backend, str):
+        raise ReadError("must be text", place="backend")
+    if checkpoint is not None and not isinstance(checkpoint, str):
+        raise ReadError("must be text", place="checkpoint_path")
+    return Run(
+        created=created,
+        model=backend,
+        config=config,
+        environment={ours: document[theirs] for theirs, ours in _ENVIRONMENT.items() if theirs in document},
+        checkpoint=checkpoint,
+        results=(*aggregates(metrics, deprecated), *(per_type or ())),
+        source=source,
+        extra={NAME: kept} if kept else {},
+    )
+
+
+def _moment(value: Any) -> float | None:
+    return float(value) if is_number(value) else from_iso(value)
+
+
+def save(run: Run, target: Path, options: Options) -> None:
+    for _ in run.samples:  # a place for none; the engine reports each as lost
+        pass
+    with files.writing(target) as file:
+        file.write(encode(document_of(run, options), indent=2) + b"\n")
+
+
+def document_of(run: Run, options: Options) -> dict[str, Any]:
+    """The eval JSON of a run: every known metric is there, null where there is no value."""
+    metrics, types = metrics_object(run.results, zeros=options.document_parity)
+    kept = dict(run.extra.get(NAME, {}))
+    document: dict[str, Any] = {"schema_version": kept.pop("schema_version", VERSION)}
+    if not options.schema_version and "schema_version" not in run.extra.get(NAME, {}):
+        document = {}
+    document["config_path"] = run.config.get("config_path", "unknown")
+    document["backend"] = run.model if run.model is not None else "unknown"
+    document["dsl_mode"] = run.config.get("dsl_mode", "coord")
+    if run.created is not None:
+        document["eval_timestamp"] = iso(run.created)
+    if "training_timestamp" in run.config:
+        document["training_timestamp"] = run.config["training_timestamp"]
+    for theirs, ours in _ENVIRONMENT.items():
+        if ours in run.environment:
+            document[theirs] = run.environment[ours]
+    if run.checkpoint is not None:
+        document["checkpoint_path"] = run.checkpoint
+    document["metrics"] = metrics
+    if types:
+        document[BY_TYPE] = types
+    return {**document, **kept}
+
+
+def validate(path: Path) -> Iterable[Violation]:
+    return check(_document(path)[1])
+
+
+FORMAT = Format(
+    name=NAME,
+    title="OpenAdapt evaluation JSON: one run's metrics",
+    spec="openadapt-ml, Evaluation JSON Schema Documentation v1.0",
+    detect=detect,
+    open=open_run,
+    save=save,
+    check=check,
+    validate=validate,
+    migrate=migrate,
+    options=Options,
+    layout="document",
+    suffix=".json",
+    lost={
+        "sample": "an eval JSON holds a run's metrics and no samples",
+        "run.results[].n": "a metric is a bare number",
+        "run.results[].metric": "a metric is a bare number",
+        "run.results[].labels": "only metrics per action type have a place",
+        "run.config": "only config_path, dsl_mode and training_timestamp have a place",
+        "run.environment": "only device, gpu and memory_gb have a place",
+    },
+)

@@ -1,0 +1,131 @@
+"""The thirteen metrics of the eval JSON, and how a metrics object becomes aggregates and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+from pantrace.model import Aggregate, Record
+
+NAME = "openadapt-eval"
+
+
+class Metric(Record, frozen=True, kw_only=True):
+    """What the document says about one metric."""
+
+    kind: Literal["count", "rate", "distance"]
+    """count: an integer >= 0; rate: 0..1; distance: >= 0."""
+    nullable: bool = True
+    primary: bool = False
+    """Listed under "always present"."""
+
+
+METRICS = {
+    "num_episodes": Metric(kind="count", nullable=False, primary=True),
+    "num_steps": Metric(kind="count", nullable=False, primary=True),
+    "action_type_accuracy": Metric(kind="rate", nullable=False, primary=True),
+    "mean_coord_error": Metric(kind="distance", primary=True),
+    "coord_error_count": Metric(kind="count", nullable=False, primary=True),
+    "episode_success_rate": Metric(kind="rate", nullable=False, primary=True),
+    "click_hit_rate": Metric(kind="rate", primary=True),
+    "bbox_hit_rate": Metric(kind="rate"),
+    "mean_episode_progress": Metric(kind="rate"),
+    "mean_episode_step_score": Metric(kind="rate"),
+    "weak_episode_success_rate": Metric(kind="rate"),
+    "state_success_rate": Metric(kind="rate"),
+    "element_accuracy": Metric(kind="rate"),
+}
+
+DEPRECATED: frozenset[str] = frozenset()
+"""Metrics that the document has withdrawn; they stay in files with a sentinel. None so far; a file may name its own
+under `deprecated_metrics`."""
+
+SENTINEL = -1.0
+BY_TYPE = "metrics_by_action_type"
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def aggregates(metrics: dict[str, Any], deprecated: Iterable[str]) -> Iterator[Aggregate]:
+    """All known metrics, None where they are null or absent, then the others in the file's order."""
+    old = DEPRECATED.union(deprecated)
+    known = {name: metrics.get(name) for name in METRICS}
+    for name, value in {**known, **metrics}.items():
+        if interval_of(name, metrics) is None and name != BY_TYPE:
+            yield _aggregate(name, value, metrics.get(f"{name}_ci"), old)
+
+
+def interval_of(name: str, metrics: dict[str, Any]) -> str | None:
+    """The metric whose confidence interval this is."""
+    base = name.removesuffix("_ci")
+    if base == name or (base not in metrics and base not in METRICS) or not _is_interval(metrics.get(name)):
+        return None
+    return base
+
+
+def _is_interval(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(each is None or is_number(each) for each in value)
+
+
+def _aggregate(name: str, value: Any, interval: Any, deprecated: frozenset[str]) -> Aggregate:
+    low, high = interval if _is_interval(interval) else (None, None)
+    extra: dict[str, Any] = {}
+    if name in deprecated and is_number(value) and value == SENTINEL:
+        extra, value = {NAME: {"sentinel": value}}, None
+    elif isinstance(value, (dict, list)):
+        extra, value = {NAME: {"value": value}}, None
+    return Aggregate(name=name, value=value, low=low, high=high, extra=extra)
+
+
+def by_type(value: Any) -> list[Aggregate] | None:
+    """Metrics per action type, {"click": {"accuracy": 0.5}}; None when it has another shape."""
+    if not isinstance(value, dict) or not all(isinstance(inner, dict) for inner in value.values()):
+        return None
+    found = [
+        Aggregate(name=name, value=number, labels={"action_type": kind})
+        for kind, inner in value.items()
+        for name, number in inner.items()
+    ]
+    plain = all(each.value is None or is_number(each.value) for each in found)
+    return found if plain and all(value.values()) else None
+
+
+def metrics_object(results: Iterable[Aggregate], *, zeros: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The metrics object, every known metric in it, and the metrics per action type."""
+    metrics: dict[str, Any] = dict.fromkeys(METRICS)
+    taken: set[str] = set()
+    types: dict[str, Any] = {}
+    for each in results:
+        if set(each.labels) == {"action_type"} and not each.extra:
+            types.setdefault(each.labels["action_type"], {})[each.name] = each.value
+            continue
+        name = _free_name(each, taken)
+        taken.add(name)
+        mine = each.extra.get(NAME, {})
+        metrics[name] = mine.get("sentinel", mine.get("value", _written(name, each.value)))
+        if each.low is not None or each.high is not None:
+            metrics[f"{name}_ci"] = [each.low, each.high]
+    if zeros:
+        for name, metric in METRICS.items():
+            if metrics[name] is None and not metric.nullable:
+                metrics[name] = 0 if metric.kind == "count" else 0.0
+    return metrics, types
+
+
+def _free_name(each: Aggregate, taken: set[str]) -> str:
+    """The aggregate's name; a repeated one is told apart by how it was aggregated."""
+    name = each.name
+    if name in taken and each.metric:
+        name = f"{each.name}_{each.metric}"
+    number = 2
+    while name in taken:
+        name = f"{each.name}_{number}"
+        number += 1
+    return name
+
+
+def _written(name: str, value: Any) -> Any:
+    count = name in METRICS and METRICS[name].kind == "count"
+    return int(value) if count and isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,158 @@
+"""The action DSL of OpenAdapt: what a GUI model answers, in coordinates or in Set-of-Marks numbers.
+
+    Thought: Focus the field.
+    State: {"success": false}
+    Action: CLICK(x=0.42, y=0.31)
+
+The general parser is strict about letters and blanks; the parser for marks is laxer about DONE and about quotes. What
+neither understands is an action of kind `unparsed` that holds the line. OpenAdapt calls that `fail`, which then cannot
+be told from a model that gave up.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.model import Action, Point, Record, Target
+
+from .json import decode_patiently
+
+NAME = "gui-dsl"
+
+_NUMBER = r"(-?(?:\d+\.\d+|\d+|\.\d+))"
+_CLICK = re.compile(rf"CLICK\(x={_NUMBER},\s*y={_NUMBER}\)")
+_TYPE = re.compile(r'TYPE\(text="((?:[^"\\]|\\.)*)"\)')
+_MARK_CLICK = re.compile(r"CLICK\(\[(\d{1,18})\]\)")
+_QUOTED = r"""["']((?:[^"'\\]|\\.)*)["']"""
+_MARK_TYPE = re.compile(rf"TYPE\(\[(\d{{1,18}})\],\s*{_QUOTED}\)")
+_MARK_TYPE_LAX = re.compile(r"""TYPE\(\[(\d{1,18})\],\s*["'](.*)["']\)""", re.DOTALL)
+_PLAIN_TYPE_LAX = re.compile(r"""TYPE\(["'](.*)["']\)""", re.DOTALL)
+_PLAIN_TYPE = re.compile(rf"TYPE\({_QUOTED}\)")
+_WAIT = re.compile(r"\bWAIT\s*\(\s*\)")
+_DONE = re.compile(r"\bDONE\s*\(\s*\)")
+_ACTION_LINE = re.compile(r"action:\s*(.+)", re.IGNORECASE)
+_THOUGHT = re.compile(r"thought:\s*(.+?)(?=action:|state:|\Z)", re.IGNORECASE | re.DOTALL)
+_STATE = re.compile(r"state:\s*(\{.*?\})", re.IGNORECASE | re.DOTALL)
+
+
+class Reply(Record, frozen=True, kw_only=True):
+    """A model's answer, taken apart."""
+
+    thought: str | None = None
+    state: dict[str, Any] | None = None
+    """None too when it is not flat JSON: OpenAdapt reads up to the first closing brace."""
+    line: str
+    """What stood behind the last `Action:`; the whole text when there is none."""
+    action: Action
+
+
+def parse_reply(text: str) -> Reply:
+    """Thought, state and action of an answer; the last of each label wins."""
+    line = action_line(text)
+    thoughts = _THOUGHT.findall(text)
+    states = _STATE.findall(text)
+    return Reply(
+        thought=thoughts[-1].strip() if thoughts else None,
+        state=_object(states[-1]) if states else None,
+        line=line,
+        action=parse_action(line),
+    )
+
+
+def action_line(text: str) -> str:
+    """The part of an answer that holds the action."""
+    lines = _ACTION_LINE.findall(text)
+    return (lines[-1] if lines else text).strip()
+
+
+def parse_action(line: str) -> Action:
+    """The action of one line; marks are tried before coordinates, the first match wins."""
+    if match := _MARK_CLICK.search(line):
+        return Action(kind="click", target=Target(element=int(match[1])), raw=line)
+    if match := _MARK_TYPE.search(line):
+        return Action(kind="type", target=Target(element=int(match[1])), text=_unescaped(match[2]), raw=line)
+    if match := _PLAIN_TYPE.search(line):
+        return Action(kind="type", text=_unescaped(match[1]), raw=line)
+    if match := _CLICK.search(line):
+        return Action(kind="click", target=_clamped(float(match[1]), float(match[2])), raw=line)
+    if match := _TYPE.search(line):
+        return Action(kind="type", text=_unescaped(match[1]), raw=line)
+    return _bare(line)
+
+
+def parse_marks(line: str) -> Action:
+    """The action that a line begins with, by the rules of Set-of-Marks mode: no coordinates, quotes of either kind,
+    and whatever begins like DONE or WAIT."""
+    start = line.strip()
+    if match := _MARK_CLICK.match(start):
+        return Action(kind="click", target=Target(element=int(match[1])), raw=line)
+    if match := _MARK_TYPE_LAX.match(start):
+        return Action(kind="type", target=Target(element=int(match[1])), text=_unescaped(match[2]), raw=line)
+    if match := _PLAIN_TYPE_LAX.match(start):
+        return Action(kind="type", text=_unescaped(match[1]), raw=line)
+    word = start[:4].upper()
+    return Action(kind=word.lower() if word in ("DONE", "WAIT") else "unparsed", raw=line)
+
+
+def _bare(line: str) -> Action:
+    if _WAIT.search(line):
+        return Action(kind="wait", raw=line)
+    return Action(kind="done" if _DONE.search(line) else "unparsed", raw=line)
+
+
+def _clamped(x: float, y: float) -> Target:
+    """A normalised target; numbers outside 0..1 are pulled to the edge and kept beside it."""
+    inside = min(max(x, 0.0), 1.0), min(max(y, 0.0), 1.0)
+    point = Point(x=inside[0], y=inside[1], space="normalised")
+    return Target(point=point, extra={} if inside == (x, y) else {NAME: {"x": x, "y": y}})
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r'\\(["\\])', r"\1", text)
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        value = decode_patiently(text.encode())
+    except ReadError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def format_action(action: Action, *, marks: bool = False) -> str:
+    """The line a model is trained to answer; an action without a form is ACTION(type=...)."""
+    element = _mark(action) if marks else None
+    if action.kind == "click":
+        if element is not None:
+            return f"CLICK([{element}])"
+        place = None if marks else _normalised(action)
+        if place is not None:
+            return f"CLICK(x={place[0]:.2f}, y={place[1]:.2f})"
+    elif action.kind == "type":
+        text = (action.text or "").replace("\\", "\\\\").replace('"', '\\"')
+        if not marks:
+            return f'TYPE(text="{text}")'
+        return f'TYPE("{text}")' if element is None else f'TYPE([{element}], "{text}")'
+    elif action.kind in ("wait", "done"):
+        return f"{action.kind.upper()}()"
+    return f"ACTION(type={action.kind})"
+
+
+def _mark(action: Action) -> int | None:
+    element = action.target.element if action.target else None
+    if isinstance(element, str):
+        return int(element) if element.isascii() and element.isdigit() else None
+    return element
+
+
+def _normalised(action: Action) -> tuple[float, float] | None:
+    point = action.target.point if action.target else None
+    if point is None or point.space == "unknown":
+        return None
+    if point.space == "normalised":
+        return point.x, point.y
+    if point.space == "permille":
+        return point.x / 1000, point.y / 1000
+    return (point.x / point.viewport[0], point.y / point.viewport[1]) if point.viewport else None
