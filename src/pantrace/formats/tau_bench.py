@@ -40,7 +40,7 @@ SUCCESS = 1 - 1e-6
 """From here on a reward counts as success, as in tau-bench's own table."""
 
 STOP = "###STOP###"
-"""What the simulated user sends to end the conversation; alone, it asks nothing."""
+"""The simulated user hangs up: the agent never sees the message that holds this, so it is a note and no prompt."""
 
 
 def detect(head: Head) -> str | None:
@@ -96,8 +96,8 @@ def _expected(action: dict[str, Any]) -> ExpectedCall:
 def _told(step: Step) -> Step:
     """A step with what tau-bench says only in words: a failed call, and that the simulated user has hung up."""
     match step.parts:
-        case (Text(text=text),) if step.role == "user" and text.strip() == STOP:
-            return msgspec.structs.replace(step, kind="synthetic")
+        case (Text(text=text),) if step.role == "user" and STOP in text:
+            return msgspec.structs.replace(step, kind="note")
         case (ToolResult(output=str(output)) as result,) if output.startswith(("Error:", "Unknown action ")):
             failure = "invalid_tool" if output.startswith("Unknown action ") else "error"
             failed = msgspec.structs.replace(result, error=output, failure=failure)
