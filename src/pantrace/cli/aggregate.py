@@ -26,7 +26,9 @@ from .output import harmless, print_json, say, table
     "repeat for combinations.",
 )
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric; repeat for more.")
-@click.option("--null-as-zero", is_flag=True, help="Count null as 0 in the unweighted means, as OpenAdapt's script does.")
+@click.option(
+    "--null-as-zero", is_flag=True, help="Count null as 0 in the unweighted means, as OpenAdapt's script does."
+)
 @as_json
 def command(
     sources: tuple[str, ...],
@@ -79,12 +81,12 @@ def _document(
                 "name": each.name,
                 "by": dict(zip(by, each.group, strict=True)),
                 "samples": each.samples,
-                **{
+
                     "metrics": {
                         name: measured.estimate.value if measured.estimate else None
                         for name, measured in each.metrics.items()
                     }
-                },
+                ,
             }
             for each in found
         ],

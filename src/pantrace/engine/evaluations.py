@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from pantrace.errors import ReadError, UsageError
 from pantrace.formats import Format
@@ -85,7 +85,11 @@ class Evaluation:
 
 
 def read_evaluations(
-    paths: Sequence[Path], *, format: str | None = None, by: Sequence[str] = (), notes: Notes  # noqa: A002
+    paths: Sequence[Path],
+    *,
+    format: str | None = None,
+    by: Sequence[str] = (),
+    notes: Notes,
 ) -> list[Evaluation]:
     """Every evaluation of these paths: each file is one; files of formats that hold one sample each are one together.
     With `by`, each is parted into the groups that it belongs to."""
@@ -177,7 +181,7 @@ def _key(each: Aggregate) -> str:
     return f"{name}[{', '.join(each.labels.values())}]" if each.labels else name
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: Any) -> TypeGuard[float]:
     """Whether a value can be calculated with: no text, no NaN."""
     return isinstance(value, (int, float)) and isfinite(value)
 

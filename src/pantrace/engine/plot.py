@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pantrace.errors import UsageError
+from pantrace.model import Scale
 from pantrace.plots import (
     KINDS,
     Bar,
@@ -107,7 +108,8 @@ def _comparison(
     if not chosen:
         raise UsageError("nothing to draw: no input has a stored result or a score that is a number")
     bars, methods, gap = [], set(), False
-    scales, units = {}, {}
+    scales: dict[str, Scale] = {}
+    units: dict[str, str] = {}
     for metric in chosen:
         for evaluation, label in zip(evaluations, labels, strict=True):
             found = _estimate(evaluation, metric)
@@ -119,9 +121,12 @@ def _comparison(
                 methods.add(found.method)
             n = found.n or None
             bars.append(Bar(label=label, metric=metric, value=found.value, low=found.low, high=found.high, n=n))
-        measured = [each.metrics[metric] for each in evaluations if metric in each.metrics]
-        scales |= {metric: each.scale for each in measured if each.scale is not None}
-        units |= {metric: each.unit for each in measured if each.unit}
+        for each in evaluations:
+            measured = each.metrics.get(metric) or Measured(metric)
+            if measured.scale is not None:
+                scales.setdefault(metric, measured.scale)
+            if measured.unit:
+                units.setdefault(metric, measured.unit)
     notes = []
     if methods:
         notes.append(f"Lines: 95 % intervals ({', '.join(sorted(methods))}).")
@@ -178,9 +183,7 @@ def _passk(metric: str, measured: Sequence[Measured], labels: Sequence[str], tit
         if not tasks:
             raise UsageError(f"{label}: the scores of {metric} say neither pass nor fail, so nothing can be counted")
         longest = max(trials for trials, _ in tasks)
-        curves.append(
-            Curve(label=label, estimates=tuple(pass_k(tasks, k, pass_hat_k) for k in range(1, longest + 1)))
-        )
+        curves.append(Curve(label=label, estimates=tuple(pass_k(tasks, k, pass_hat_k) for k in range(1, longest + 1))))
         sizes.append(str(len(tasks)))
     if max(len(curve.estimates) for curve in curves) < 2:
         raise UsageError("no case was tried more than once, so there is only pass^1: try --kind comparison")

@@ -56,14 +56,13 @@ def load(row: Any) -> Sample:
     if not isinstance(info, dict):
         raise ReadError("info must be an object")
     trial = row.get("trial")
-    counted = isinstance(trial, int) and not isinstance(trial, bool)
     kept = {"task_id": row["task_id"], **({"trial": trial} if "trial" in row else {})}
     kept.update(unknown_keys(row, {"task_id", "trial", "reward", "info", "traj"}))
     beside = unknown_keys(info, {"task", "reward_info", "error"})
     case_id = str(row["task_id"])
     return Sample(
         id=case_id,
-        epoch=trial + 1 if counted else None,
+        epoch=trial + 1 if isinstance(trial, int) and not isinstance(trial, bool) else None,
         case=_case(case_id, info.get("task")),
         trajectory=Trajectory(
             steps=tuple(_told(step) for step in steps_from(row["traj"], NAME)),
@@ -131,7 +130,8 @@ def _score(row: dict[str, Any], info: dict[str, Any]) -> Score:
     if reward is None:
         return Score(name="reward", status="unscored", explanation="no reward stored", maker=maker, scale=scale)
     reasons = info.get("reward_info")
-    details, rest = {}, {}
+    details: dict[str, Any] = {}
+    rest: dict[str, Any] = {}
     if isinstance(reasons, dict):
         details = reasons["info"] if isinstance(reasons.get("info"), dict) else {}
         said = {"reward": row["reward"], "actions": (info.get("task") or {}).get("actions"), "info": details}

@@ -81,8 +81,16 @@ def _panel(bars: list[Bar], labels: list[str], scale: Scale | None, unit: str, *
             "labelExpr": f"{lookup(labels, LABEL)}[datum.value]",
         },
     }
-    x = {"type": "quantitative", "scale": {"domain": domain, "nice": False, "zero": True}}
-    axis = {"title": unit or None, "tickCount": 4, "format": "~g", "grid": True, "domain": False, "ticks": False, "labelFlush": False}
+    x: dict[str, Any] = {"type": "quantitative", "scale": {"domain": domain, "nice": False, "zero": True}}
+    axis = {
+        "title": unit or None,
+        "tickCount": 4,
+        "format": ",~f",
+        "grid": True,
+        "domain": False,
+        "ticks": False,
+        "labelFlush": False,
+    }
     tone = {
         "field": "label",
         "type": "nominal",
@@ -94,7 +102,7 @@ def _panel(bars: list[Bar], labels: list[str], scale: Scale | None, unit: str, *
         {"field": "shown", "type": "nominal", "title": words(metric)},
         {"field": "n", "type": "nominal", "title": "n"},
     ]
-    base = {"y": y, "tooltip": hint}
+    base: dict[str, Any] = {"y": y, "tooltip": hint}
     return {
         "title": {
             "text": shortened(words(metric), 30),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import fsum
 from typing import Any
 
@@ -43,7 +44,9 @@ def distribution(
         for each, share, tone in zip(series, shares, tones, strict=True)
     ]
     body = {"concat": panels, "columns": 1 if len(series) <= 3 else 2, "spacing": {"row": 24, "column": 34}}
-    return figure(title or f"{words(metric)}: distribution over samples", ["Dashed line: mean.", *subtitle], body, offset=16)
+    return figure(
+        title or f"{words(metric)}: distribution over samples", ["Dashed line: mean.", *subtitle], body, offset=16
+    )
 
 
 Edges = list[tuple[float, float]]
@@ -53,7 +56,7 @@ def _edges(values: list[float], scale: Scale | None) -> tuple[Edges, list[float]
     """Bars as (from, to), and where the axis has its ticks (None: where it likes)."""
     distinct = sorted(set(values))
     if 0 < len(distinct) <= FEW and all(value == int(value) for value in distinct):
-        half = min((b - a for a, b in zip(distinct, distinct[1:], strict=False)), default=1.0) * 0.32
+        half = min((b - a for a, b in pairwise(distinct)), default=1.0) * 0.32
         return [(value - half, value + half) for value in distinct], distinct
     low, high = min(distinct, default=0.0), max(distinct, default=1.0)
     if scale is not None and scale.low is not None and scale.high is not None:
@@ -86,14 +89,15 @@ def _panel(
             "share": share,
             "base": 0,
             "count": round(share * len(each.values)),
-            "shown": f"{share:.0%}",
+            "shown": f"{share:.0%}" if share >= 0.005 else "<1%",
         }
         for (start, end), share in zip(edges, shares, strict=True)
+        if share
     ]
     margin = (edges[0][1] - edges[0][0]) / 3 if ticks else 0.0
     domain = [edges[0][0] - margin, edges[-1][1] + margin]
     x = {"type": "quantitative", "scale": {"domain": domain, "nice": False, "zero": False}}
-    axis = {"title": words(metric), "grid": False, "format": "~g", "labelFlush": False, "tickCount": 6}
+    axis = {"title": words(metric), "grid": False, "format": ",~f", "labelFlush": False, "tickCount": 6}
     y = {"type": "quantitative", "scale": {"domain": [0, highest * 1.16]}}
     y_axis = {"title": "share of samples", "format": ".0%", "tickCount": 3, "domain": False, "ticks": False}
     layers: list[dict[str, Any]] = [
@@ -114,7 +118,9 @@ def _panel(
     ]
     if average is not None:
         mark = {"type": "rule", "color": LINE, "strokeWidth": 1.4, "strokeDash": [5, 3]}
-        layers.append({"data": {"values": [{"mean": average}]}, "mark": mark, "encoding": {"x": {"field": "mean", **x}}})
+        layers.append(
+            {"data": {"values": [{"mean": average}]}, "mark": mark, "encoding": {"x": {"field": "mean", **x}}}
+        )
     else:
         gap = {"type": "text", "x": WIDTH / 2, "y": HEIGHT / 2, "fontStyle": "italic", "fontSize": 13, "color": QUIET}
         layers.append({"data": {"values": [{}]}, "mark": gap, "encoding": {"text": {"value": "n/a"}}})

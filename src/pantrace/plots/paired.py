@@ -63,12 +63,15 @@ def _row(pair: CasePair, better: str) -> dict[str, Any]:
     }
 
 
-def _body(rows: list[dict[str, Any]], found: PairedDifference, metric: str, labels: tuple[str, str], places: int) -> dict[str, Any]:
+def _body(
+    rows: list[dict[str, Any]], found: PairedDifference, metric: str, labels: tuple[str, str], places: int
+) -> dict[str, Any]:
     count = len(rows)
     width = max(320, min(900, count * 15))
     estimate = found.estimate
     seen = [row["difference"] for row in rows] + [each for each in (estimate.low, estimate.high) if each is not None]
-    reach = max((abs(each) for each in seen), default=1.0) or 1.0
+    low, high = min([0.0, *seen]), max([0.0, *seen])
+    margin = (high - low or 1.0) * 0.06
     named = count <= NAMED
     x: dict[str, Any] = {"field": "place", "type": "ordinal", "scale": {"paddingOuter": 0.5}}
     x_axis: dict[str, Any] = {
@@ -83,7 +86,7 @@ def _body(rows: list[dict[str, Any]], found: PairedDifference, metric: str, labe
     if named:
         names = [row["case"] for row in rows]
         x_axis["labelExpr"] = f"{lookup(names, 20)}[datum.value]"
-    y = {"type": "quantitative", "scale": {"domain": [-reach * 1.08, reach * 1.08], "nice": False}}
+    y = {"type": "quantitative", "scale": {"domain": [low - margin, high + margin], "nice": False}}
     y_axis = {
         "title": f"{words(metric)}, difference",
         "labelExpr": "abs(datum.value) < 1e-9 ? '0' : format(datum.value, '+~g')",
@@ -152,4 +155,3 @@ def _body(rows: list[dict[str, Any]], found: PairedDifference, metric: str, labe
             },
         ],
     }
-

@@ -45,7 +45,14 @@ def pass_curve(
     scale = {"domain": labels, "range": colours(labels)}
     legend: dict[str, Any] | None = None
     if len(curves) > 1:
-        legend = {"title": None, "orient": "right", "labelFontSize": 11.5, "labelLimit": 260, "symbolSize": 80, "symbolOpacity": 1}
+        legend = {
+            "title": None,
+            "orient": "right",
+            "labelFontSize": 11.5,
+            "labelLimit": 260,
+            "symbolSize": 80,
+            "symbolOpacity": 1,
+        }
     tone = {"field": "label", "type": "nominal", "scale": scale, "legend": legend}
     form = {
         "field": "label",
@@ -82,7 +89,15 @@ def pass_curve(
         },
     ]
     if len(curves) == 1:
-        mark = {"type": "text", "align": "left", "baseline": "bottom", "dx": 7, "dy": -4, "color": INK, "fontSize": 11.5}
+        mark = {
+            "type": "text",
+            "align": "left",
+            "baseline": "bottom",
+            "dx": 7,
+            "dy": -4,
+            "color": INK,
+            "fontSize": 11.5,
+        }
         layers.append(
             {
                 "mark": mark,

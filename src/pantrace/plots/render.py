@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.resources import files
 from typing import Any
 
@@ -11,6 +12,7 @@ from pantrace.errors import MissingExtra, UsageError
 KINDS = ("png", "svg", "pdf", "html", "vl.json")
 SCALE = 2.0
 """Pixels of a PNG for each point."""
+_FOREIGN = re.compile(r"https?://(?:vega\.github\.io|github\.com)/[\w./-]*")
 
 
 def render(figure: dict[str, Any], kind: str) -> bytes:
@@ -38,8 +40,7 @@ def _converter() -> Any:
 
 
 def _page(figure: dict[str, Any], converter: Any) -> bytes:
-    """One page with the drawing program inside. Without vega-embed: its page lets a label end the script element, and
-    its menu leads to a foreign site."""
+    """One page with the drawing program inside. Not the converter's own page: there a label could end the script."""
     from jinja2 import Environment
 
     template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
@@ -47,7 +48,8 @@ def _page(figure: dict[str, Any], converter: Any) -> bytes:
     drawn.pop("$schema", None)
     # A "<" inside JSON stands only in texts; escaped, no text can end the script element.
     text = json.dumps(drawn, ensure_ascii=True).replace("<", "\\u003c")
-    program = converter.javascript_bundle("window.vega = vega;")
+    # The menu that leads to a foreign site is off; its address goes too, and the page's policy forbids any fetching.
+    program = _FOREIGN.sub("about:blank", converter.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
     page = Environment(autoescape=True).from_string(template)
     return page.render(title=_title(figure), program=program, figure=text).encode()
 

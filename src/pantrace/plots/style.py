@@ -19,9 +19,7 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 def colours(labels: list[str]) -> list[str]:
     """A colour for each label. Beyond eight they come again in lighter tones; labels stand at every mark, so that
     nothing rests on colour alone."""
-    return [
-        _lighter(OKABE_ITO[place % len(OKABE_ITO)], place // len(OKABE_ITO) * 0.45) for place in range(len(labels))
-    ]
+    return [_lighter(OKABE_ITO[place % len(OKABE_ITO)], place // len(OKABE_ITO) * 0.45) for place in range(len(labels))]
 
 
 def _lighter(colour: str, share: float) -> str:

@@ -251,7 +251,9 @@ def part_to(part: Part, format_name: str) -> dict[str, Any] | None:
     mine = dict(part.extra.get(format_name, {}))
     kind = mine.pop("type", None)
     if isinstance(part, Text):
-        return {"type": "refusal", "refusal": part.text, **mine} if kind else {"type": "text", "text": part.text, **mine}
+        return (
+            {"type": "refusal", "refusal": part.text, **mine} if kind else {"type": "text", "text": part.text, **mine}
+        )
     if isinstance(part, Media):
         if kind == "input_audio" or (part.data is not None and (part.mime or "").startswith("audio/")):
             sound = {"data": part.data, "format": (part.mime or "").removeprefix("audio/")}
