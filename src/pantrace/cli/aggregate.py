@@ -81,12 +81,10 @@ def _document(
                 "name": each.name,
                 "by": dict(zip(by, each.group, strict=True)),
                 "samples": each.samples,
-
-                    "metrics": {
-                        name: measured.estimate.value if measured.estimate else None
-                        for name, measured in each.metrics.items()
-                    }
-                ,
+                "metrics": {
+                    name: measured.estimate.value if measured.estimate else None
+                    for name, measured in each.metrics.items()
+                },
             }
             for each in found
         ],

@@ -87,7 +87,7 @@ class Evaluation:
 def read_evaluations(
     paths: Sequence[Path],
     *,
-    format: str | None = None,
+    format: str | None = None,  # noqa: A002
     by: Sequence[str] = (),
     notes: Notes,
 ) -> list[Evaluation]:
