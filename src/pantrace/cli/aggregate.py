@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from pantrace.engine.aggregate import Group, Summary, aggregate, grouped
-from pantrace.engine.evaluations import KNOWN, Evaluation, read_evaluations
+from pantrace.engine.evaluations import KNOWN, Evaluation, read_evaluations, ungrouped
 from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
 
@@ -57,13 +57,14 @@ def command(
     if not any(each.metrics for each in found):
         listed = ", ".join(metrics) if metrics else "a stored result or a score"
         raise UsageError(f"nothing to aggregate: no input has {listed}")
-    whole = aggregate(found, null_as_zero=null_as_zero)
+    apart = ungrouped(found) if fields else found
+    whole = aggregate(apart, null_as_zero=null_as_zero)
     groups = grouped(found, fields, null_as_zero=null_as_zero) if fields else []
     if as_json:
         print_json(_document(found, whole, groups, fields, null_as_zero, notes))
         return
     _print(groups or [whole], fields, [name for name, each in whole.metrics.items() if each.evaluations])
-    _explain(whole, found, null_as_zero)
+    _explain(whole, apart, null_as_zero)
     for error in notes.broken:
         say(f"left out: {error}")
 
@@ -151,7 +152,11 @@ def _explain(whole: Group, found: list[Evaluation], null_as_zero: bool) -> None:
         click.echo(f"null (not applicable or not in the file) is {how}")
     if nowhere := [name for name, each in whole.metrics.items() if not each.evaluations]:
         click.echo(harmless(f"null everywhere: {', '.join(nowhere)}"))
+    noted: dict[str, list[str]] = {}
     for name, each in whole.metrics.items():
-        notes = [f"{each.left_out} scores without a number left out"] if each.left_out else []
-        if notes := [*notes, *(each.notes if each.evaluations else ())]:
-            click.echo(harmless(f"{name}: {'; '.join(notes)}"))
+        if each.left_out:
+            noted.setdefault("scores without a number, left out", []).append(f"{name} {each.left_out}")
+        for note in each.notes if each.evaluations else ():
+            noted.setdefault(note, []).append(name)
+    for note, names in noted.items():
+        click.echo(harmless(f"{note}: {', '.join(names)}"))

@@ -119,6 +119,25 @@ def read_evaluations(
     return found
 
 
+def ungrouped(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+    """The evaluations as they were before they were parted into groups."""
+    found: dict[str, Evaluation] = {}
+    for part in evaluations:
+        whole = found.setdefault(part.path, Evaluation(name=part.name, path=part.path, format=part.format))
+        whole.samples += part.samples
+        whole.counts |= part.counts
+        for name, measured in part.metrics.items():
+            if not measured.values and not measured.left_out:
+                whole.metrics[name] = measured
+                continue
+            mine = whole.metrics.setdefault(name, Measured(name, scale=measured.scale, unit=measured.unit))
+            for case, values in measured.values.items():
+                mine.values.setdefault(case, []).extend(values)
+            mine.left_out += measured.left_out
+            _finish(mine)
+    return list(found.values())
+
+
 def _samples_into(
     groups: dict[tuple[str, ...], Evaluation], run: Run, chosen: Format, path: Path, keys: list[GroupKey]
 ) -> None:
@@ -164,9 +183,10 @@ def _finish(measured: Measured) -> None:
 def _stored(run: Run, chosen: Format, place: Path, keys: list[GroupKey]) -> Evaluation:
     group = tuple(key(run, None) for key in keys)
     evaluation = Evaluation(name=_name(place), path=str(place), format=chosen.name, group=group)
-    numbers = {_key(each): float(each.value) for each in run.results if is_number(each.value)}
-    for each in run.results:
-        name, known = _key(each), KNOWN.get(_key(each))
+    results = {_key(each): each for each in reversed(run.results) if each.metric not in _SPREADS}
+    numbers = {name: float(each.value) for name, each in results.items() if is_number(each.value)}
+    for name, each in reversed(results.items()):
+        known = KNOWN.get(name)
         if known is not None and known.kind == "count":
             if name in numbers:
                 evaluation.counts[name] = numbers[name]
@@ -177,8 +197,13 @@ def _stored(run: Run, chosen: Format, place: Path, keys: list[GroupKey]) -> Eval
 
 def _key(each: Aggregate) -> str:
     """A metric's name; how it was aggregated and of what, where that is not the mean of everything."""
-    name = each.name if each.metric in (None, "mean", each.name) else f"{each.name}.{each.metric}"
-    return f"{name}[{', '.join(each.labels.values())}]" if each.labels else name
+    name = each.name if each.metric in (None, "mean", "accuracy", each.name) else f"{each.name}.{each.metric}"
+    of = [value for value in each.labels.values() if value != each.name]
+    return f"{name}[{', '.join(of)}]" if of else name
+
+
+_SPREADS = {"stderr", "bootstrap_stderr", "std", "var", "ci", "ci_wilson"}
+"""Aggregates that say how sure another one is."""
 
 
 def is_number(value: Any) -> TypeGuard[float]:

@@ -103,6 +103,14 @@ def _panel(bars: list[Bar], labels: list[str], scale: Scale | None, unit: str, *
         {"field": "n", "type": "nominal", "title": "n"},
     ]
     base: dict[str, Any] = {"y": y, "tooltip": hint}
+    caps: list[dict[str, Any]] = [
+        {
+            "transform": [{"filter": f"isValid(datum.{end})"}],
+            "mark": {"type": "tick", "color": LINE, "thickness": 1.2, "height": 7},
+            "encoding": {**base, "x": {"field": end, **x}},
+        }
+        for end in ("low", "high")
+    ]
     return {
         "title": {
             "text": shortened(words(metric), 30),
@@ -129,14 +137,7 @@ def _panel(bars: list[Bar], labels: list[str], scale: Scale | None, unit: str, *
                 "mark": {"type": "rule", "color": LINE, "strokeWidth": 1.2},
                 "encoding": {**base, "x": {"field": "low", **x}, "x2": {"field": "high"}},
             },
-            *(
-                {
-                    "transform": [{"filter": f"isValid(datum.{end})"}],
-                    "mark": {"type": "tick", "color": LINE, "thickness": 1.2, "height": 7},
-                    "encoding": {**base, "x": {"field": end, **x}},
-                }
-                for end in ("low", "high")
-            ),
+            *caps,
             {
                 "transform": [{"filter": "isValid(datum.value)"}],
                 "mark": {"type": "text", "align": "left", "baseline": "middle", "x": WIDTH + 7, "fontSize": 11},
