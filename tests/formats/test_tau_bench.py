@@ -33,8 +33,9 @@ def test_a_run_that_broke_down_has_no_reward() -> None:
     assert broken.trajectory.outcome.extra == {"tau-bench": {"reward": 0.0}}
 
 
-def test_a_missing_reward_is_unscored() -> None:
-    (score,) = load(row(reward=None)).scores
+@pytest.mark.parametrize("reward", [None, float("nan"), "1.0", True])
+def test_a_reward_that_is_no_number_is_unscored(reward: Any) -> None:
+    (score,) = load(row(reward=reward)).scores
     assert (score.status, score.value, score.passed) == ("unscored", None, None)
 
 

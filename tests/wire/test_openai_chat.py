@@ -10,11 +10,20 @@ from hypothesis import HealthCheck, given, settings
 
 from any_sample import samples
 from pantrace.errors import ReadError
-from pantrace.model import Media, Sample, Text, Thinking, ToolCall, ToolResult, Unknown
+from pantrace.model import Media, Sample, Step, Text, Thinking, ToolCall, ToolResult, Unknown
 from pantrace.wire.json import decode, encode
 from pantrace.wire.openai_chat import messages_to, step_from, steps_from
 
 NAME = "here"
+
+
+def calling(*calls: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "assistant", "content": None, "tool_calls": list(calls)}
+
+
+def call(**function: Any) -> dict[str, Any]:
+    return {"id": "c1", "type": "function", "function": {"name": "f", **function}}
+
 
 MESSAGES: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
@@ -39,11 +48,11 @@ MESSAGES: list[dict[str, Any]] = [
     {"role": "assistant", "content": "", "name": "helper"},
     {"role": "assistant", "reasoning_content": "hm", "content": "ok"},
     {"role": "assistant", "reasoning": "hm", "content": "ok"},
-    {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{\"a\":1}"}}]},
-    {"role": "assistant", "tool_calls": [{"id": "c2", "type": "function", "function": {"name": "f", "arguments": "{not json"}}]},
-    {"role": "assistant", "content": None, "tool_calls": [{"id": "c3", "type": "function", "function": {"name": "f", "arguments": {"a": 1}}}]},
-    {"role": "assistant", "content": None, "tool_calls": [{"id": "c4", "type": "custom", "custom": {"name": "sh", "input": "ls"}}]},
-    {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": "[1]", "strict": True}, "index": 0}]},
+    calling(call(arguments='{"a":1}')),
+    {"role": "assistant", "tool_calls": [call(arguments="{not json")]},
+    calling(call(arguments={"a": 1}), call(arguments="[1]", strict=True)),
+    calling({"id": "c4", "type": "custom", "custom": {"name": "sh", "input": "ls"}}),
+    calling({"function": {"name": "f", "arguments": "{}"}, "index": 0}),
     {"role": "assistant", "content": None, "tool_calls": None},
     {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
     {"role": "function", "name": "f", "content": "done"},
@@ -51,7 +60,7 @@ MESSAGES: list[dict[str, Any]] = [
     {"role": "tool", "tool_call_id": "c1", "name": "f", "content": [{"type": "text", "text": "done"}]},
     {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
     {"role": "critic", "content": "weak"},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=[json.dumps(message)[:50] for message in MESSAGES])
@@ -89,15 +98,12 @@ def test_parts_and_roles() -> None:
     [('{"a": 1}', {"a": 1}), ("{not json", "{not json"), ("[1]", "[1]"), ("", ""), (None, None), ({"a": 1}, {"a": 1})],
 )
 def test_arguments_are_an_object_only_where_they_hold_one(written: Any, read: Any) -> None:
-    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": written}}
-    (part,) = step_from({"role": "assistant", "content": None, "tool_calls": [call]}, NAME).parts
+    (part,) = step_from(calling(call(arguments=written)), NAME).parts
     assert isinstance(part, ToolCall)
     assert part.arguments == read
 
 
 def test_results_inside_an_agents_step_become_messages_in_their_place() -> None:
-    from pantrace.model import Step
-
     parts = (
         Text(text="look"),
         ToolCall(id="1", name="f", arguments={"a": 1}),

@@ -190,7 +190,7 @@ def _stored(run: Run, chosen: Format, place: Path, keys: list[GroupKey]) -> Eval
         if known is not None and known.kind == "count":
             if name in numbers:
                 evaluation.counts[name] = numbers[name]
-        elif each.value is None or name in numbers:
+        elif not isinstance(each.value, str):
             evaluation.metrics[name] = _measured(name, each, known, numbers)
     return evaluation
 

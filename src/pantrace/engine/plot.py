@@ -177,7 +177,7 @@ def _paired(metric: str, measured: Sequence[Measured], labels: Sequence[str], ti
 
 
 def _passk(metric: str, measured: Sequence[Measured], labels: Sequence[str], title: str | None) -> Figure:
-    curves, sizes = [], []
+    curves, sizes, uneven = [], [], False
     for each, label in zip(measured, labels, strict=True):
         tasks = [(len(passed), sum(passed)) for passed in each.passes.values()]
         if not tasks:
@@ -185,10 +185,13 @@ def _passk(metric: str, measured: Sequence[Measured], labels: Sequence[str], tit
         longest = max(trials for trials, _ in tasks)
         curves.append(Curve(label=label, estimates=tuple(pass_k(tasks, k, pass_hat_k) for k in range(1, longest + 1))))
         sizes.append(str(len(tasks)))
+        uneven = uneven or any(trials < longest for trials, _ in tasks)
     if max(len(curve.estimates) for curve in curves) < 2:
         raise UsageError("no case was tried more than once, so there is only pass^1: try --kind comparison")
-    notes = [f"{', '.join(sizes)} tasks. Lines: 95 % t intervals over tasks."]
-    if any(estimate.note for curve in curves for estimate in curve.estimates if estimate.low is not None):
+    listed = [f"{label} {size}" for label, size in zip(labels, sizes, strict=True)]
+    tasks_told = f"{sizes[0]} tasks" if len(set(sizes)) == 1 else f"Tasks: {', '.join(listed)}"
+    notes = [f"{tasks_told}. Lines: 95 % t intervals over tasks."]
+    if uneven:
         notes.append("Tasks with fewer than k trials are left out of pass^k.")
     return pass_curve(curves, metric=metric, title=title, subtitle=notes)
 

@@ -8,6 +8,7 @@ Lost: nothing is written.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -106,7 +107,8 @@ def _told(step: Step) -> Step:
 
 def _reward(row: dict[str, Any]) -> float | None:
     reward = row.get("reward")
-    return float(reward) if isinstance(reward, (int, float)) and not isinstance(reward, bool) else None
+    number = isinstance(reward, (int, float)) and not isinstance(reward, bool) and isfinite(reward)
+    return float(reward) if number and reward is not None else None
 
 
 def _outcome(row: dict[str, Any], info: dict[str, Any]) -> Outcome:
