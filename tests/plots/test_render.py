@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 
 import pytest
 
-from pantrace.errors import UsageError
+from pantrace.errors import MissingExtra, UsageError
 from pantrace.plots import KINDS, Bar, comparison, render
 
 HOSTILE = "</script><script>document.title='x'</script>"
@@ -51,3 +52,9 @@ def test_the_dict_itself_can_be_read_back() -> None:
 def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(UsageError, match="png, svg, pdf, html"):
         render(FIGURE, "gif")
+
+
+def test_without_the_extra_one_line_names_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'pantrace\[analysis\]'"):
+        render(FIGURE, "png")
