@@ -7,7 +7,7 @@ import random
 import tempfile
 from pathlib import Path
 
-from pantrace.engine.evaluations import read_evaluations
+from pantrace.engine.metric_values import read_evaluations
 from pantrace.engine.plot import Kind, figure, labelled, save
 from pantrace.engine.read import Notes
 

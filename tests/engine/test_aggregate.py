@@ -12,7 +12,7 @@ from corpus import CORPUS, needs_corpus
 from goldens import ROOT
 from pantrace.engine.aggregate import aggregate, grouped, within
 from pantrace.engine.convert import write
-from pantrace.engine.evaluations import Evaluation, read_evaluations, short_names, ungrouped
+from pantrace.engine.metric_values import Evaluation, read_evaluations, short_names, ungrouped
 from pantrace.engine.plot import figure, kind_of, labelled, save
 from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
@@ -133,6 +133,18 @@ def test_values_that_are_no_numbers_are_left_out(tmp_path: Path) -> None:
     (stored,) = evaluations(strange)
     assert stored.metrics["click_hit_rate"].estimate is None
     assert aggregate([stored]).metrics["click_hit_rate"].null == 1
+
+
+def test_what_the_source_stored_is_not_mixed_with_what_was_measured(tmp_path: Path) -> None:
+    scores = tuple(
+        Score(name="reward", value=value, maker=Maker(name="x", kind=kind))  # type: ignore[arg-type]
+        for kind, value in (("stored", 0.0), ("check", 1.0))
+    )
+    path = tmp_path / "x.trace.jsonl"
+    write(Run(samples=[Sample(id="a", scores=scores)]), path, to="native")
+    (found,) = evaluations(path)
+    values = {name: each.estimate.value for name, each in found.metrics.items() if each.estimate}
+    assert values == {"reward (stored)": 0.0, "reward": 1.0}
 
 
 def test_an_interval_ends_where_the_scale_does() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from pantrace.engine.aggregate import Group, Summary, aggregate, grouped
-from pantrace.engine.evaluations import KNOWN, Evaluation, read_evaluations, ungrouped
+from pantrace.engine.metric_values import KNOWN, Evaluation, read_evaluations, ungrouped
 from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
 

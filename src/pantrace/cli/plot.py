@@ -8,7 +8,7 @@ from typing import get_args
 
 import click
 
-from pantrace.engine.evaluations import read_evaluations
+from pantrace.engine.metric_values import read_evaluations
 from pantrace.engine.plot import Kind, figure, kind_of, labelled, save
 from pantrace.engine.read import Notes
 from pantrace.errors import UsageError

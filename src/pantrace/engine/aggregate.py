@@ -9,7 +9,7 @@ from pantrace.model import Record, Scale
 from pantrace.stats import Estimate, mean
 
 from .compare import average
-from .evaluations import Evaluation, Measured, share_of
+from .metric_values import Evaluation, Measured, share_of
 
 DOCUMENTED = {
     "mean_action_accuracy": "action_type_accuracy",

@@ -24,7 +24,7 @@ from pantrace.stats import Estimate, paired_difference, pass_hat_k, pass_k
 from pantrace.wire import files
 
 from .aggregate import within
-from .evaluations import KNOWN, Evaluation, Measured, short_names
+from .metric_values import KNOWN, Evaluation, Measured, short_names
 
 Figure = dict[str, Any]
 Kind = Literal["comparison", "distribution", "paired", "passk"]

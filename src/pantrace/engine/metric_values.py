@@ -1,4 +1,4 @@
-"""Evaluations: what files say about a whole run, metric by metric, from stored results or from scored samples."""
+"""Metric values: what files say about whole evaluations, from stored results or from scored samples."""
 
 from __future__ import annotations
 
@@ -69,6 +69,8 @@ class Measured:
     """Of samples: case -> passed or not, where that is clear."""
     left_out: int = 0
     """Scores of samples that are no numbers."""
+    stored: bool = False
+    """Came with the samples; not measured or judged by pantrace."""
 
 
 @dataclass
@@ -114,8 +116,20 @@ def read_evaluations(
                 found += groups.values()
         found += pooled.values()
     for evaluation in found:
+        evaluation.metrics = _told_apart(evaluation.metrics)
         for measured in evaluation.metrics.values():
             _finish(measured)
+    return found
+
+
+def _told_apart(metrics: dict[str, Measured]) -> dict[str, Measured]:
+    """Metrics by name; what the source stored is told from what was measured, where both have one name."""
+    names = [measured.metric for measured in metrics.values()]
+    found: dict[str, Measured] = {}
+    for measured in metrics.values():
+        if measured.stored and names.count(measured.metric) > 1:
+            measured.metric = f"{measured.metric} (stored)"
+        found[measured.metric] = measured
     return found
 
 
@@ -151,7 +165,11 @@ def _samples_into(
         evaluation = groups[group]
         evaluation.samples += 1
         for score in sample.scores:
-            _add(evaluation.metrics.setdefault(score.name, Measured(score.name, unit="mean of samples")), sample, score)
+            stored = score.maker is None or score.maker.kind == "stored"
+            measured = evaluation.metrics.setdefault(
+                f"{score.name} {stored}", Measured(score.name, unit="mean of samples", stored=stored)
+            )
+            _add(measured, sample, score)
 
 
 def _add(measured: Measured, sample: Sample, score: Score) -> None:
