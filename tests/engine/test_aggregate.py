@@ -147,11 +147,21 @@ def test_what_the_source_stored_is_not_mixed_with_what_was_measured(tmp_path: Pa
     assert values == {"reward (stored)": 0.0, "reward": 1.0}
 
 
+def test_which_end_is_good_is_only_said_where_it_is_known(tmp_path: Path) -> None:
+    (plain,) = evaluations(scored(tmp_path, "numbers", [("a", 1, 1.0, "scored"), ("b", 1, 0.0, "scored")]))
+    (graded,) = evaluations(scored(tmp_path, "grades", [("a", 1, "C", "scored"), ("b", 1, "I", "scored")]))
+    assert plain.metrics["reward"].scale is None
+    assert plain.metrics["reward"].bounds == Scale(low=0.0, high=1.0)
+    assert graded.metrics["reward"].scale == Scale(low=0.0, high=1.0)
+
+
 def test_an_interval_ends_where_the_scale_does() -> None:
     wide = Estimate(value=0.7, low=0.3, high=1.2, n=4, method="t")
     cut = within(wide, Scale(low=0.0, high=1.0))
     assert (cut.low, cut.high) == (0.3, 1.0)
     assert within(wide, None) == wide
+    sure = within(Estimate(value=1.0, low=1.0, high=1.0, n=4, method="clustered t"), None)
+    assert (sure.low, sure.high) == (None, None)
 
 
 def test_names_lose_what_they_share() -> None:
@@ -201,7 +211,7 @@ def test_paired_and_distribution_from_files(tmp_path: Path) -> None:
     found = evaluations(before, after)
     drawn = figure("paired", found, ["one", "two"])
     assert drawn["title"]["subtitle"][1:] == [
-        "2 cases: 1 better, 0 worse, 1 the same.",
+        "2 cases: 1 higher, 0 lower, 1 the same.",
         "Trials of a case are averaged. Not drawn: 1 cases only in one, 0 only in two.",
     ]
     spread = figure("distribution", found, ["one", "two"])

@@ -134,6 +134,12 @@ def test_paired_differences_are_sorted_and_coloured_by_what_is_good(better: str,
     assert band["data"]["values"][0]["mean"] == pytest.approx(1 / 6)
 
 
+def test_paired_without_a_good_end_is_higher_or_lower() -> None:
+    pairs = [CasePair(case="up", before=0, after=1), CasePair(case="down", before=1, after=0)]
+    figure = paired("handoffs", pairs, paired_difference([0, 1], [1, 0]), labels=("A", "B"), better=None)
+    assert figure["title"]["subtitle"][1] == "2 cases: 1 higher, 1 lower, 0 the same."
+
+
 def test_one_pair_has_no_interval_and_says_so() -> None:
     figure = paired("m", [CasePair(case="a", before=0, after=1)], paired_difference([0], [1]), labels=("A", "B"))
     assert "one value has no interval" in figure["title"]["subtitle"][0]

@@ -154,7 +154,7 @@ def _explain(whole: Group, found: list[Evaluation], null_as_zero: bool) -> None:
         click.echo(harmless(f"null everywhere: {', '.join(nowhere)}"))
     noted: dict[str, list[str]] = {}
     for name, each in whole.metrics.items():
-        if each.left_out:
+        if each.left_out and each.evaluations:
             noted.setdefault("scores without a number, left out", []).append(f"{name} {each.left_out}")
         for note in each.notes if each.evaluations else ():
             noted.setdefault(note, []).append(name)

@@ -95,10 +95,10 @@ def _summary(name: str, found: list[Measured], *, null_as_zero: bool) -> Summary
     present = [(each, each.estimate) for each in found if each.estimate is not None]
     values = [estimate.value for _, estimate in present]
     null = len(found) - len(present)
-    scale = next((each.scale for each in found if each.scale is not None), None)
+    bounds = next((each.bounds for each in found if each.bounds is not None), None)
     over = mean([*values, *([0.0] * null if null_as_zero else [])]) if values or null_as_zero else None
     notes = [over.note] if over is not None and over.note else []
-    if over is not None and (cut := within(over, scale)) != over:
+    if over is not None and (cut := within(over, bounds)) != over:
         over = cut
         notes.append("interval cut at the end of the scale")
     weighing, weight, weighers = _weighted([each for each, _ in present])
@@ -130,11 +130,17 @@ def _whole(count: float) -> float:
 
 
 def within(estimate: Estimate, scale: Scale | None) -> Estimate:
-    """The estimate with its interval cut where the scale ends: a t interval does not know that a share ends at 1."""
-    if scale is None or estimate.low is None or estimate.high is None:
+    """The estimate with its interval cut where the scale ends: a t interval does not know that a share ends at 1.
+    An interval of no width claims a certainty that nobody has; it is left out."""
+    if estimate.low is None or estimate.high is None:
         return estimate
-    low = estimate.low if scale.low is None else max(scale.low, estimate.low)
-    high = estimate.high if scale.high is None else min(scale.high, estimate.high)
+    low, high = estimate.low, estimate.high
+    if low == high:
+        note = "all values are equal: no spread to take an interval from"
+        return Estimate(value=estimate.value, n=estimate.n, method=estimate.method, p=estimate.p, note=note)
+    if scale is not None:
+        low = low if scale.low is None else max(scale.low, low)
+        high = high if scale.high is None else min(scale.high, high)
     return Estimate(
         value=estimate.value,
         low=low,
@@ -155,7 +161,7 @@ def _weighted(found: list[Measured]) -> tuple[Estimate | None, float | None, int
                 values.setdefault(case, []).extend(numbers)
         flat = [value for numbers in values.values() for value in numbers]
         estimate = average(values, all(value in (0.0, 1.0) for value in flat))
-        return (within(estimate, found[0].scale) if estimate else None), float(len(flat)), len(found)
+        return (within(estimate, found[0].bounds) if estimate else None), float(len(flat)), len(found)
     known = [(each.estimate.value, each.weight, each.independent) for each in found if each.estimate and each.weight]
     if not known:
         return None, None, 0

@@ -62,6 +62,9 @@ class Measured:
     independent: float | None = None
     """How many of them are independent of each other, for shares; None: no share, or not known."""
     scale: Scale | None = None
+    """As declared; None: nobody says which end is good."""
+    bounds: Scale | None = None
+    """Where an interval must end."""
     unit: str = ""
     values: dict[str, list[float]] = field(default_factory=dict)
     """Of samples: case -> numbers, one for each epoch."""
@@ -179,7 +182,8 @@ def _add(measured: Measured, sample: Sample, score: Score) -> None:
         return
     case = sample.case.id if sample.case is not None and sample.case.id else sample.id
     measured.values.setdefault(case, []).append(number)
-    measured.scale = measured.scale or score.scale
+    graded = isinstance(score.value, str) or (score.passed is not None and number in (0.0, 1.0))
+    measured.scale = measured.scale or score.scale or (_SHARE if graded else None)
     passed = score.passed
     if passed is None and (isinstance(score.value, bool) or number in (0.0, 1.0)):
         passed = number == 1.0
@@ -194,8 +198,8 @@ def _finish(measured: Measured) -> None:
     binary = all(value in (0.0, 1.0) for value in flat)
     measured.estimate = average(measured.values, binary)
     measured.weight = len(flat)
-    if measured.scale is None and binary:
-        measured.scale = _SHARE
+    # Zeros and ones end at 0 and 1; which of them is good, only a declared scale or a grade says.
+    measured.bounds = measured.scale or (_SHARE if binary else None)
 
 
 def _stored(run: Run, chosen: Format, place: Path, keys: list[GroupKey]) -> Evaluation:
@@ -230,7 +234,8 @@ def is_number(value: Any) -> TypeGuard[float]:
 
 
 def _measured(name: str, each: Aggregate, known: Known | None, numbers: dict[str, float]) -> Measured:
-    measured = Measured(name, scale=known.scale if known else None, unit=known.unit if known else "")
+    scale = known.scale if known else None
+    measured = Measured(name, scale=scale, bounds=scale, unit=known.unit if known else "")
     if name not in numbers:
         return measured
     value = numbers[name]

@@ -98,7 +98,7 @@ def _present(evaluations: Sequence[Evaluation]) -> list[str]:
 
 def _estimate(evaluation: Evaluation, metric: str) -> Estimate | None:
     measured = evaluation.metrics.get(metric)
-    return within(measured.estimate, measured.scale) if measured is not None and measured.estimate else None
+    return within(measured.estimate, measured.bounds) if measured is not None and measured.estimate else None
 
 
 def _comparison(
@@ -170,7 +170,7 @@ def _paired(metric: str, measured: Sequence[Measured], labels: Sequence[str], ti
         pairs,
         paired_difference(before, after),
         labels=(labels[0], labels[1]),
-        better=scale.better if scale is not None else "higher",
+        better=scale.better if scale is not None else None,
         title=title,
         subtitle=[" ".join(notes)] if notes else [],
     )

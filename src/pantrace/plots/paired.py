@@ -29,30 +29,34 @@ def paired(
     found: PairedDifference,
     *,
     labels: tuple[str, str],
-    better: str = "higher",
+    better: str | None = "higher",
     title: str | None = None,
     subtitle: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """A stick for each case, sorted by its difference (second - first), with the mean and its interval across."""
+    """A stick for each case, sorted by its difference (second - first), with the mean and its interval across.
+
+    Where nobody says which end is good (`better` is None), cases are higher or lower, not better or worse."""
     rows = [_row(pair, better) for pair in pairs]
     rows.sort(key=lambda row: (row["difference"], row["case"]))
     for place, row in enumerate(rows):
         row["place"] = place
     estimate = found.estimate
-    up, down = (found.wins, found.losses) if better == "higher" else (found.losses, found.wins)
+    good, bad = ("better", "worse") if better else ("higher", "lower")
+    up, down = (found.losses, found.wins) if better == "lower" else (found.wins, found.losses)
     method = estimate.method.partition(",")[0]
     ends = [each for each in (estimate.low, estimate.high) if each is not None]
     places = decimals([estimate.value, *ends])
     span = f" [{', '.join(signed(each, places) for each in ends)}], 95 % {method} interval" if ends else ""
     mean = f"Mean difference {signed(estimate.value, places)}{span or f' ({estimate.note})'}."
-    text = [mean, f"{len(rows)} cases: {up} better, {down} worse, {found.ties} the same.", *subtitle]
+    text = [mean, f"{len(rows)} cases: {up} {good}, {down} {bad}, {found.ties} the same.", *subtitle]
     heading = title or f"{words(metric)}: {shortened(labels[1], 40)} against {shortened(labels[0], 40)}"
-    return figure(heading, text, _body(rows, found, metric, labels, places))
+    return figure(heading, text, _body(rows, found, metric, labels, places, (good, bad)))
 
 
-def _row(pair: CasePair, better: str) -> dict[str, Any]:
+def _row(pair: CasePair, better: str | None) -> dict[str, Any]:
     difference = pair.after - pair.before
-    change = "same" if difference == 0 else "better" if (difference > 0) == (better == "higher") else "worse"
+    good, bad = ("better", "worse") if better else ("higher", "lower")
+    change = "same" if difference == 0 else good if (difference > 0) == (better != "lower") else bad
     return {
         "case": pair.case,
         "before": pair.before,
@@ -64,7 +68,12 @@ def _row(pair: CasePair, better: str) -> dict[str, Any]:
 
 
 def _body(
-    rows: list[dict[str, Any]], found: PairedDifference, metric: str, labels: tuple[str, str], places: int
+    rows: list[dict[str, Any]],
+    found: PairedDifference,
+    metric: str,
+    labels: tuple[str, str],
+    places: int,
+    directions: tuple[str, str],
 ) -> dict[str, Any]:
     count = len(rows)
     width = max(320, min(900, count * 15))
@@ -97,7 +106,7 @@ def _body(
     tone = {
         "field": "change",
         "type": "nominal",
-        "scale": {"domain": ["better", "worse", "same"], "range": [BETTER, WORSE, SAME]},
+        "scale": {"domain": [*directions, "same"], "range": [BETTER, WORSE, SAME]},
         "legend": {"title": None, "orient": "top", "symbolType": "circle", "labelFontSize": 11, "offset": 4},
     }
     hint = [
