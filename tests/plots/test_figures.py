@@ -100,6 +100,11 @@ def test_a_distribution_of_few_values_has_a_bar_for_each_that_occurs() -> None:
     assert panel["title"]["subtitle"] == "n = 4 · mean 0.25 · 2 n/a"
 
 
+def test_a_few_values_far_apart_are_binned_so_that_their_bars_can_be_seen() -> None:
+    (panel,) = distribution("tokens", [Values(label="a", values=(1.0, 2.0, 90000.0))])["concat"]
+    assert [row["count"] for row in rows(panel)] == [2, 1]
+
+
 def test_a_distribution_without_numbers_is_marked() -> None:
     figure = distribution("m", [Values(label="a", values=(0.5,)), Values(label="b", values=(), left_out=3)])
     empty = figure["concat"][1]

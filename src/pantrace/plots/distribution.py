@@ -55,8 +55,10 @@ Edges = list[tuple[float, float]]
 def _edges(values: list[float], scale: Scale | None) -> tuple[Edges, list[float] | None]:
     """Bars as (from, to), and where the axis has its ticks (None: where it likes)."""
     distinct = sorted(set(values))
-    if 0 < len(distinct) <= FEW and all(value == int(value) for value in distinct):
-        half = min((b - a for a, b in pairwise(distinct)), default=1.0) * 0.32
+    gap = min((b - a for a, b in pairwise(distinct)), default=1.0)
+    whole = 0 < len(distinct) <= FEW and all(value == int(value) for value in distinct)
+    if whole and distinct[-1] - distinct[0] <= 2 * BINS * gap:
+        half = gap * 0.32
         return [(value - half, value + half) for value in distinct], distinct
     low, high = min(distinct, default=0.0), max(distinct, default=1.0)
     if scale is not None and scale.low is not None and scale.high is not None:
