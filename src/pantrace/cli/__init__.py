@@ -13,6 +13,7 @@ from pantrace import __version__
 from pantrace.errors import PantraceError
 
 COMMANDS = {
+    "aggregate": "Means over several evaluations, null left out and counted.",
     "check": "Check recordings against rule files: what must be said, called, or called first.",
     "compare": "Say whether run B is better than run A, or whether it is noise.",
     "convert": "Write recordings as another format and report what was lost.",
@@ -24,6 +25,7 @@ COMMANDS = {
     "measure": "Measure recordings with deterministic metrics.",
     "metrics": "List the metrics, their formulas, and when they do not apply.",
     "migrate": "Write files of an older version of their format as of today.",
+    "plot": "Draw evaluations: comparison, distribution, paired difference, pass^k.",
     "power": "Say how many cases a comparison needs to see a difference.",
     "query": "Ask run directories a question in SQL.",
     "redact": "Replace secrets in recordings.",

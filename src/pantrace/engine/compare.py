@@ -154,8 +154,8 @@ def _compare(metric: str, first: Side, second: Side) -> Comparison:
     notes += result.notes
     return Comparison(
         metric=metric,
-        first=_average(one, binary),
-        second=_average(two, binary),
+        first=average(one, binary),
+        second=average(two, binary),
         difference=result.estimate,
         verdict="inconclusive",
         wins=result.wins,
@@ -232,7 +232,7 @@ def _per_case(values: dict[str, list[float]]) -> list[float]:
     return [_mean(each) for each in values.values()]
 
 
-def _average(values: dict[str, list[float]], binary: bool) -> Estimate | None:
+def average(values: dict[str, list[float]], binary: bool) -> Estimate | None:
     """The mean of one side: Wilson for one yes or no per case, clustered where cases repeat."""
     flat = [value for each in values.values() for value in each]
     try:

@@ -30,6 +30,7 @@ NAMES = (
     "openadapt-eval",
     "openadapt-episodes",
     "explain",
+    "tau-bench",
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
 
