@@ -70,7 +70,7 @@ SOURCES = [
         "gemini-2.5-pro",
     ),
     Source(
-        "openadapt-episodes", GOLDEN / "openadapt-episodes" / "login_coord", "Type the username.", "computer", "none"
+        "openadapt-episodes", GOLDEN / "openadapt-episodes" / "login_coord", "Type the username.", "computer", None
     ),
 ]
 
