@@ -18,11 +18,13 @@ COMMANDS = {
     "convert": "Write recordings as another format and report what was lost.",
     "detect": "Say which format a file is, and what data it holds.",
     "formats": "List the formats, what they read and write, and their options.",
+    "judge": "Grade recordings by rubrics, with a language model as judge.",
     "measure": "Measure recordings with deterministic metrics.",
     "metrics": "List the metrics, their formulas, and when they do not apply.",
     "migrate": "Write files of an older version of their format as of today.",
     "power": "Say how many cases a comparison needs to see a difference.",
     "redact": "Replace secrets in recordings.",
+    "rubrics": "List the rubrics that judges grade by, or show some of them whole.",
     "schema": "Print the JSON Schema of the native format.",
     "show": "Print a recording as a readable transcript.",
     "validate": "Name every place where a file is not as its format demands.",
@@ -79,8 +81,11 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> Any:
     """Run a command; every foreseen trouble ends in one sentence and an exit code."""
     try:
-        cli.main(args=arguments, prog_name="pantrace", standalone_mode=False)
+        # Without standalone mode, click hands back the code that a command ends with instead of raising it.
+        code = cli.main(args=arguments, prog_name="pantrace", standalone_mode=False)
         sys.stdout.flush()
+        if isinstance(code, int) and code:
+            sys.exit(code)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.Abort:
