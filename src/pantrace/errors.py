@@ -74,7 +74,15 @@ class MissingExtra(UsageError):
 class Unanswered(PantraceError):
     """A judge gave no reply. Becomes the reason of an unscored score."""
 
-    def __init__(self, reason: str, *, again: bool = False, wait: float | None = None, hopeless: bool = False):
+    def __init__(
+        self,
+        reason: str,
+        *,
+        again: bool = False,
+        wait: float | None = None,
+        hopeless: bool = False,
+        unasked: bool = False,
+    ):
         super().__init__(reason)
         self.reason = reason
         self.again = again
@@ -83,3 +91,5 @@ class Unanswered(PantraceError):
         """Seconds that the provider asks to wait."""
         self.hopeless = hopeless
         """Whether every other request will fare the same (a wrong key, an unknown model)."""
+        self.unasked = unasked
+        """Whether nobody was asked at all (a budget is used up, the cache does not know): a later run may do it."""

@@ -68,6 +68,7 @@ class Bench:
     cached: Cached | Replayed | None = None
     budget: Budgeted | None = None
     patient: Patient | None = None
+    providers: Routed | None = None
     statuses: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
     """Why scores are unscored."""
@@ -114,7 +115,7 @@ def bench(
         assert cache is not None
         replayed = Replayed(Cache(cache))
         return Bench(replayed, settings, redactor, access.concurrency, cached=replayed)
-    provider = judge or Routed(
+    providers = Routed(
         {
             name: Provider(
                 name, key=access.keys.get(name.partition(":")[0], ""), base_url=access.base_url, timeout=access.timeout
@@ -123,14 +124,14 @@ def bench(
         }
     )
     patient = Patient(
-        AtMost(provider, access.concurrency),
+        AtMost(judge or providers, access.concurrency),
         dice=Random(seed),
         attempts=access.attempts,
         first_wait=access.first_wait,
         longest_wait=access.longest_wait,
     )
     budget = Budgeted(patient, tokens=access.tokens, dollars=access.dollars)
-    found = Bench(budget, settings, redactor, access.concurrency, budget=budget, patient=patient)
+    found = Bench(budget, settings, redactor, access.concurrency, budget=budget, patient=patient, providers=providers)
     if cache is not None:
         found.cached = Cached(budget, Cache(cache))
         found.judge = found.cached
@@ -158,10 +159,14 @@ def judge_all(samples: Iterable[Sample], rubrics: Sequence[Rubric], run: Bench) 
             raise
 
     with asyncio.Runner() as runner:
-        while (found := runner.run(following())) is not None:
-            for score in found[1]:
-                run.count(score)
-            yield found
+        try:
+            while (found := runner.run(following())) is not None:
+                for score in found[1]:
+                    run.count(score)
+                yield found
+        finally:
+            if run.providers is not None:
+                runner.run(run.providers.close())
 
 
 async def judge_one(sample: Sample, rubrics: Sequence[Rubric], run: Bench) -> list[Score]:

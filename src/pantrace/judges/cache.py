@@ -99,6 +99,6 @@ class Replayed:
         known = self.cache.get(request.key)
         if known is None:
             self.missing += 1
-            raise Unanswered("not in the cache, and only the cache is asked (--replay)")
+            raise Unanswered("not in the cache, and only the cache is asked (--replay)", unasked=True)
         self.hits += 1
         return known

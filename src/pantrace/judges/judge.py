@@ -56,6 +56,8 @@ class Given(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     thoughts: str | None = None
     problem: str | None = None
     """Why there is no score."""
+    unasked: bool = False
+    """Nobody was asked, so a later run may still get it."""
     replies: list[str] = []
     """What the judge said that could not be used."""
     answered_by: str | None = None
@@ -120,7 +122,8 @@ async def _ask(request: Request, rubric: Rubric, judge: Judge) -> Given:
         try:
             reply = await judge.ask(request)
         except Unanswered as error:
-            return _given(request, replies, problem=error.reason if attempt == 1 else f"{problem}; then {error.reason}")
+            reason = error.reason if attempt == 1 else f"{problem}; then {error.reason}"
+            return _given(request, replies, problem=reason, unasked=error.unasked)
         replies.append(reply)
         try:
             if reply.stop == "length":
@@ -140,6 +143,7 @@ def _given(
     verdict: Verdict | None = None,
     problem: str | None = None,
     rubric: Rubric | None = None,
+    unasked: bool = False,
 ) -> Given:
     last = replies[-1] if replies else None
     weights = None
@@ -155,6 +159,7 @@ def _given(
         reason=verdict.reason if verdict else None,
         thoughts=verdict.thoughts if verdict else None,
         problem=problem,
+        unasked=unasked,
         replies=[reply.text for reply in (replies if verdict is None else replies[:-1])],
         answered_by=last.model if last is not None and last.model != request.model.partition(":")[2] else None,
         tokens=_sum(tokens),
@@ -178,8 +183,10 @@ def _combined(given: list[Given], rubric: Rubric, settings: Settings, prompt: Pr
     }
     details = {name: value for name, value in details.items() if value not in (None, [])}
     valid = [each for each in given if each.score is not None]
-    if not valid:
-        problems = list(dict.fromkeys(each.problem or "no verdict" for each in given))
+    unasked = [each for each in given if each.unasked]
+    if not valid or unasked:
+        # Part of the verdicts would make another number than all of them will.
+        problems = list(dict.fromkeys(each.problem or "no verdict" for each in unasked or given))
         return _unscored(rubric, settings, "; ".join(problems), details)
     if len(given) > 1:
         details["spread"] = _spread(valid, len(given))

@@ -86,11 +86,15 @@ class Budgeted:
     async def ask(self, request: Request) -> Reply:
         estimate = request.estimated_tokens
         if self.tokens is not None and self.used_tokens + self._waiting + estimate > self.tokens:
-            raise Unanswered(f"budget exhausted: {self.used_tokens} of {self.tokens} tokens are used")
+            raise Unanswered(f"budget exhausted: {self.used_tokens} of {self.tokens} tokens are used", unasked=True)
         if self.dollars is not None and self.unpriced:
-            raise Unanswered("budget exhausted: the cost of this model is unknown, so it cannot be held to a budget")
+            raise Unanswered(
+                "budget exhausted: the cost of this model is unknown, so it cannot be held to a budget", unasked=True
+            )
         if self.dollars is not None and self.used_dollars >= self.dollars:
-            raise Unanswered(f"budget exhausted: {self.used_dollars:.4f} of {self.dollars:g} USD are used")
+            raise Unanswered(
+                f"budget exhausted: {self.used_dollars:.4f} of {self.dollars:g} USD are used", unasked=True
+            )
         self._waiting += estimate
         try:
             reply = await self.judge.ask(request)

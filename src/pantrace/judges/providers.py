@@ -46,6 +46,7 @@ class Provider:
     async def ask(self, request: Request) -> Reply:
         if self._model is None:
             self._model = self._built()
+            await self._model.__aenter__()
         with_schema = request.schema is not None and self._promises_schema
         try:
             return await self._asked(request, with_schema)
@@ -56,6 +57,12 @@ class Provider:
             # The same question went through without a schema: this server has no use for one.
             self._promises_schema = False
             return reply
+
+    async def close(self) -> None:
+        """Give back the connections; the next question opens new ones."""
+        if self._model is not None:
+            await self._model.__aexit__(None, None, None)
+            self._model = None
 
     async def _asked(self, request: Request, with_schema: bool) -> Reply:
         from pydantic_ai import direct, exceptions
@@ -73,7 +80,7 @@ class Provider:
         except exceptions.ModelHTTPError as error:
             raise _refused(error) from None
         except exceptions.ModelAPIError as error:
-            raise Unanswered(f"no connection: {_short(error.message)}", again=True) from None
+            raise Unanswered(f"no answer from the server: {_short(error.message)}", again=True) from None
         except exceptions.UnexpectedModelBehavior as error:
             raise Unanswered(f"the reply is not what the protocol demands: {_short(str(error))}", again=True) from None
         except exceptions.UserError as error:
@@ -81,7 +88,8 @@ class Provider:
         except (OSError, ValueError) as error:
             # A body that is cut off or no JSON surfaces as whatever the client's parser raises.
             raise Unanswered(f"unreadable reply: {type(error).__name__}: {_short(str(error))}", again=True) from None
-        return _reply(response)
+        # A price list knows the provider's own models, not what a server of one's own calls by the same name.
+        return _reply(response, cost=_cost(response) if self.base_url is None else None)
 
     def _built(self) -> Any:
         try:
@@ -112,6 +120,11 @@ class Routed:
 
     async def ask(self, request: Request) -> Reply:
         return await self.judges[request.model].ask(request)
+
+    async def close(self) -> None:
+        for judge in self.judges.values():
+            if isinstance(judge, Provider):
+                await judge.close()
 
 
 class _Refused(Unanswered):
@@ -184,7 +197,7 @@ def _parameters(request: Request | None) -> Any:
     return ModelRequestParameters(output_mode="native", output_object=promised, allow_text_output=True)
 
 
-def _reply(response: Any) -> Reply:
+def _reply(response: Any, cost: float | None) -> Reply:
     from pydantic_ai.messages import TextPart
 
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
@@ -194,11 +207,11 @@ def _reply(response: Any) -> Reply:
         raise Unanswered(why, again=stop != "content_filter")
     details = response.provider_details or {}
     return Reply(
-        text=text, usage=_usage(response), model=response.model_name, stop=stop, logprobs=details.get("logprobs")
+        text=text, usage=_usage(response, cost), model=response.model_name, stop=stop, logprobs=details.get("logprobs")
     )
 
 
-def _usage(response: Any) -> Usage | None:
+def _usage(response: Any, cost: float | None) -> Usage | None:
     used = response.usage
     if not used.input_tokens and not used.output_tokens:
         return None
@@ -206,7 +219,7 @@ def _usage(response: Any) -> Usage | None:
         input=used.input_tokens,
         output=used.output_tokens,
         total=used.input_tokens + used.output_tokens,
-        cost_usd=_cost(response),
+        cost_usd=cost,
     )
 
 
