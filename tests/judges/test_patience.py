@@ -6,6 +6,7 @@ import asyncio
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
 from pantrace.errors import Unanswered
@@ -72,12 +73,19 @@ def test_what_is_refused_is_not_asked_again() -> None:
     assert len(scripted.requests) == 2
 
 
-def test_a_wrong_key_is_tried_once() -> None:
-    patient, _, scripted = _patient([Unanswered("HTTP 401", hopeless=True), verdict(2)])
-    for _ in range(3):
-        with pytest.raises(Unanswered, match="HTTP 401"):
-            _ask(patient)
-    assert len(scripted.requests) == 1
+def test_a_wrong_key_is_tried_once_and_the_other_judges_go_on() -> None:
+    scripted = Scripted(lambda each: Unanswered("HTTP 401", hopeless=True) if each.model == "m" else verdict(2))
+
+    async def all_of_them() -> list[Any]:
+        limited = AtMost(scripted, 1)
+        other = msgspec.structs.replace(_request(), model="n")
+        asked = [*(limited.ask(_request(index)) for index in range(5)), limited.ask(other)]
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    *refused, answered = asyncio.run(all_of_them())
+    assert {str(each) for each in refused} == {"HTTP 401"}
+    assert answered.text == verdict(2)
+    assert [request.model for request in scripted.requests] == ["m", "n"]
 
 
 def test_only_so_many_at_once() -> None:

@@ -10,7 +10,7 @@ from .ask import Judge, Reply, Request, Unanswered
 
 
 class Patient:
-    """Asks again where that may help, each time after a longer wait; stops for good when it is hopeless."""
+    """Asks again where that may help, each time after a longer wait."""
 
     def __init__(
         self,
@@ -29,17 +29,12 @@ class Patient:
         self.longest_wait = longest_wait
         self.sleep = sleep
         self.retries = 0
-        self._hopeless: Unanswered | None = None
 
     async def ask(self, request: Request) -> Reply:
         for attempt in range(1, self.attempts + 1):
-            if self._hopeless is not None:
-                raise self._hopeless
             try:
                 return await self.judge.ask(request)
             except Unanswered as error:
-                if error.hopeless:
-                    self._hopeless = error
                 if not error.again:
                     raise
                 if attempt == self.attempts:
@@ -57,15 +52,24 @@ class Patient:
 
 
 class AtMost:
-    """Lets only so many questions wait for their answers at once."""
+    """Lets only so many questions wait for their answers at once, and none any more when it is hopeless."""
 
     def __init__(self, judge: Judge, limit: int):
         self.judge = judge
         self._free = asyncio.Semaphore(limit)
+        self._hopeless: dict[str, Unanswered] = {}
+        """By model: each judge of a panel has its own fate."""
 
     async def ask(self, request: Request) -> Reply:
         async with self._free:
-            return await self.judge.ask(request)
+            if request.model in self._hopeless:
+                raise self._hopeless[request.model]
+            try:
+                return await self.judge.ask(request)
+            except Unanswered as error:
+                if error.hopeless:
+                    self._hopeless[request.model] = error
+                raise
 
 
 class Budgeted:

@@ -85,8 +85,7 @@ class Provider:
             raise Unanswered(f"the reply is not what the protocol demands: {_short(str(error))}", again=True) from None
         except exceptions.UserError as error:
             raise Unanswered(f"cannot be asked: {_short(str(error))}", hopeless=True) from None
-        except (OSError, ValueError) as error:
-            # A body that is cut off or no JSON surfaces as whatever the client's parser raises.
+        except Exception as error:  # noqa: BLE001 -- an answer of an odd shape surfaces as whatever the client stumbles over
             raise Unanswered(f"unreadable reply: {type(error).__name__}: {_short(str(error))}", again=True) from None
         # A price list knows the provider's own models, not what a server of one's own calls by the same name.
         return _reply(response, cost=_cost(response) if self.base_url is None else None)
