@@ -12,7 +12,9 @@ import click
 from pantrace.checks import all_checks
 from pantrace.cli import COMMANDS, cli
 from pantrace.cli.formats import option_list
+from pantrace.cli.rubrics import grade_range, marked_inputs
 from pantrace.formats import all_formats
+from pantrace.judges import load_rubric, rubric_names
 
 ROOT = Path(__file__).parent.parent
 MODEL = ROOT / "src/pantrace/model"
@@ -67,6 +69,15 @@ def metric_table() -> str:
     return "\n".join(lines)
 
 
+def rubric_table() -> str:
+    """Every rubric that ships."""
+    lines = ["| rubric | grades | inputs | what it asks |", "|---|---|---|---|"]
+    for each in (load_rubric(name) for name in rubric_names()):
+        inputs = ", ".join(marked_inputs(each)).replace("|", "\\|")
+        lines.append(f"| `{each.name}` | {grade_range(each)} | {inputs} | {each.description} |")
+    return "\n".join(lines)
+
+
 def model_reference() -> str:
     """Every struct of the model with its fields, from the source."""
     blocks = []
@@ -102,6 +113,7 @@ def pages() -> dict[Path, str]:
         "README.md": {"formats": format_table("docs/")},
         "docs/formats.md": {"formats": format_table(""), "options": option_table()},
         "docs/commands.md": {"commands": command_help()},
+        "docs/judges.md": {"rubrics": rubric_table()},
         "docs/metrics.md": {"metrics": metric_table()},
         "docs/model.md": {"model": model_reference()},
     }

@@ -32,15 +32,17 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
         for rubric in found:
             _show(rubric)
     else:
-        rows = [[each.name, _range(each), ", ".join(_inputs(each)), each.description] for each in found]
+        rows = [[each.name, grade_range(each), ", ".join(marked_inputs(each)), each.description] for each in found]
         table(["rubric", "grades", "inputs", "what it asks"], rows)
 
 
-def _range(rubric: Rubric) -> str:
+def grade_range(rubric: Rubric) -> str:
+    """The grades in short."""
     return "pass, fail" if rubric.passes else f"{rubric.choices[0]}-{rubric.choices[-1]}"
 
 
-def _inputs(rubric: Rubric) -> list[str]:
+def marked_inputs(rubric: Rubric) -> list[str]:
+    """The inputs; ? marks optional ones, | those of which one must be there."""
     marks = {"required": "", "optional": "?", "one_of": "|"}
     return [f"{name}{marks[need]}" for name, need in rubric.inputs.items()]
 
