@@ -14,10 +14,10 @@ help: ## This list
 
 .venv/demo: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[analysis]'
 	@touch $@
 
-demo: .venv/demo ## Read the bundled recordings, convert them, and say what each conversion lost
+demo: .venv/demo ## Read the bundled recordings, evaluate and gate them, convert them, and say what each conversion lost
 	@$(BIN)/python demo/demo.py
 
 lint: .venv/ready ## Style, types, layers
@@ -37,13 +37,25 @@ docs: .venv/ready ## Write the generated parts of README and docs anew
 
 peers: $(patsubst tests/peers/%/requirements.txt,peer-%,$(wildcard tests/peers/*/requirements.txt)) ## The real tools read what we write, each in an environment of its own
 
+.PRECIOUS: .venvs/%/ready
 .venvs/%/ready: tests/peers/%/requirements.txt pyproject.toml
 	$(PYTHON) -m venv .venvs/$*
 	.venvs/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable . pytest -r tests/peers/$*/requirements.txt
+	@for file in $(wildcard tests/peers/$*/without-dependencies.txt); do \
+	  .venvs/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $$file; done
 	@touch $@
 
 peer-%: .venvs/%/ready
 	.venvs/$*/bin/python -m pytest -W default tests/peers/$*
+
+.venvs/browser/ready: tests/browser/requirements.txt pyproject.toml
+	$(PYTHON) -m venv .venvs/browser
+	.venvs/browser/bin/python -m pip install --quiet --disable-pip-version-check --editable . pytest -r tests/browser/requirements.txt
+	@touch $@
+
+browser: .venvs/browser/ready ## The logs we write, shown by `inspect view` in a real Chromium (Debian's, installed when missing)
+	@test -x /usr/bin/chromium || { apt-get update -qq && apt-get install -y -qq chromium; }
+	.venvs/browser/bin/python -m pytest -W default tests/browser
 
 clean: ## Remove environments and outputs
 	rm -rf .venv .venvs demo-out

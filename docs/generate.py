@@ -1,10 +1,12 @@
-"""Writes the generated parts of the documentation: format tables, command help, the model. `--check` only compares."""
+"""Writes the generated parts of the docs: formats, command help, metrics, model, tables. `--check` only compares."""
 
 from __future__ import annotations
 
 import ast
 import re
 import sys
+from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import click
@@ -13,8 +15,10 @@ from pantrace.checks import all_checks
 from pantrace.cli import COMMANDS, cli
 from pantrace.cli.formats import option_list
 from pantrace.cli.rubrics import grade_range, marked_inputs
+from pantrace.engine.matrix import Cell, cells
 from pantrace.formats import all_formats
 from pantrace.judges import load_rubric, rubric_names
+from pantrace.store import schema
 
 ROOT = Path(__file__).parent.parent
 MODEL = ROOT / "src/pantrace/model"
@@ -59,6 +63,52 @@ def command_help() -> str:
     return "\n\n".join(blocks)
 
 
+EXAMPLES = ROOT / "examples"
+SOURCES = (
+    ("opencode", EXAMPLES / "opencode"),
+    ("adk", EXAMPLES / "adk"),
+    ("inspect", EXAMPLES / "inspect"),
+    ("openadapt", EXAMPLES / "openadapt/login"),
+    ("explain", EXAMPLES / "explain"),
+)
+TARGETS = ("vertex-seed", "adk-jsonl", "openadapt-episodes", "explain", "inspect")
+
+
+@cache
+def conversions() -> list[Cell]:
+    """The bundled recordings, each written as each format."""
+    return cells(SOURCES, TARGETS)
+
+
+def conversion_table() -> str:
+    """Five systems by five formats."""
+    lines = [f"| from / to | {' | '.join(f'`{name}`' for name in TARGETS)} |", "|---" * (len(TARGETS) + 1) + "|"]
+    for name, _ in SOURCES:
+        words = [each.words() for each in conversions() if each.source == name]
+        lines.append(f"| {name} | {' | '.join(words)} |")
+    return "\n".join(lines)
+
+
+def conversion_losses() -> str:
+    """For each conversion, the kinds of values that were lost or carried, most frequent first."""
+    lines = ["| from | to | lost | carried |", "|---|---|---|---|"]
+    for each in conversions():
+        if each.report is None or not each.report.samples:
+            continue
+        lost = Counter[str]()
+        for (path, what, _), count in each.report.losses.items():
+            lost[f"`{path}`" + ("" if what == "absent" else f" ({what})")] += count
+        carried = Counter({f"`{path}`": count for path, count in each.report.carried.items()})
+        lines.append(f"| {each.source} | {each.to} | {_most(lost)} | {_most(carried)} |")
+    return "\n".join(lines)
+
+
+def _most(counts: Counter[str]) -> str:
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    listed = ", ".join(f"{name} {count}" for name, count in ranked[:6])
+    return listed + (f", {len(ranked) - 6} more kinds" if len(ranked) > 6 else "") or "nothing"
+
+
 def metric_table() -> str:
     """Every metric with its formula."""
     lines = ["| metric | what it measures | formula | not applicable when |", "|---|---|---|---|"]
@@ -88,16 +138,38 @@ def model_reference() -> str:
     return "\n\n".join(blocks)
 
 
+def table_reference() -> str:
+    """Every table of a run directory with its columns, from the source."""
+    tree = ast.parse(Path(schema.__file__).read_text())
+    nodes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    titles = {"Addressed": "Every table but runs", **{row.__name__: name for name, row in schema.TABLES.items()}}
+    order = ["RunRow", "Addressed", *(row.__name__ for row in schema.PART_TABLES.values())]
+    kinds = {kind.__name__: name for kind, name in schema.SQL_TYPES.items()}
+    blocks = []
+    for name in order:
+        lines = [f"### {titles[name]}", "", " ".join((ast.get_docstring(nodes[name]) or "").split()), ""]
+        lines += ["| column | type | meaning |", "|---|---|---|"]
+        for field, kind, meaning in _fields(nodes[name]):
+            lines.append(f"| `{field}` | {kinds[kind.partition(' ')[0]]} | {meaning} |")
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
 def _struct(node: ast.ClassDef) -> str:
     lines = [f"### {node.name}", "", " ".join((ast.get_docstring(node) or "").split()), ""]
     lines += ["| field | type | meaning |", "|---|---|---|"]
+    return "\n".join(lines + [f"| `{field}` | `{kind}` | {meaning} |" for field, kind, meaning in _fields(node)])
+
+
+def _fields(node: ast.ClassDef) -> list[list[str]]:
+    """Name, type and meaning of a struct's own fields."""
     rows: list[list[str]] = []
     for item in node.body:
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
             rows.append([item.target.id, ast.unparse(item.annotation).replace("|", "\\|"), ""])
         elif isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant) and rows:
             rows[-1][2] = " ".join(str(item.value.value).split()).replace("|", "\\|")
-    return "\n".join(lines + [f"| `{field}` | `{kind}` | {meaning} |" for field, kind, meaning in rows])
+    return rows
 
 
 def filled(text: str, name: str, content: str) -> str:
@@ -115,7 +187,9 @@ def pages() -> dict[Path, str]:
         "docs/commands.md": {"commands": command_help()},
         "docs/judges.md": {"rubrics": rubric_table()},
         "docs/metrics.md": {"metrics": metric_table()},
+        "docs/conversions.md": {"matrix": conversion_table(), "losses": conversion_losses()},
         "docs/model.md": {"model": model_reference()},
+        "docs/store.md": {"tables": table_reference()},
     }
     found = {}
     for name, contents in parts.items():

@@ -45,6 +45,8 @@ TABLE = [
     ("public/adk/workshop/*.evalset.json", "adk-evalset"),
     ("public/adk/workshop/*.test.json", "adk-evalset"),
     ("public/adk/workshop/*.jsonl", "adk-jsonl"),
+    ("public/adk/workshop/cs_conversation_scenarios.json", "adk-evalset"),
+    ("public/adk/workshop/*.csv", "adk-jsonl"),
     ("public/adk/workshop/*", "unknown"),
     # Inspect
     ("own/inspect/expected.json", "unknown"),

@@ -67,6 +67,12 @@ ROWS = [
         [("trajectory.steps[1]", "merged")],
     ),
     (
+        "an id",
+        sample(Step(role="agent", parts=(CALL,))),
+        sample(Step(role="agent", parts=(ToolCall(id="2", name="read", arguments={"path": "a"}),))),
+        [("trajectory.steps[0].parts[0].id", "changed")],
+    ),
+    (
         "an argument",
         sample(Step(role="agent", parts=(CALL,))),
         sample(Step(role="agent", parts=(ToolCall(id="1", name="read", arguments={}),))),

@@ -14,7 +14,33 @@ from pantrace.errors import UsageError
 
 from .check import Check, Found, Measured, NoSettings, NotApplicable, check, parse_settings
 
-NAMES: tuple[str, ...] = ()
+NAMES: tuple[str, ...] = (
+    "token_usage",
+    "latency_metrics",
+    "cache_efficiency",
+    "thinking_metrics",
+    "tool_utilization",
+    "tool_success_rate",
+    "grounding_utilization",
+    "context_saturation",
+    "agent_handoffs",
+    "output_density",
+    "sandbox_usage",
+    "repeated_calls",
+    "retry_storms",
+    "unanswered_calls",
+    "swallowed_errors",
+    "wasted_tail",
+    "exact_match",
+    "contains",
+    "regex",
+    "rouge_1",
+    "edit_similarity",
+    "output_contract",
+    "trajectory_accuracy",
+    "state_variable_fidelity",
+    "gui",
+)
 """Built-in checks, in the order in which they are shown."""
 
 __all__ = [

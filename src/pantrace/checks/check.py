@@ -7,7 +7,8 @@ import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
@@ -64,7 +65,8 @@ class Check:
     def documented(self) -> dict[str, str]:
         """The parts of the docstring: Formula, Not applicable when, Source."""
         text = inspect.getdoc(self.measure) or ""
-        found = re.findall(r"^(Formula|Not applicable when|Source): (.*?)(?=^\S[^\n:]*: |\Z)", text, re.M | re.S)
+        names = "Formula|Not applicable when|Source"
+        found = re.findall(rf"^({names}): (.*?)(?=^(?:{names}): |\Z)", text, re.M | re.S)
         return {name: " ".join(value.split()) for name, value in found}
 
     def score(self, sample: Sample, settings: Record | None = None) -> Score:
@@ -127,12 +129,28 @@ def check(
 
 
 def parse_settings(chosen: Check, given: Mapping[str, Any]) -> Record:
-    """A check's settings from texts or plan values; a UsageError that lists what there is."""
-    known = [each.name for each in msgspec.structs.fields(chosen.settings)]
-    for key in given:
-        if key not in known:
-            raise UsageError(f"{chosen.name} has no setting {key!r}; its settings: {', '.join(known) or 'none'}")
+    """A check's settings from plan values or from texts of a command line: names with commas between them, lists and
+    objects as JSON; a UsageError that lists what there is."""
+    fields = {each.name: each.type for each in msgspec.structs.fields(chosen.settings)}
+    values: dict[str, Any] = {}
+    for key, value in given.items():
+        if key not in fields:
+            raise UsageError(f"{chosen.name} has no setting {key!r}; its settings: {', '.join(fields) or 'none'}")
+        try:
+            values[key] = _unfolded(value, fields[key])
+        except msgspec.DecodeError as error:
+            raise UsageError(f"wrong setting for {chosen.name}: {key} is not JSON: {error}") from None
     try:
-        return msgspec.convert(dict(given), chosen.settings, strict=False)
+        return msgspec.convert(values, chosen.settings, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(f"wrong setting for {chosen.name}: {error}") from None
+
+
+def _unfolded(value: Any, kind: Any) -> Any:
+    takes_text = kind is str or (get_origin(kind) in (Union, UnionType) and str in get_args(kind))
+    if not isinstance(value, str) or takes_text:
+        return value
+    if value.startswith(("[", "{")):
+        return msgspec.json.decode(value)
+    several = [each for each in (kind, *get_args(kind)) if get_origin(each) in (tuple, list)]
+    return [part.strip() for part in value.split(",")] if several else value

@@ -126,6 +126,7 @@ def summary(report: Report) -> dict[str, Any]:
             {"path": path, "what": what, "why": why, "count": count}
             for (path, what, why), count in report.losses.most_common()
         ],
+        "carried": [{"path": path, "count": count} for path, count in report.carried.most_common()],
         "refused": [{"sample": sample, "why": why} for sample, why in report.refused],
         "renamed": [{"sample": old, "as": new} for old, new in report.renamed],
         "broken": [{"path": each.path, "place": each.place, "message": each.message} for each in report.notes.broken],
@@ -152,10 +153,21 @@ def tell(report: Report) -> None:
         say("nothing was lost")
     else:
         say(f"lost: {sum(report.losses.values())} values of {len(report.losses)} kinds")
-        rows = [[str(count), path, what, why] for (path, what, why), count in report.losses.most_common(20)]
+        rows = [[str(count), path, what, why] for (path, what, why), count in report.losses.most_common(12)]
         table(["count", "path", "what", "why"], rows, right=("count",), err=True)
-        if len(report.losses) > 20:
-            say(f"and {len(report.losses) - 20} more kinds; --loss FILE lists every one")
+        if len(report.losses) > 12:
+            say(f"and {len(report.losses) - 12} more kinds; --loss FILE lists every one")
+    _tell_carried(report)
+
+
+def _tell_carried(report: Report) -> None:
+    if report.carried:
+        kinds = ", ".join(path for path, _ in report.carried.most_common(4))
+        more = f" and {len(report.carried) - 4} more kinds" if len(report.carried) > 4 else ""
+        say(
+            f"carried: {sum(report.carried.values())} values that {report.to} has no word for ride along under the key "
+            f"`pantrace`, which only pantrace reads: {kinds}{more}"
+        )
 
 
 def _where(outputs: list[Path]) -> str:

@@ -16,6 +16,7 @@ from pantrace.errors import LossRefused, PantraceError, ReadError, SampleRefused
 from pantrace.formats import Format, by_name
 from pantrace.model import Loss, Record, Run, Sample, with_samples
 from pantrace.wire import files
+from pantrace.wire.carried import without_carried
 from pantrace.wire.json import decode, encode
 from pantrace.wire.loss import general, header_losses, sample_losses
 from pantrace.wire.rows import raise_broken, write_rows
@@ -24,6 +25,9 @@ from .read import Notes, open_run, read_pile, split_children, watched
 from .select import Selection
 
 OnLoss = Callable[[Loss], None]
+
+CARRIED = "carried"
+"""What is said of a value that the target's own tools do not see, and pantrace reads back."""
 
 
 @dataclass
@@ -35,6 +39,8 @@ class Report:
     outputs: list[Path] = field(default_factory=list)
     losses: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """How often a path was lost: (path without numbers, what happened, why) -> count."""
+    carried: Counter[str] = field(default_factory=Counter)
+    """Path without numbers -> how often the target has no word for it and it rides along for pantrace to read."""
     refused: list[tuple[str, str]] = field(default_factory=list)
     """Samples that the target cannot say, with the reason."""
     renamed: list[tuple[str, str]] = field(default_factory=list)
@@ -43,6 +49,9 @@ class Report:
     notes: Notes = field(default_factory=Notes)
 
     def add(self, loss: Loss) -> None:
+        if loss.what == CARRIED:
+            self.carried[general(loss.path)] += 1
+            return
         self.losses[(general(loss.path), loss.what.partition(":")[0].partition(" ")[0], loss.why)] += 1
 
 
@@ -160,13 +169,26 @@ def write_run(
 def _measured(sample: Sample, row: Any, format_: Format) -> list[Loss]:
     if format_.load is None:
         return []
+    written = encode(row)
     try:
-        back = format_.load(decode(encode(row)))
+        losses = sample_losses(sample, format_.load(decode(written)), format_.lost, format_.name)
     except ReadError as error:
-        raise WriteError(
-            f"sample {sample.id}: what was written as {format_.name} cannot be read back: {error}"
-        ) from None
-    return sample_losses(sample, back, format_.lost, format_.name)
+        message = f"sample {sample.id}: what was written as {format_.name} cannot be read back: {error}"
+        raise WriteError(message) from None
+    return losses if b'"pantrace":' not in written else [*losses, *_carried(sample, decode(written), format_, losses)]
+
+
+def _carried(sample: Sample, row: Any, format_: Format, losses: list[Loss]) -> list[Loss]:
+    """What would be lost as well if nothing rode along under the key `pantrace`."""
+    assert format_.load is not None
+    lost = {loss.path for loss in losses}
+    why = f"{format_.name} has no word for it; it rides along under the key `pantrace`, which only pantrace reads"
+    try:
+        seen = format_.load(without_carried(row))
+    except (ReadError, KeyError, TypeError, ValueError, AttributeError):
+        return [Loss(sample=sample.id, path="sample", what=CARRIED, why=why)]
+    found = sample_losses(sample, seen, format_.lost, format_.name)
+    return [Loss(sample=sample.id, path=each.path, what=CARRIED, why=why) for each in found if each.path not in lost]
 
 
 def _reopened(path: Path, format_: Format) -> Run | None:

@@ -1,1 +1,9 @@
-"""Aligning two lists of calls or actions, and deciding whether two arguments agree."""
+"""Aligning two lists of calls or actions, and deciding whether two arguments agree.
+
+values      when two JSON values are alike
+arguments   when the arguments of two calls agree, and in how many of them
+align       longest common subsequence and best assignment: numbers in, places out
+comparison  two lists of calls: exact, in order, any order, precision, recall, F1
+presets     the same question as other libraries answer it, their empty cases included
+actions     two GUI actions: type, distance, box, element, content
+"""

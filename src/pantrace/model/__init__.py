@@ -10,7 +10,7 @@ from .report import Loss, Violation
 from .run import Run, RunHeader, Sample, header_of, with_samples
 from .score import Aggregate, Decision, Maker, Scale, Score
 from .trajectory import Agent, Invocation, Kind, Outcome, Role, Source, Step, StepError, Tool, Trajectory
-from .usage import Usage, add_usage
+from .usage import Usage, add_usage, answer_tokens, prompt_tokens, tool_prompt_tokens, total_tokens
 from .views import (
     CallPair,
     MergedTurn,
@@ -18,9 +18,11 @@ from .views import (
     all_trajectories,
     call_pairs,
     final_response,
+    has_failed,
     is_agents,
     is_prompt,
     merged_turns,
+    model_calls,
     said,
     turns,
     usage_total,
@@ -71,13 +73,19 @@ __all__ = [
     "Violation",
     "add_usage",
     "all_trajectories",
+    "answer_tokens",
     "call_pairs",
     "final_response",
+    "has_failed",
     "header_of",
     "is_agents",
     "is_prompt",
     "merged_turns",
+    "model_calls",
+    "prompt_tokens",
     "said",
+    "tool_prompt_tokens",
+    "total_tokens",
     "turns",
     "usage_total",
     "with_samples",

@@ -39,3 +39,28 @@ def add_usage(usages: list[Usage]) -> Usage | None:
         reported = [value for usage in usages if (value := getattr(usage, name)) is not None]
         sums[name] = sum(reported) if reported else None
     return Usage(**sums, provenance="derived" if len(usages) > 1 else usages[0].provenance)  # type: ignore[arg-type]
+
+
+def answer_tokens(usage: Usage) -> int | None:
+    """The part of `output` that is not reasoning."""
+    return usage.output if usage.output is None else usage.output - (usage.reasoning or 0)
+
+
+def tool_prompt_tokens(usage: Usage) -> int | None:
+    """The part of `input` that tools of the provider wrote (Gemini's tool_use_prompt_token_count)."""
+    for kept in usage.extra.values():
+        if isinstance(kept, dict) and isinstance(count := kept.get("tool_use_prompt_token_count"), int):
+            return count
+    return None
+
+
+def prompt_tokens(usage: Usage) -> int | None:
+    """The part of `input` that was the prompt itself."""
+    return usage.input if usage.input is None else usage.input - (tool_prompt_tokens(usage) or 0)
+
+
+def total_tokens(usage: Usage) -> int | None:
+    """The total as reported, else input and output together; None when nothing is reported."""
+    if usage.total is not None or (usage.input is None and usage.output is None):
+        return usage.total
+    return (usage.input or 0) + (usage.output or 0)

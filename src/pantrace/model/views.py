@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
 import msgspec
 
 from .parts import Text, ToolCall, ToolResult
 from .trajectory import Step, Trajectory
-from .usage import Usage, add_usage
+from .usage import Usage, add_usage, total_tokens
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -78,45 +79,61 @@ def turns(trajectory: Trajectory) -> list[Turn]:
     return [Turn(number, tuple(group)) for number, group in zip(numbers, groups, strict=True)]
 
 
-def call_pairs(trajectory: Trajectory, *, agent_only: bool = True) -> list[CallPair]:
+def call_pairs(trajectory: Trajectory, *, agent_only: bool = True, children: bool = False) -> list[CallPair]:
     """Tool calls in order, each with its result: by id, without an id by name and order.
 
-    With `agent_only`, commands that the user ran and copied context are left out."""
+    With `agent_only`, commands that the user ran and copied context are left out; with `children`, the calls of
+    sub-agents follow those of their parent."""
     return [
         pair
-        for pair in _pairs(trajectory)
+        for each in (all_trajectories(trajectory) if children else (trajectory,))
+        for pair in _pairs(each)
         if not agent_only or pair.step.kind not in ("user_shell", "copied", "synthetic")
     ]
 
 
 def _pairs(trajectory: Trajectory) -> Iterator[CallPair]:
     calls: list[tuple[ToolCall, Step]] = []
-    waiting_by_id: dict[str, list[int]] = {}
+    waiting: dict[tuple[str | None, str | None], deque[int]] = {}
     results: dict[int, ToolResult] = {}
     for step in trajectory.steps:
         for part in step.parts:
             if isinstance(part, ToolCall):
-                if part.id is not None:
-                    waiting_by_id.setdefault(part.id, []).append(len(calls))
+                for key in ((part.id, None),) if part.id is not None else ((None, part.name), (None, None)):
+                    waiting.setdefault(key, deque()).append(len(calls))
                 calls.append((part, step))
             elif isinstance(part, ToolResult):
-                place = _place(part, calls, waiting_by_id, results)
-                if place is not None:
-                    results[place] = part
+                places = waiting.get((part.call_id, None) if part.call_id is not None else (None, part.name), ())
+                while places:
+                    if (place := places.popleft()) not in results:
+                        results[place] = part
+                        break
     for place, (call, step) in enumerate(calls):
         yield CallPair(call, results.get(place), step)
 
 
-def _place(
-    result: ToolResult, calls: list[tuple[ToolCall, Step]], waiting: dict[str, list[int]], taken: dict[int, ToolResult]
-) -> int | None:
-    if result.call_id is not None:
-        places = waiting.get(result.call_id, [])
-        return next((place for place in places if place not in taken), None)
-    for place, (call, _) in enumerate(calls):
-        if place not in taken and call.id is None and result.name in (None, call.name):
-            return place
-    return None
+def has_failed(result: ToolResult) -> bool:
+    """Whether a tool's answer is a failure: recorded as one, a non-zero exit code, or an error payload."""
+    if result.failure is not None or result.error or result.exit_code:
+        return True
+    output = result.output
+    if not isinstance(output, dict):
+        return False
+    return bool(output.get("status") == "error" or output.get("error") or output.get("error_message"))
+
+
+def model_calls(trajectory: Trajectory) -> list[tuple[str | None, Step, Usage]]:
+    """Model responses that report tokens or cost, sub-agents included: the model's name, the step, its usage."""
+    found: list[tuple[str | None, Step, Usage]] = []
+    for each in all_trajectories(trajectory):
+        models = {agent.name: agent.model for agent in each.agents}
+        for step in each.steps:
+            usage = step.usage
+            if usage is None or step.kind in ("copied", "user_shell"):
+                continue
+            if total_tokens(usage) is not None or usage.cost_usd is not None:
+                found.append((step.model or models.get(step.agent or ""), step, usage))
+    return found
 
 
 def merged_turns(trajectory: Trajectory) -> list[MergedTurn]:

@@ -6,6 +6,7 @@ Keys come in snake_case and in camelCase; the data inside arguments and response
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from pantrace.model import Media, Part, Text, Thinking, ToolCall, ToolResult, Unknown, Usage
@@ -24,6 +25,7 @@ CAMEL = {
 }
 
 
+@lru_cache(4096)
 def snake(name: str) -> str:
     """promptTokenCount -> prompt_token_count; a snake_case name stays as it is."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)

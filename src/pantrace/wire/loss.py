@@ -255,8 +255,14 @@ def _same_part(part: dict[str, Any], after: list[dict[str, Any]], taken: set[int
     for place in candidates:
         if _essence(part) == _essence(after[place]):
             return place
-    if part.get("type") == "text":
+    kind = part.get("type")
+    if kind == "text":
         return None
+    if kind in ("call", "result"):
+        # The same call under another id is still this call.
+        alike = next((place for place in candidates if _key(after[place]) == _key(part)), None)
+        if alike is not None:
+            return alike
     name = _handle(part)
     return next((place for place in candidates if name is not None and _handle(after[place]) == name), None)
 

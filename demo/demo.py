@@ -1,0 +1,59 @@
+"""The demo: read the bundled recordings, show one, measure, check, convert, and say what each conversion lost."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from pantrace.cli import cli
+from pantrace.cli.output import table
+from pantrace.engine.matrix import cells
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = Path("examples")
+OUT = Path("demo-out")
+SOURCES = [
+    ("opencode", EXAMPLES / "opencode"),
+    ("adk", EXAMPLES / "adk/garden_shop.evalset_result.json"),
+    ("inspect", EXAMPLES / "inspect/basic.eval"),
+    ("openadapt", EXAMPLES / "openadapt/login"),
+    ("explain", EXAMPLES / "explain/cases.explain.jsonl"),
+]
+TARGETS = ["vertex-seed", "adk-jsonl", "openadapt-episodes", "explain", "inspect"]
+
+
+def run(*words: str) -> None:
+    """Run a command as a user would, and show it."""
+    print(f"\n$ pantrace {' '.join(words)}")
+    code = cli.main(args=list(words), prog_name="pantrace", standalone_mode=False)
+    if code:
+        print(f"(exit code {code})")
+
+
+def main() -> None:
+    """Five systems, one path."""
+    shutil.rmtree(OUT, ignore_errors=True)
+    print("Recordings of five systems lie in examples/. What are they?")
+    run("detect", "examples")
+    print("\nWhat did an agent do?")
+    run("show", "examples/opencode/bad_tool_calls.json")
+    print(
+        "\nHow did they do, and is that good enough? (offline; n/a is not zero, and what cannot be decided is no pass)"
+    )
+    run("eval", "examples", "--plan", "examples/eval.toml", "--out", str(OUT / "results"), "--gate")
+    print("\nEvery recording as every format, and what each conversion loses:")
+    found = cells(SOURCES, TARGETS, OUT)
+    rows = [[name, *(cell.words() for cell in found if cell.source == name)] for name, _ in SOURCES]
+    table(["from / to", *TARGETS], rows)
+    written = sorted(path for path in OUT.rglob("*") if path.is_file() and "results" not in path.parts)
+    print(f"\nWrote {len(written)} files to {OUT}/:")
+    for path in written:
+        print(f"  {path}")
+    print("\nNext: pantrace eval YOUR_RUNS --out results/today, or pantrace convert YOUR_RUNS --to inspect -o out.eval")
+
+
+if __name__ == "__main__":
+    import os
+
+    os.chdir(ROOT)
+    main()

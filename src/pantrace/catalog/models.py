@@ -1,0 +1,129 @@
+"""The table of models: looked up by name, never guessed."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+
+from pantrace.errors import UsageError
+from pantrace.model import Record, Usage
+
+# gemini-2.5-flash-001, claude-haiku-4-5@20251001, gpt-4o-2024-08-06, gemini-2.5-flash-preview-09-2025, ...-v1:0. One or
+# two digits alone are no version suffix: claude-opus-4-9 is another model than claude-opus-4.
+_VERSION = re.compile(
+    r"(?:-(?:latest|preview|exp|experimental)(?:-\d\d-\d\d(?:\d\d)?)?|-\d{4}-\d\d-\d\d|[-@]\d{3,8}|-v\d+(?::\d+)?)+"
+)
+_BEDROCK = re.compile(r"(?:[a-z]{2,6}\.)?[a-z][a-z0-9]*\.(?=[a-z])")
+
+
+class Rates(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """USD per million tokens."""
+
+    input: float
+    output: float
+    """Reasoning included."""
+    cache_read: float | None = None
+    """None: no known discount; cached tokens then cost as much as fresh ones."""
+    cache_write: float | None = None
+
+
+class LongRates(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rates of calls with a long input."""
+
+    above: int
+    """They hold for calls with more input tokens than this."""
+
+
+class Model(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Prices and context window of one model."""
+
+    long: LongRates | None = None
+    window: int | None = None
+    """Input tokens that fit into a call."""
+    valid_from: str | None = None
+
+
+class Catalog(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A dated table of models."""
+
+    name: str
+    date: str
+    currency: str = "USD"
+    models: dict[str, Model] = {}
+
+    @property
+    def version(self) -> str:
+        """Name and date, as scores cite it."""
+        return f"{self.name}@{self.date}"
+
+    def find(self, name: str | None) -> Model | None:
+        """The model of that name: exactly, without its provider's prefix, or without the version suffix behind the
+        longest name that fits; None when the table does not know it."""
+        if not name:
+            return None
+        full = name.lower()
+        last = full.rpartition("/")[2]
+        for spelled in dict.fromkeys((full, last, _BEDROCK.sub("", last, count=1))):
+            if (found := self._versioned(spelled)) is not None:
+                return found
+        return None
+
+    def _versioned(self, name: str) -> Model | None:
+        if name in self.models:
+            return self.models[name]
+        for end in range(len(name) - 1, 0, -1):
+            if name[end] in "-@" and name[:end] in self.models and _VERSION.fullmatch(name, end):
+                return self.models[name[:end]]
+        return None
+
+
+@cache
+def catalog(path: str | None = None) -> Catalog:
+    """The shipped table; with a path, that file's models in front of it. A file is read once per process."""
+    shipped = _parse(files("pantrace.catalog").joinpath("models.toml").read_text("utf-8"), "models.toml")
+    if path is None:
+        return shipped
+    try:
+        own = _parse(Path(path).read_text("utf-8"), path)
+    except OSError as error:
+        raise UsageError(f"cannot read the price table {path}: {error.strerror}") from None
+    if own.currency != shipped.currency:
+        raise UsageError(f"{path}: prices must be in {shipped.currency}, not {own.currency}")
+    models = {**shipped.models, **{name.lower(): model for name, model in own.models.items()}}
+    return Catalog(name=f"{own.name}@{own.date}+{shipped.name}", date=shipped.date, models=models)
+
+
+def _parse(text: str, path: str) -> Catalog:
+    try:
+        return msgspec.convert(tomllib.loads(text), Catalog, strict=False)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise UsageError(f"{path} is not a price table: {error}") from None
+
+
+def cost_usd(usage: Usage, model: Model) -> float:
+    """What a call costs: fresh input, cached input, written cache and output, each at its own rate."""
+    return _cost(usage, _rates(usage, model), discount=True)
+
+
+def list_cost_usd(usage: Usage, model: Model) -> float:
+    """What the same call would cost without a cache: all input at the full rate."""
+    return _cost(usage, _rates(usage, model), discount=False)
+
+
+def _rates(usage: Usage, model: Model) -> Rates:
+    long = model.long
+    return long if long is not None and (usage.input or 0) > long.above else model
+
+
+def _cost(usage: Usage, rates: Rates, *, discount: bool) -> float:
+    read, written = usage.cache_read or 0, usage.cache_write or 0
+    fresh = max((usage.input or 0) - read - written, 0)
+    read_rate = rates.cache_read if discount and rates.cache_read is not None else rates.input
+    write_rate = rates.cache_write if discount and rates.cache_write is not None else rates.input
+    dollars = fresh * rates.input + read * read_rate + written * write_rate + (usage.output or 0) * rates.output
+    return dollars / 1_000_000

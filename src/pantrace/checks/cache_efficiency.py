@@ -1,0 +1,43 @@
+"""Share of the prompt that came from a cache."""
+
+from __future__ import annotations
+
+from pantrace.model import Sample, model_calls, prompt_tokens
+
+from .check import Found, Measured, NoSettings, NotApplicable, check
+from .pooling import pooled
+
+
+@check(low=0, high=1, better="higher", aggregate=pooled("total_cached_tokens", "total_input_tokens"))
+def cache_efficiency(sample: Sample, settings: NoSettings) -> Found:
+    """Share of the prompt tokens that came from a cache.
+
+    Formula: sum of cached tokens / sum of prompt tokens over all model calls; cached tokens lie inside the prompt. A
+    call that does not report cached tokens counts with 0 (`calls_missing_cached`). Over many samples: the same ratio
+    of sums.
+
+    Not applicable when: no call reports cached tokens, or no prompt tokens are reported.
+
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it divided by prompt + cached.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    usages = [usage for _, _, usage in model_calls(sample.trajectory)]
+    cached = [usage.cache_read for usage in usages if usage.cache_read is not None]
+    if not cached:
+        return NotApplicable("no model call reports cached tokens")
+    prompt = sum(prompt_tokens(usage) or 0 for usage in usages)
+    if prompt <= 0:
+        return NotApplicable("no model call reports prompt tokens")
+    hits = sum(cached)
+    return Measured(
+        value=hits / prompt,
+        explanation=f"{hits} of {prompt} prompt tokens came from a cache",
+        details={
+            "cache_hit_rate": hits / prompt,
+            "total_cached_tokens": hits,
+            "total_fresh_prompt_tokens": prompt - hits,
+            "total_input_tokens": prompt,
+            "calls_missing_cached": len(usages) - len(cached),
+        },
+    )

@@ -1,0 +1,39 @@
+"""The answer holds a text."""
+
+from __future__ import annotations
+
+from pantrace.matching.answers import answer, reference
+from pantrace.model import Record, Sample
+
+from .check import Found, Measured, NotApplicable, check
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set."""
+
+    text: str | None = None
+    """What to look for; without it, the reference answer."""
+    ignore_case: bool = True
+
+
+@check(settings=Settings, low=0, high=1, better="higher", per_turn=False)
+def contains(sample: Sample, settings: Settings) -> Found:
+    """Whether the final response contains the reference answer, or a text that is set.
+
+    Formula: true when the text occurs in the response; white space is evened out in both, case is ignored unless set
+    otherwise. An agent that ran and answered nothing contains nothing.
+
+    Not applicable when: neither a text nor a reference is given, or nothing of the agent was recorded.
+
+    Source: common practice (Inspect's `includes`).
+    """
+    given = answer(sample)
+    wanted = settings.text if settings.text is not None else reference(sample)
+    if not wanted:
+        return NotApplicable("there is no text to look for: the case has no reference answer")
+    if given is None:
+        return NotApplicable("the case was not run")
+    given, wanted = " ".join(given.split()), " ".join(wanted.split())
+    if settings.ignore_case:
+        given, wanted = given.casefold(), wanted.casefold()
+    return Measured(value=wanted in given, explanation=None if given else "the agent gave no answer")

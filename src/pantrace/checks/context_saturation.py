@@ -1,0 +1,58 @@
+"""How full the context got."""
+
+from __future__ import annotations
+
+from pantrace.catalog import catalog
+from pantrace.model import Record, Sample, model_calls, total_tokens
+
+from .check import Found, Measured, NotApplicable, check
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set."""
+
+    models: str | None = None
+    """Path of a table of models (TOML, as for prices) that knows their windows."""
+
+
+@check(settings=Settings, low=0, better="lower")
+def context_saturation(sample: Sample, settings: Settings) -> Found:
+    """Largest number of tokens in one model call, and how full the model's window was.
+
+    Formula: max over model calls of the call's total tokens; `saturation` in the details is the max over calls of
+    input / context window, for models whose window is known.
+
+    Not applicable when: no single call reports usage.
+
+    Source: the metric of the same name in the ADK evaluation workshop; the window is ours.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    calls = [(total_tokens(usage), model, step, usage) for model, step, usage in model_calls(sample.trajectory)]
+    known = [call for call in calls if call[0] is not None]
+    if not known:
+        return NotApplicable("no model call reports its usage")
+    peak, _, peak_step, _ = max(known, key=lambda call: call[0] or 0)
+    table = catalog(settings.models)
+    windows = {model: found.window for model in {call[1] for call in calls} if (found := table.find(model)) is not None}
+    shares = [
+        (usage.input / window, window)
+        for _, model, _, usage in calls
+        if usage.input is not None and (window := windows.get(model)) is not None
+    ]
+    saturation, window = max(shares, default=(None, None))
+    filled = "" if saturation is None else f", {saturation:.1%} of the window"
+    return Measured(
+        value=peak or 0,
+        explanation=f"{peak} tokens in the largest of {len(known)} calls{filled}",
+        details={
+            "max_total_tokens": peak,
+            "peak_usage_span": peak_step.id,
+            "peak_input_tokens": max(
+                (usage.input for _, _, _, usage in calls if usage.input is not None), default=None
+            ),
+            "context_window": window,
+            "saturation": saturation,
+        },
+        evidence=(peak_step.id,) if peak_step.id is not None else (),
+    )

@@ -1,0 +1,78 @@
+"""Milestones: steps of a task that matter for weak success."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import PantraceError
+from pantrace.model import Record, Sample
+from pantrace.wire.json import decode_document
+
+from .outcome import StepOutcome
+
+EVERY_TASK = "*"
+
+
+class Milestone(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Reached when truth and prediction are of the expected type at that place."""
+
+    name: str
+    step_index: int
+    """Position among the steps of the ground truth, from 0."""
+    expected_type: str
+    coord_threshold: float | None = None
+    """And near enough, where it is stated."""
+
+
+Milestones = dict[str, tuple[Milestone, ...]]
+"""By task: the case's id or scenario, the sample's or the episode's id, or * for every task."""
+
+LOGIN = (
+    Milestone(name="typed_username", step_index=1, expected_type="type"),
+    Milestone(name="typed_password", step_index=3, expected_type="type"),
+    Milestone(name="clicked_login", step_index=4, expected_type="click", coord_threshold=0.10),
+    Milestone(name="emitted_done", step_index=5, expected_type="done"),
+)
+"""What OpenAdapt's evaluation uses for every episode, whatever the task is."""
+
+
+def read_milestones(path: str) -> Milestones:
+    """The milestones of a JSON or TOML file; a ValueError that says what is wrong with it."""
+    file = Path(path)
+    try:
+        data = file.read_bytes()
+        content: Any = tomllib.loads(data.decode()) if file.suffix == ".toml" else decode_document(data)
+        return msgspec.convert(content, Milestones)
+    except OSError as error:
+        raise ValueError(f"the milestones {path} cannot be read: {error.strerror}") from None
+    except (PantraceError, tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise ValueError(f"the milestones {path} are not as they should be: {error}") from None
+
+
+def milestones_of(sample: Sample, milestones: Milestones) -> tuple[Milestone, ...] | None:
+    """Those of the sample's task; None when the file has none for it."""
+    case, expected = sample.case, sample.expected
+    names = (case.id if case else None, case.scenario if case else None, sample.id, expected.id if expected else None)
+    for name in (*names, EVERY_TASK):
+        if name is not None and name in milestones:
+            return milestones[name]
+    return None
+
+
+def reached_milestones(
+    wanted: Sequence[Milestone],
+    outcomes: Mapping[int, StepOutcome],
+    near_enough: Callable[[StepOutcome, float | None], bool],
+) -> dict[str, bool]:
+    """Each milestone and whether it was reached."""
+    found = {}
+    for each in wanted:
+        outcome = outcomes.get(each.step_index)
+        same = outcome is not None and outcome.type_match and outcome.kind == each.expected_type
+        found[each.name] = same and outcome is not None and near_enough(outcome, each.coord_threshold)
+    return found

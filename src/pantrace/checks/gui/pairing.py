@@ -1,0 +1,66 @@
+"""Which prediction answers which step of the ground truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from pantrace.matching.actions import actions_of
+from pantrace.model import Action, Media, Part, Trajectory
+from pantrace.wire.gui_dsl import parse_reply
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """A step of the ground truth and what was predicted for it."""
+
+    place: int
+    """Position among the actions of the ground truth; milestones name it."""
+    truth: Action
+    predicted: Action | None
+    step: str | None
+    """Id of the predicted step."""
+
+
+def pairs(predicted: Trajectory, truth: Trajectory, *, missing: bool) -> list[Pair]:
+    """Predictions in their order, one for each step that has a screenshot.
+
+    Where no step has one (a log without pictures), or where there are more predictions than screenshots, there is one
+    for every step. With `missing`, steps without a prediction are listed as well; without it only those with one."""
+    wanted = [action for action, _ in actions_of(truth)]
+    given = actions_of(predicted)
+    seen = _seen(truth)
+    asked = [place for place, action in enumerate(wanted) if action.before in seen]
+    if not asked or (missing and len(given) > len(asked)):
+        asked = list(range(len(wanted)))
+    answers = dict(zip(asked, given, strict=False))
+    return [
+        Pair(place, action, *answers.get(place, (None, None)))
+        for place, action in enumerate(wanted)
+        if missing or place in answers
+    ]
+
+
+def _seen(trajectory: Trajectory) -> set[str]:
+    """Ids of the screenshots that lie somewhere."""
+    parts = (part for step in trajectory.steps for part in step.parts)
+    return {part.id for part in parts if isinstance(part, Media) and part.id is not None and part.uri}
+
+
+def state_success(predicted: Trajectory, used: set[str | None]) -> bool | None:
+    """The last truth value that the model gave its state's `success`; None when it gave none.
+
+    A state stands in the step's changes, in the model's answer as it was written, or at the end of the trajectory."""
+    last = None
+    for step in predicted.steps:
+        for state in (step.state_delta, *(_state(part) for part in step.parts)) if step.id in used else ():
+            found = (state or {}).get("success")
+            last = found if isinstance(found, bool) else last
+    final = (predicted.state or {}).get("success")
+    return last if last is not None else final if isinstance(final, bool) else None
+
+
+def _state(part: Part) -> dict[str, Any] | None:
+    if isinstance(part, Action) and isinstance(part.raw, str) and "state:" in part.raw.lower():
+        return parse_reply(part.raw).state
+    return None

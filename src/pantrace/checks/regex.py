@@ -1,0 +1,44 @@
+"""The answer fits a pattern."""
+
+from __future__ import annotations
+
+import re
+
+from pantrace.errors import UsageError
+from pantrace.matching.answers import answer
+from pantrace.model import Record, Sample
+
+from .check import Found, Measured, NotApplicable, check
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set."""
+
+    pattern: str | None = None
+    """A Python regular expression; it may begin anywhere in the response."""
+    ignore_case: bool = False
+
+
+@check(settings=Settings, low=0, high=1, better="higher", per_turn=False)
+def regex(sample: Sample, settings: Settings) -> Found:
+    """Whether the final response fits a regular expression.
+
+    Formula: true when the pattern is found anywhere in the response (`^` and `$` are the ends of lines). The first
+    match and its groups are in the details.
+
+    Not applicable when: no pattern is set, or nothing of the agent was recorded.
+
+    Source: common practice (Inspect's `pattern`).
+    """
+    if settings.pattern is None:
+        return NotApplicable("no pattern is set")
+    given = answer(sample)
+    if given is None:
+        return NotApplicable("the case was not run")
+    try:
+        found = re.search(settings.pattern, given, re.MULTILINE | (re.IGNORECASE if settings.ignore_case else 0))
+    except re.error as error:
+        raise UsageError(f"{settings.pattern!r} is not a regular expression: {error}") from None
+    if found is None:
+        return Measured(value=False, explanation=None if given else "the agent gave no answer")
+    return Measured(value=True, details={"match": found[0], "groups": list(found.groups())})

@@ -1,0 +1,57 @@
+"""Use of file and code tools."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pantrace.matching.recorded import no_tools_because
+from pantrace.model import Record, Sample, call_pairs
+
+from .check import Found, Measured, NotApplicable, check
+
+TOOLS = (
+    "save_artifact",
+    "load_artifact",
+    "read_file",
+    "write_file",
+    "run_python_script",
+    "execute_code",
+    "save_to_file",
+    "read_from_file",
+)
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set."""
+
+    names: tuple[str, ...] = TOOLS
+    """A tool counts when its name contains one of these."""
+
+
+@check(settings=Settings, low=0)
+def sandbox_usage(sample: Sample, settings: Settings) -> Found:
+    """Number of calls of file and code tools.
+
+    Formula: tool calls, sub-agents included, whose name contains one of the names that are set (save_artifact,
+    load_artifact, read_file, write_file, run_python_script, execute_code, save_to_file, read_from_file), each once.
+
+    Not applicable when: the agent did nothing that was recorded, or it acts by GUI actions instead of tools.
+
+    Source: the metric of the same name in the ADK evaluation workshop.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    pairs = call_pairs(sample.trajectory, children=True)
+    if not pairs and (reason := no_tools_because(sample.trajectory)):
+        return NotApplicable(reason)
+    used = Counter(pair.call.name for pair in pairs if any(name in pair.call.name for name in settings.names))
+    return Measured(
+        value=used.total(),
+        explanation=f"{used.total()} of {len(pairs)} tool calls",
+        details={
+            "total_sandbox_ops": used.total(),
+            "unique_ops_used": len(used),
+            "sandbox_tools_used": sorted(used),
+            "sandbox_tool_counts": dict(used.most_common()),
+        },
+    )

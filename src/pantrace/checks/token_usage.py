@@ -1,0 +1,160 @@
+"""Cost of a run, with its token totals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pantrace.catalog import Model, catalog, cost_usd, list_cost_usd
+from pantrace.model import (
+    Record,
+    Sample,
+    Text,
+    Thinking,
+    ToolCall,
+    Trajectory,
+    Usage,
+    all_trajectories,
+    answer_tokens,
+    model_calls,
+    prompt_tokens,
+    tool_prompt_tokens,
+    total_tokens,
+)
+
+from .check import Found, Measured, NotApplicable, check
+from .pooling import summed
+
+UNNAMED = "(not named)"
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set."""
+
+    prices: str | None = None
+    """Path of a price table (TOML) whose models stand in front of the shipped ones."""
+
+
+@check(settings=Settings, low=0, better="lower", aggregate=summed)
+def token_usage(sample: Sample, settings: Settings) -> Found:
+    """Cost of the run in US dollars, with its tokens.
+
+    Formula: sum over model calls, sub-agents included, of (fresh input * input rate + cached input * cache rate +
+    written cache * write rate + output * output rate), reasoning billed as output. Without a known cache rate cached
+    tokens cost the full rate and `cache_discount` is "none"; `list_cost_usd` is the cost without any cache rate. When
+    a model has no price but every call reports its own cost, the score is that sum and `cost_source` is "reported".
+    Where a measured trace came with the session, `calls_in_session` and `calls_in_trace` give both counts; if the trace
+    has more (agents called as tools), tokens and cost are a lower bound.
+
+    Not applicable when: no call reports usage; or a model has no price and the source reports no cost, or 0 (the
+    tokens are in the details then, and `unpriced_models` names the models).
+
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it lost calls with null fields, did
+    not bill reasoning and priced unknown models by a default.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    responses = model_calls(sample.trajectory)
+    counted = {id(step) for _, step, _ in responses}
+    calls = [(model or UNNAMED, usage) for model, _, usage in responses] + _totals(sample.trajectory, counted)
+    if not calls:
+        return NotApplicable("no model call reports its usage")
+    table = catalog(settings.prices)
+    models = dict.fromkeys(model for model, _ in calls)
+    priced = {model: found for model in models if (found := table.find(model)) is not None}
+    details = _tokens([usage for _, usage in calls])
+    details |= {
+        "llm_calls": len(responses) if responses else None,
+        "models_used": list(models),
+        "calls_missing_usage": _silent(sample.trajectory, counted) if responses else None,
+        "unpriced_models": [model for model in models if model not in priced],
+        "price_table": table.version,
+    }
+    traced = _traced(sample, sample.trajectory) if responses else None
+    if traced is not None:
+        details |= {"calls_in_session": len(responses), "calls_in_trace": traced}
+    return _costed(calls, priced, details)
+
+
+def _costed(calls: list[tuple[str, Usage]], priced: dict[str, Model], details: dict[str, Any]) -> Found:
+    reported = [usage.cost_usd for _, usage in calls if usage.cost_usd is not None]
+    details["reported_cost_usd"] = sum(reported) if reported else None
+    unpriced = details["unpriced_models"]
+    unsplit = sum(usage.input is None and usage.output is None for _, usage in calls)
+    if not unpriced and not unsplit:
+        cost = sum(cost_usd(usage, priced[model]) for model, usage in calls)
+        cached = [model for model, usage in calls if usage.cache_read]
+        discounted = [model for model in cached if priced[model].cache_read is not None]
+        details |= {
+            "estimated_cost_usd": cost,
+            "list_cost_usd": sum(list_cost_usd(usage, priced[model]) for model, usage in calls),
+            "cache_discount": "table" if len(discounted) == len(cached) > 0 else "partial" if discounted else "none",
+            "cost_source": "table",
+        }
+        return Measured(
+            value=cost, explanation=f"{len(calls)} model calls, {details['total_tokens']} tokens", details=details
+        )
+    why = f"no price for {', '.join(unpriced)}" if unpriced else f"{unsplit} calls tell neither input nor output tokens"
+    details |= {"estimated_cost_usd": None, "list_cost_usd": None, "cache_discount": None}
+    if len(reported) < len(calls):
+        return NotApplicable(f"unknown cost: {why}", details)
+    if not any(reported) and details["total_tokens"]:
+        # Programs write 0 for models whose price they do not know.
+        return NotApplicable(f"unknown cost: {why}, and the source reports 0, which may mean unknown", details)
+    details["cost_source"] = "reported"
+    return Measured(value=sum(reported), explanation=f"as the source reports it; {why}", details=details)
+
+
+def _tokens(usages: list[Usage]) -> dict[str, Any]:
+    """Sums; a field that a call leaves out counts as 0 where others report it, and how many leave it out is told."""
+    fields = {
+        "prompt_tokens": [prompt_tokens(usage) for usage in usages],
+        "completion_tokens": [answer_tokens(usage) for usage in usages],
+        "cached_tokens": [usage.cache_read for usage in usages],
+        "thinking_tokens": [usage.reasoning for usage in usages],
+        "tool_use_prompt_tokens": [tool_prompt_tokens(usage) for usage in usages],
+        "input_tokens": [usage.input for usage in usages],
+        "output_tokens": [usage.output for usage in usages],
+    }
+    found: dict[str, Any] = {}
+    for name, counts in fields.items():
+        known = [count for count in counts if count is not None]
+        found[name] = sum(known) if known else None
+    for name in ("prompt", "completion", "cached", "thinking"):
+        found[f"calls_missing_{name}"] = fields[f"{name}_tokens"].count(None)
+    totals = [total for usage in usages if (total := total_tokens(usage)) is not None]
+    found["total_tokens"] = sum(totals) if totals else None
+    return found
+
+
+def _totals(trajectory: Trajectory, counted: set[int]) -> list[tuple[str, Usage]]:
+    """What the source reports in total for runs none of whose steps has its own usage."""
+    return [
+        (name or UNNAMED, usage)
+        for each in all_trajectories(trajectory)
+        if each.usage and not any(id(step) in counted for step in each.steps)
+        for name, usage in each.usage.items()
+        if total_tokens(usage) is not None or usage.cost_usd is not None
+    ]
+
+
+def _silent(trajectory: Trajectory, counted: set[int]) -> int:
+    """Responses of the model that report nothing."""
+    return sum(
+        id(step) not in counted and any(isinstance(part, (Text, Thinking, ToolCall)) for part in step.parts)
+        for each in all_trajectories(trajectory)
+        for step in each.steps
+        if step.role == "agent" and step.kind in ("message", "compaction")
+    )
+
+
+def _traced(sample: Sample, trajectory: Trajectory) -> int | None:
+    """Model calls in the measured trace that came with the recording; it also shows those of agents called as tools."""
+    if not any(each.seconds is not None for each in trajectory.invocations):
+        return None
+    kept = [each.get("session_trace") for each in sample.extra.values() if isinstance(each, dict)]
+    spans = [span for trace in kept if isinstance(trace, list) for span in trace if isinstance(span, dict)]
+    roots = sum(span.get("name") == "invocation" and span.get("parent_span_id") is None for span in spans)
+    if roots != len(trajectory.invocations):
+        return None  # no trace, one of another kind, or that of a run of which this is one turn
+    names = [str(span.get("name")) for span in spans]
+    return sum(name == "call_llm" or name.startswith("generate_content") for name in names)

@@ -1,0 +1,60 @@
+"""How many of the answered calls succeeded."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pantrace.model import Sample, ToolResult, all_trajectories, call_pairs, has_failed
+
+from .check import Found, Measured, NoSettings, NotApplicable, check
+from .pooling import pooled
+
+
+@check(low=0, high=1, better="higher", aggregate=pooled("successful_tool_calls", "total_tool_calls"))
+def tool_success_rate(sample: Sample, settings: NoSettings) -> Found:
+    """Share of the answered tool calls that succeeded.
+
+    Formula: (answered - failed) / answered, sub-agents included. A call failed when its result is recorded as a
+    failure or holds an error text, when its exit code is not 0, when its payload is an object with status "error" or
+    with an error or error_message that is not empty, or when the step that holds the result has an error.
+    `total_tool_calls` is the number of answered calls. Over many samples: the same ratio of sums.
+
+    Not applicable when: no call was answered.
+
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it gave 1.0 without any call; hidden
+    failures (unknown tools, exit codes) are ours.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    pairs = call_pairs(sample.trajectory, children=True)
+    answered = [(pair, pair.result) for pair in pairs if pair.result is not None]
+    unanswered = len(pairs) - len(answered)
+    if not answered:
+        reason = "no tool call was answered" if pairs else "no tool was called"
+        return NotApplicable(reason, {"unanswered_calls": unanswered})
+    in_failed_steps = {
+        id(part)
+        for each in all_trajectories(sample.trajectory)
+        for step in each.steps
+        if step.error is not None
+        for part in step.parts
+        if isinstance(part, ToolResult)
+    }
+    failed = [(pair, result) for pair, result in answered if has_failed(result) or id(result) in in_failed_steps]
+    rate = (len(answered) - len(failed)) / len(answered)
+    return Measured(
+        value=rate,
+        explanation=f"{len(failed)} of {len(answered)} answered calls failed",
+        details={
+            "tool_success_rate": rate,
+            "total_tool_calls": len(answered),
+            "failed_tool_calls": len(failed),
+            "failed_tools_list": [pair.call.name for pair, _ in failed],
+            "unanswered_calls": unanswered,
+            "successful_tool_calls": len(answered) - len(failed),
+            "failures": dict(
+                Counter(result.failure or ("exit_code" if result.exit_code else "error") for _, result in failed)
+            ),
+        },
+        evidence=tuple(dict.fromkeys(pair.step.id for pair, _ in failed if pair.step.id is not None)),
+    )

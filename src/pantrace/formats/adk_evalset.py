@@ -1,0 +1,353 @@
+"""ADK eval sets: cases with expected conversations, or scenarios for a simulated user.
+
+Spec: https://google.github.io/adk-docs/evaluate/ and the models of google-adk 2.13.0 (EvalSet, EvalCase).
+Detect: `eval_cases` beside `eval_set_id`; the older lists of `{name, data, initial_session}` and of
+`{query, expected_tool_use, reference}`; `scenarios` with starting prompts.
+Lost: what was done (trajectory, scores, usage): an eval set states what is expected. Of a sample without an
+expectation, what was done becomes the expected conversation, as in ADK's "add session to eval set".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import (
+    Case,
+    Invocation,
+    Run,
+    RunHeader,
+    Sample,
+    Source,
+    Step,
+    Text,
+    ToolCall,
+    Trajectory,
+    Violation,
+    header_of,
+    with_samples,
+)
+from pantrace.wire import files
+from pantrace.wire.adk import MISSHAPEN, shapes
+from pantrace.wire.adk.agents import app_details_of
+from pantrace.wire.adk.invocations import expected_calls, expected_from, final_text, invocation_to, prompts_in
+from pantrace.wire.adk.parts import NAME as ADK
+from pantrace.wire.adk.recase import EVAL_CASE, snake, to_snake
+from pantrace.wire.adk.sessions import invocation_ids, main_agent
+from pantrace.wire.adk.typed import mapping, text
+from pantrace.wire.head import Head
+from pantrace.wire.json import decode_document, encode, to_plain
+from pantrace.wire.patch import applied, difference
+from pantrace.wire.rows import OnBroken
+from pantrace.wire.shape import violations
+
+from .format import Format, NoOptions
+
+NAME = "adk-evalset"
+CARRIER = "pantrace"
+_KNOWN = {
+    "eval_id",
+    "conversation",
+    "conversation_scenario",
+    "session_input",
+    "creation_timestamp",
+    "rubrics",
+    "final_session_state",
+    CARRIER,
+}
+
+
+def detect(head: Head) -> str | None:
+    if head.layout == "array":
+        records = [each for each in head.records if isinstance(each, dict)]
+        first = records[0] if records else {}
+        if "query" in first and {"expected_tool_use", "reference"} & first.keys():
+            return "list of turns"
+        named = "name" in first and isinstance(first.get("data"), list)
+        turns = first["data"] if named else []
+        asked = not turns or (isinstance(turns[0], dict) and "query" in turns[0])
+        return "list of cases" if named and asked and len(first) <= 4 else None
+    # A document on one long line looks like lines: its beginning is what counts.
+    record = head.record
+    if isinstance(record.get("eval_cases", record.get("evalCases")), list):
+        return "" if {"eval_set_id", "evalSetId"} & record.keys() else None
+    scenarios = record.get("scenarios")
+    scenario = scenarios[0] if isinstance(scenarios, list) and scenarios else None
+    told = isinstance(scenario, dict) and {"starting_prompt", "startingPrompt"} & scenario.keys()
+    return "scenarios" if told else None
+
+
+def load(row: Any) -> Sample:
+    if not isinstance(row, dict):
+        raise ReadError("not an eval case: no object")
+    case = to_snake(row, EVAL_CASE)
+    if "eval_id" not in case:
+        raise ReadError("not an eval case: no eval_id")
+    conversation = case.get("conversation")
+    scenario = case.get("conversation_scenario")
+    expected = expected_from(conversation) if isinstance(conversation, list) else None
+    extra = {key: value for key, value in case.items() if key not in _KNOWN and value is not None}
+    kept: dict[str, Any] = {}
+    if isinstance(given := case.get("session_input"), dict):
+        kept["session_input"] = given
+    if case.get("creation_timestamp"):
+        kept["creation_timestamp"] = case["creation_timestamp"]
+    if case.get("rubrics"):
+        kept["rubrics"] = case["rubrics"]
+    question, goal = prompts_in(conversation or ()), None
+    if isinstance(scenario, dict):
+        question, goal = scenario.get("starting_prompt"), scenario.get("conversation_plan")
+        kept["scenario"] = {
+            key: value
+            for key, value in scenario.items()
+            if key not in ("starting_prompt", "conversation_plan") and value is not None
+        }
+    sample = Sample(
+        id=str(case["eval_id"]),
+        case=Case(
+            id=str(case["eval_id"]),
+            agent=text((given or {}).get("app_name"), "app_name") or None,
+            question=text(question, "starting_prompt"),
+            goal=text(goal, "conversation_plan"),
+            reference=final_text(expected) if expected is not None else None,
+            expected_calls=expected_calls(expected) if expected is not None else None,
+            expected_state=mapping(case.get("final_session_state"), "final_session_state") or None,
+            extra={ADK: kept} if kept else {},
+        ),
+        expected=expected,
+        extra={NAME: extra} if extra else {},
+    )
+    if patch := case.get(CARRIER):
+        return msgspec.convert(applied(to_plain(sample), patch), Sample)
+    return sample
+
+
+def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
+    case = sample.case or Case()
+    kept = case.extra.get(ADK, {})
+    row: dict[str, Any] = {"eval_id": sample.id}
+    if sample.expected is None and "scenario" in kept and case.question is not None:
+        row["conversation_scenario"] = {
+            "starting_prompt": case.question,
+            "conversation_plan": case.goal or "",
+            **kept["scenario"],
+        }
+    else:
+        row["conversation"] = _conversation(sample)
+    if "session_input" in kept:
+        row["session_input"] = kept["session_input"]
+    elif case.agent:
+        row["session_input"] = {"app_name": case.agent, "user_id": "user", "state": {}}
+    if "creation_timestamp" in kept:
+        row["creation_timestamp"] = kept["creation_timestamp"]
+    if "rubrics" in kept:
+        row["rubrics"] = kept["rubrics"]
+    row["final_session_state"] = case.expected_state or {}
+    row.update(sample.extra.get(NAME, {}))
+    # The expectation rides along; what was done has its own formats.
+    before = {key: value for key, value in to_plain(sample).items() if key not in ("trajectory", "scores")}
+    if patch := difference(before, to_plain(load(row))):
+        row[CARRIER] = patch
+    return row
+
+
+def _conversation(sample: Sample) -> list[dict[str, Any]]:
+    """The expected invocations: as stated, else as the case words them, else as they were done."""
+    stated = sample.expected or _worded(sample.case) or sample.trajectory or Trajectory()
+    groups: dict[str, list[Step]] = {}
+    for step, name in zip(stated.steps, invocation_ids(stated.steps), strict=True):
+        groups.setdefault(name, []).append(step)
+    known: dict[str, Invocation] = {each.id: each for each in stated.invocations}
+    rows = []
+    for name in dict.fromkeys([*known, *groups] if set(groups) <= set(known) else [*groups, *known]):
+        done = stated is sample.trajectory
+        row = invocation_to(name, groups.get(name, ()), known.get(name), speaker=main_agent(stated), plain=not done)
+        if (details := app_details_of(stated.agents)) is not None:
+            row["app_details"] = details
+        rows.append(row)
+    return rows
+
+
+def _worded(case: Case | None) -> Trajectory | None:
+    """A case in words as one expected turn."""
+    if case is None or (case.question is None and case.reference is None and not case.expected_calls):
+        return None
+    steps = [Step(role="user", invocation="invocation-1", parts=(Text(text=case.question or ""),))]
+    if case.expected_calls:
+        calls = tuple(ToolCall(name=call.name, arguments=call.arguments) for call in case.expected_calls)
+        steps.append(Step(role="agent", invocation="invocation-1", parts=calls))
+    if case.reference is not None:
+        steps.append(Step(role="agent", invocation="invocation-1", parts=(Text(text=case.reference),)))
+    return Trajectory(steps=tuple(steps))
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    try:
+        value = decode_document(files.read_all(path))
+    except ReadError as error:
+        raise error.at(path=str(path)) from None
+    source = Source(format=NAME, version=detect(Head(path)) or None, path=str(path))
+    header, cases = _parts(value, path)
+    return with_samples(msgspec.structs.replace(header, source=source), _samples(path, cases, on_broken))
+
+
+def _samples(path: Path, cases: list[Any], on_broken: OnBroken) -> Iterator[Sample]:
+    for number, row in enumerate(cases, 1):
+        try:
+            yield load(row)
+        except ReadError as error:
+            on_broken(error.at(path=str(path), place=f"case {number}"))
+        except MISSHAPEN as error:
+            on_broken(ReadError(f"not an eval case: {error!r}", path=str(path), place=f"case {number}"))
+
+
+def _parts(value: Any, path: Path) -> tuple[RunHeader, list[Any]]:
+    """Header and cases of every shape that eval sets have had."""
+    name = path.name.split(".")[0]
+    try:
+        if isinstance(value, list) and value and all(isinstance(each, dict) and "query" in each for each in value):
+            return RunHeader(task=name), [{"eval_id": name, "conversation": [_old_turn(each) for each in value]}]
+        if isinstance(value, list) and value and all(isinstance(each, dict) and "data" in each for each in value):
+            return RunHeader(task=name), [_old_case(each) for each in value]
+        if isinstance(value, dict) and isinstance(value.get("scenarios"), list):
+            cases = [
+                {"eval_id": f"scenario-{number}", "conversation_scenario": to_snake(each, {})}
+                for number, each in enumerate(value["scenarios"], 1)
+            ]
+            return RunHeader(task=name), cases
+    except MISSHAPEN as error:
+        raise ReadError(f"not an eval set: {error!r}", path=str(path)) from None
+    row = {snake(key): item for key, item in value.items()} if isinstance(value, dict) else {}
+    if not isinstance(row.get("eval_cases"), list):
+        raise ReadError("not an eval set: no list eval_cases", path=str(path), remedy="is --from right?")
+    return header_from(row), row["eval_cases"]
+
+
+def _old_case(old: dict[str, Any]) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "eval_id": old.get("name") or "case",
+        "conversation": [_old_turn(each) for each in old["data"]],
+    }
+    if given := old.get("initial_session"):
+        row["session_input"] = {
+            "app_name": given.get("app_name", ""),
+            "user_id": given.get("user_id", ""),
+            "state": given.get("state", {}),
+        }
+    rest = {key: value for key, value in old.items() if key not in ("name", "data", "initial_session")}
+    return {**row, **rest}
+
+
+_OLD = {"query", "expected_tool_use", "expected_intermediate_agent_responses", "reference"}
+
+
+def _old_turn(old: dict[str, Any]) -> dict[str, Any]:
+    """A turn of the lists that were used before there was a model: query, expected tools, reference."""
+    uses = [
+        {"name": each["tool_name"], "args": each.get("tool_input") or {}} for each in old.get("expected_tool_use") or ()
+    ]
+    answers = [
+        {"name": each["tool_name"], "response": _answer(each["mock_tool_output"])}
+        for each in old.get("expected_tool_use") or ()
+        if "mock_tool_output" in each
+    ]
+    told = [
+        [each.get("author", ""), [{"text": each.get("text", "")}]]
+        for each in old.get("expected_intermediate_agent_responses") or ()
+    ]
+    row: dict[str, Any] = {
+        "user_content": {"role": "user", "parts": [{"text": old["query"]}]},
+        "intermediate_data": {"tool_uses": uses, "tool_responses": answers, "intermediate_responses": told},
+    }
+    if old.get("reference") is not None:
+        row["final_response"] = {"role": "model", "parts": [{"text": old["reference"]}]}
+    return {**{key: value for key, value in old.items() if key not in _OLD}, **row}
+
+
+def _answer(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {"output": value}
+
+
+def header_from(row: dict[str, Any]) -> RunHeader:
+    """The run of an eval set without its cases."""
+    known = {"eval_set_id", "name", "description", "eval_cases", "creation_timestamp", CARRIER}
+    rest = {key: value for key, value in row.items() if key not in known and value is not None}
+    described = {"description": row["description"]} if row.get("description") else {}
+    header = RunHeader(
+        name=row.get("name"),
+        created=row.get("creation_timestamp") or None,
+        task=row.get("eval_set_id"),
+        dataset=described,
+        extra={NAME: rest} if rest else {},
+    )
+    if patch := row.get(CARRIER):
+        return msgspec.convert(applied(to_plain(header), patch), RunHeader)
+    return header
+
+
+def save(run: Run, target: Path, options: NoOptions) -> None:
+    """One EvalSet; cases are written as they come, each on a line."""
+    row: dict[str, Any] = {
+        "eval_set_id": run.task or run.name or run.id or "pantrace",
+        "name": run.name,
+        "description": run.dataset.get("description"),
+        "creation_timestamp": run.created or 0.0,
+        **run.extra.get(NAME, {}),
+    }
+    plain = to_plain(header_of(run))
+    plain.pop("source", None)
+    if patch := difference(plain, to_plain(header_from(row))):
+        row[CARRIER] = patch
+    with files.writing(target) as file:
+        file.write(encode(row)[:-1] + b',"eval_cases":[')
+        for number, sample in enumerate(run.samples):
+            file.write((b",\n" if number else b"\n") + encode(dump(sample, options)))
+        file.write(b"\n]}\n")
+
+
+def check(row: Any) -> Iterable[Violation]:
+    case = to_snake(row, EVAL_CASE) if isinstance(row, dict) else row
+    yield from violations(case, shapes.EVAL_CASE)
+    if isinstance(case, dict) and (case.get("conversation") is None) == (case.get("conversation_scenario") is None):
+        message = "must have exactly one of conversation and conversation_scenario"
+        yield Violation(level="error", message=message)
+
+
+def validate(path: Path) -> Iterable[Violation]:
+    try:
+        value = decode_document(files.read_all(path))
+        _, cases = _parts(value, path)
+    except ReadError as error:
+        yield Violation(level="error", message=error.message, place=error.place)
+        return
+    if isinstance(value, list):
+        yield Violation(level="warning", message="a list of an older google-adk; `convert` it to an eval set")
+    for number, row in enumerate(cases):
+        for violation in check(row):
+            place = f"eval_cases[{number}]"
+            yield msgspec.structs.replace(violation, place=f"{place}.{violation.place}" if violation.place else place)
+
+
+FORMAT = Format(
+    name=NAME,
+    title="ADK eval set: cases with expected conversations or scenarios, legacy lists included",
+    spec="https://google.github.io/adk-docs/evaluate/",
+    detect=detect,
+    load=load,
+    dump=dump,
+    open=open_run,
+    save=save,
+    check=check,
+    validate=validate,
+    layout="document",
+    suffix=".evalset.json",
+    lost={
+        "trajectory": "an eval set states what is expected, not what was done",
+        "scores": "an eval set holds no results",
+        "epoch": "an eval set holds each case once",
+    },
+)

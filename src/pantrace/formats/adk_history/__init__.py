@@ -1,0 +1,220 @@
+"""ADK eval history: what `adk eval` leaves in `.adk/eval_history/`.
+
+Spec: the models of google-adk 0.5 to 2.13 (EvalSetResult); seed document 2 of pantrace.
+Detect: `eval_case_results` beside an eval set or result id, in snake_case or camelCase; a JSON string that holds such
+JSON (up to 1.21); a directory whose JSON files are all of this kind.
+Lost: nothing; what ADK has no field for rides in `custom_metadata.pantrace` of an event or in a key `pantrace` of the
+case, which ADK's loader passes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.formats.format import Format, NoOptions
+from pantrace.model import Run, RunHeader, Sample, Source, Violation, header_of, with_samples
+from pantrace.wire import files
+from pantrace.wire.adk import MISSHAPEN, shapes
+from pantrace.wire.adk.recase import CASE_RESULT, to_snake
+from pantrace.wire.head import Head
+from pantrace.wire.json import decode, encode, to_plain
+from pantrace.wire.patch import applied, difference
+from pantrace.wire.rows import OnBroken
+from pantrace.wire.shape import violations
+
+from .cases import CARRIER, NAME, app_of, dump, load
+from .document import Document, document, looks_like
+from .pile import grouped
+
+
+def detect(head: Head) -> str | None:
+    if head.kind == "directory":
+        paths = _results_in(head.path)
+        return "directory" if paths and all(looks_like(path) for path in paths) else None
+    if head.data.lstrip()[:1] == b'"':
+        return "double-encoded" if looks_like(head.path) else None
+    # A document on one long line looks like lines: its beginning is what counts.
+    record = head.record if head.layout != "array" else {}
+    if not {"eval_case_results", "evalCaseResults"} & record.keys():
+        return None
+    if {"eval_set_result_id", "eval_set_id"} & record.keys():
+        return "snake_case"
+    return "camelCase" if {"evalSetResultId", "evalSetId"} & record.keys() else None
+
+
+def _results_in(folder: Path) -> list[Path]:
+    """The files of a directory, if all of them can be results."""
+    try:
+        found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    except OSError:
+        return []
+    plain = all(path.is_file() and files.bare_suffix(path) == ".json" for path in found)
+    return found if plain else []
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    if path.is_dir():
+        return _open_directory(path, on_broken)
+    found = document(path)
+    source = Source(format=NAME, version=found.variant, path=str(path))
+    header = header_from(found.header)
+    return with_samples(msgspec.structs.replace(header, source=source), _samples(path, found, source, on_broken))
+
+
+def header_from(row: dict[str, Any]) -> RunHeader:
+    """The run of an EvalSetResult without its cases."""
+    name, set_id, created = row.get("eval_set_result_id"), row.get("eval_set_id"), row.get("creation_timestamp")
+    ending = f"_{set_id}_{created}"
+    known = {"eval_set_result_id", "eval_set_result_name", "eval_set_id", "creation_timestamp", CARRIER}
+    rest = {key: value for key, value in row.items() if key not in known and value is not None}
+    header = RunHeader(
+        id=name,
+        name=row.get("eval_set_result_name"),
+        created=created or None,
+        task=set_id,
+        agent=name.removesuffix(ending) if isinstance(name, str) and name.endswith(ending) else None,
+        extra={NAME: rest} if rest else {},
+    )
+    if patch := row.get(CARRIER):
+        return msgspec.convert(applied(to_plain(header), patch), RunHeader)
+    return header
+
+
+def _samples(path: Path, found: Document, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
+    epochs = found.epochs()
+    for number, raw in enumerate(found.cases, 1):
+        place = f"case {number}"
+        try:
+            sample = load(raw if isinstance(raw, dict) else decode(raw))
+        except ReadError as error:
+            on_broken(error.at(path=str(path), place=place))
+            continue
+        except MISSHAPEN as error:
+            on_broken(ReadError(f"not a case of an eval history: {error!r}", path=str(path), place=place))
+            continue
+        if sample.trajectory is not None:
+            stamp = msgspec.structs.replace(source, place=place)
+            sample = msgspec.structs.replace(
+                sample, trajectory=msgspec.structs.replace(sample.trajectory, source=stamp)
+            )
+        if sample.epoch is None and (epoch := epochs.get(number)) is not None:
+            sample = msgspec.structs.replace(sample, epoch=epoch)
+        yield sample
+
+
+def _open_directory(folder: Path, on_broken: OnBroken) -> Run:
+    """A directory as one run: 1.x wrote one file per case, so files of one eval set at one time belong together."""
+    groups = grouped(_results_in(folder), on_broken)
+    source = Source(format=NAME, version="directory", path=str(folder))
+    if not groups:
+        raise ReadError("no eval results in it", path=str(folder))
+
+    def samples() -> Iterator[Sample]:
+        seen: dict[str, int] = {}
+        repeated = len(groups) > 1
+        for group in groups:
+            for path in group.paths:
+                try:
+                    run = open_run(path, on_broken)
+                except ReadError as error:
+                    on_broken(error)
+                    continue
+                for sample in run.samples:
+                    seen[sample.id] = seen.get(sample.id, 0) + 1
+                    if repeated and sample.id in group.repeated:
+                        sample = msgspec.structs.replace(sample, epoch=seen[sample.id])
+                    yield sample
+
+    first = groups[0]
+    header = header_from(first.header)
+    if len(groups) > 1:
+        runs = [{"id": each.header.get("eval_set_result_id"), "created": each.created} for each in groups]
+        same_set = len({each.header.get("eval_set_id") for each in groups}) == 1
+        header = RunHeader(
+            name=folder.name, task=header.task if same_set else None, agent=header.agent, extra={NAME: {"runs": runs}}
+        )
+    return with_samples(msgspec.structs.replace(header, source=source), samples())
+
+
+def save(run: Run, target: Path, options: NoOptions) -> None:
+    """One EvalSetResult; cases are written as they come, each on a line."""
+    samples = iter(run.samples)
+    first = next(samples, None)
+    row = _header_row(run, app_of(first) if first is not None else "app")
+    with files.writing(target) as file:
+        file.write(encode(row)[:-1] + b',"eval_case_results":[')
+        sample = first
+        separator = b"\n"
+        while sample is not None:
+            case = dump(sample)
+            if not case["eval_set_id"]:
+                case["eval_set_id"] = case["eval_set_file"] = row["eval_set_id"]
+            file.write(separator + encode(case))
+            separator = b",\n"
+            sample = next(samples, None)
+        file.write(b"\n]}\n")
+
+
+def _header_row(run: Run, app: str) -> dict[str, Any]:
+    set_id = run.task or "pantrace"
+    stamp = run.created if run.created is not None else 0.0
+    row: dict[str, Any] = {
+        "eval_set_result_id": run.id or f"{run.agent or app}_{set_id}_{stamp}",
+        "eval_set_result_name": run.name,
+        "eval_set_id": set_id,
+        "creation_timestamp": stamp,
+        **run.extra.get(NAME, {}),
+    }
+    plain = to_plain(header_of(run))
+    plain.pop("source", None)
+    if patch := difference(plain, to_plain(header_from(row))):
+        row[CARRIER] = patch
+    return row
+
+
+def check(row: Any) -> Iterable[Violation]:
+    yield from violations(to_snake(row, CASE_RESULT) if isinstance(row, dict) else row, shapes.CASE_RESULT)
+
+
+def validate(path: Path) -> Iterable[Violation]:
+    for each in _results_in(path) if path.is_dir() else [path]:
+        try:
+            found = document(each)
+        except ReadError as error:
+            yield Violation(level="error", message=error.message, place=error.place)
+            continue
+        if found.variant == "double-encoded":
+            yield Violation(level="warning", message="JSON inside a JSON string, as google-adk wrote it up to 1.21")
+        for key in ("eval_set_result_id", "eval_set_id"):
+            if not isinstance(found.header.get(key), str):
+                yield Violation(level="error", message="must be text", place=key)
+        for number, raw in enumerate(found.cases):
+            for violation in check(raw if isinstance(raw, dict) else decode(raw)):
+                place = f"eval_case_results[{number}]"
+                yield msgspec.structs.replace(
+                    violation, place=f"{place}.{violation.place}" if violation.place else place
+                )
+
+
+FORMAT = Format(
+    name=NAME,
+    title="ADK eval history (.adk/eval_history): session and per-invocation data merged",
+    spec="https://google.github.io/adk-docs/evaluate/",
+    detect=detect,
+    load=load,
+    dump=dump,
+    open=open_run,
+    save=save,
+    check=check,
+    validate=validate,
+    layout="document",
+    suffix=".evalset_result.json",
+    note="read with files of 1.21 and 2.13; versions between were read in source only",
+)
+
+__all__ = ["FORMAT"]

@@ -1,0 +1,311 @@
+"""One case of an eval history: session and per-invocation data merged into a sample, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Agent, Case, Invocation, Outcome, Sample, Step, Trajectory
+from pantrace.wire.adk.agents import agents_of, app_details_of, declared, is_declared
+from pantrace.wire.adk.invocations import (
+    expected_calls,
+    expected_from,
+    final_text,
+    invocation_from,
+    invocation_to,
+    names_of,
+    prompts_in,
+    repeats,
+    steps_of,
+)
+from pantrace.wire.adk.parts import NAME as ADK
+from pantrace.wire.adk.recase import CASE_RESULT, to_snake
+from pantrace.wire.adk.scores import metric_to, metrics_of, pairs_from, scores_from, status_number
+from pantrace.wire.adk.sessions import app_name, invocation_ids, main_agent, session_to, trajectory_from, user_id
+from pantrace.wire.adk.typed import text
+from pantrace.wire.json import to_plain, unknown_keys
+from pantrace.wire.patch import applied, difference
+
+NAME = "adk-history"
+CARRIER = "pantrace"
+_KNOWN = {
+    "eval_set_file",
+    "eval_set_id",
+    "eval_id",
+    "final_eval_status",
+    "eval_metric_results",
+    "overall_eval_metric_results",
+    "eval_metric_result_per_invocation",
+    "session_id",
+    "session_details",
+    "user_id",
+    CARRIER,
+}
+_LIMITS = {"LlmCallsLimitExceededError"}
+
+
+def load(row: Any) -> Sample:
+    if not isinstance(row, dict):
+        raise ReadError("not a case of an eval history: no object")
+    case = to_snake(row, CASE_RESULT)
+    if "eval_id" not in case or not {"session_details", "eval_metric_result_per_invocation"} & case.keys():
+        raise ReadError(
+            "not a case of an eval history: eval_id or the session and the invocations are missing",
+            remedy="an eval set that has not been run is of format adk-evalset",
+        )
+    blocks = case.get("eval_metric_result_per_invocation") or []
+    actual = [block.get("actual_invocation") or {} for block in blocks]
+    trajectory, absent = _trajectory(case, actual)
+    expected, placed = _expected(blocks)
+    overall = case.get("overall_eval_metric_results") or []
+    pairs = [] if overall else pairs_from(case.get("eval_metric_results"))
+    scores = scores_from(overall or pairs, [block.get("eval_metric_results") for block in blocks])
+    if trajectory is not None:
+        outcome = _outcome(case, trajectory, scored=bool(scores))
+        trajectory = msgspec.structs.replace(trajectory, outcome=outcome)
+    sample = Sample(
+        id=str(case["eval_id"]),
+        case=_case(case, placed or actual, expected, trajectory),
+        trajectory=trajectory,
+        expected=expected,
+        scores=tuple(scores),
+        extra=_extra(case, trajectory, absent, pairs=bool(pairs)),
+    )
+    if patch := case.get(CARRIER):
+        return msgspec.convert(applied(to_plain(sample), patch), Sample)
+    return sample
+
+
+def _trajectory(case: dict[str, Any], actual: list[dict[str, Any]]) -> tuple[Trajectory | None, list[str]]:
+    """What happened, and which kinds of data the file does not have of it."""
+    session = case.get("session_details")
+    declarations = [declared(each.get("app_details")) for each in actual]
+    names = names_of(actual)
+    absent = [] if any(declarations) else ["app_details"]
+    if not actual:
+        absent.append("invocations")
+    if isinstance(session, dict):
+        trajectory = trajectory_from(session, declarations)
+        events: dict[str, list[dict[str, Any]]] = {}
+        for event in session.get("events") or ():
+            events.setdefault(event.get("invocation_id") or event.get("invocationId") or "", []).append(event)
+        recorded = [
+            {} if repeats(raw, events.get(name, ())) else _recorded(raw)
+            for raw, name in zip(actual, names, strict=True)
+        ]
+    else:
+        absent += ["session_details", "state", "event_timestamps", "stop_reasons"]
+        if not any(_said(each) for each in actual):
+            return None, absent
+        steps = [
+            step
+            for raw, name, agents in zip(actual, names, declarations, strict=True)
+            for step in steps_of(raw, name, agents)
+        ]
+        trajectory = Trajectory(
+            id=text(case.get("session_id"), "session_id"),
+            created=next((at for raw in actual if (at := raw.get("creation_timestamp"))), None),
+            agents=agents_of(declarations, steps),
+            steps=tuple(steps),
+            extra={ADK: {"user_id": case["user_id"]}} if case.get("user_id") is not None else {},
+        )
+        recorded = [{} for _ in actual]
+    if not any(step.usage is not None for step in trajectory.steps):
+        absent.append("usage")
+    known = {agent.name: agent for agent in trajectory.agents}
+    invocations = tuple(
+        [
+            _invocation(raw, name, kept, agents, known)
+            for raw, name, kept, agents in zip(actual, names, recorded, declarations, strict=True)
+        ]
+    )
+    return msgspec.structs.replace(trajectory, invocations=invocations), absent
+
+
+def _said(raw: dict[str, Any]) -> bool:
+    return bool((raw.get("user_content") or {}).get("parts") or raw.get("invocation_id") or raw.get("final_response"))
+
+
+def _recorded(raw: dict[str, Any]) -> dict[str, Any]:
+    keys = ("user_content", "final_response", "intermediate_data")
+    return {key: raw[key] for key in keys if raw.get(key) is not None}
+
+
+def _invocation(
+    raw: dict[str, Any], name: str, recorded: dict[str, Any], agents: list[Agent], known: dict[str, Agent]
+) -> Invocation:
+    """Times of one invocation, and what of its agents is not as in the rest of the case."""
+    invocation = invocation_from(raw, name)
+    kept: dict[str, Any] = {"recorded": recorded} if recorded else {}
+    names = [agent.name for agent in agents]
+    if any(is_declared(agent) and agent.name not in names for agent in known.values()):
+        kept["agents"] = names
+    if any(_changed(agent, known[agent.name]) for agent in agents):
+        kept["app_details"] = raw["app_details"]
+    if not kept:
+        return invocation
+    return msgspec.structs.replace(invocation, extra={ADK: {**invocation.extra.get(ADK, {}), **kept}})
+
+
+def _changed(agent: Agent, first: Agent) -> bool:
+    if agent.instructions is first.instructions and agent.tools is first.tools:
+        return False
+    return agent.instructions != first.instructions or agent.tools != first.tools
+
+
+def _expected(blocks: list[dict[str, Any]]) -> tuple[Trajectory | None, list[dict[str, Any]]]:
+    placed = [(number, raw) for number, block in enumerate(blocks) if (raw := block.get("expected_invocation"))]
+    if not placed:
+        return None, []
+    raws = [raw for _, raw in placed]
+    expected = expected_from(raws)
+    if len(placed) != len(blocks):
+        invocations = [
+            msgspec.structs.replace(each, extra={ADK: {**each.extra.get(ADK, {}), "block": number}})
+            for each, (number, _) in zip(expected.invocations, placed, strict=True)
+        ]
+        expected = msgspec.structs.replace(expected, invocations=tuple(invocations))
+    return expected, raws
+
+
+def _case(
+    case: dict[str, Any], asked: list[dict[str, Any]], expected: Trajectory | None, trajectory: Trajectory | None
+) -> Case:
+    app = trajectory.extra.get(ADK, {}).get("app_name") if trajectory is not None else None
+    set_id = case.get("eval_set_id")
+    return Case(
+        id=str(case["eval_id"]),
+        agent=text(app, "app_name"),
+        question=prompts_in(asked),
+        reference=final_text(expected) if expected is not None else None,
+        expected_calls=expected_calls(expected) if expected is not None else None,
+        extra={ADK: {"eval_set_id": set_id}} if set_id else {},
+    )
+
+
+def _outcome(case: dict[str, Any], trajectory: Trajectory, *, scored: bool) -> Outcome | None:
+    status = status_number(case.get("final_eval_status"))
+    if status == 2 and not scored:
+        # Inference failed: ADK says so only by an error event and empty lists of results.
+        error = next((step.error for step in reversed(trajectory.steps) if step.error is not None), None)
+        reason = ": ".join(part for part in (error.kind, error.message) if part) if error is not None else None
+        limited = error is not None and error.kind in _LIMITS
+        return Outcome(status="limit" if limited else "error", reason=reason or "google-adk could not run the case")
+    if status is None and case.get("final_eval_status") is None:
+        return None
+    word = {1: "passed", 2: "failed"}.get(status or 0, "unscored")
+    return Outcome(status=word)  # type: ignore[arg-type]
+
+
+def _extra(case: dict[str, Any], trajectory: Trajectory | None, absent: list[str], *, pairs: bool) -> dict[str, Any]:
+    extra = {key: value for key, value in unknown_keys(case, _KNOWN).items() if value is not None}
+    if absent:
+        extra["absent"] = absent
+    if case.get("eval_set_file") not in (None, case.get("eval_set_id")):
+        extra["eval_set_file"] = case["eval_set_file"]
+    status = status_number(case.get("final_eval_status"))
+    if status not in (1, 2, 3) and case.get("final_eval_status") is not None:
+        extra["final_eval_status"] = case["final_eval_status"]
+    if not pairs and case.get("eval_metric_results"):
+        extra["eval_metric_results"] = case["eval_metric_results"]
+    known = trajectory.extra.get(ADK, {}) if trajectory is not None else {}
+    for key, told in (("session_id", trajectory.id if trajectory else None), ("user_id", known.get("user_id"))):
+        if case.get(key) is not None and case[key] != told:
+            extra[key] = case[key]
+    return {NAME: extra} if extra else {}
+
+
+def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
+    extra = dict(sample.extra.get(NAME, {}))
+    absent = extra.pop("absent", None) or []
+    trajectory = sample.trajectory
+    set_id = (sample.case.extra.get(ADK, {}).get("eval_set_id") if sample.case is not None else None) or ""
+    row: dict[str, Any] = {
+        "eval_set_file": extra.pop("eval_set_file", None) or set_id,
+        "eval_set_id": set_id,
+        "eval_id": sample.id,
+        "final_eval_status": _status(trajectory.outcome if trajectory is not None else None, extra),
+        "overall_eval_metric_results": [metric_to(score) for score in sample.scores],
+        "eval_metric_result_per_invocation": [] if "invocations" in absent else _blocks(sample),
+        "session_id": extra.pop("session_id", None) or (trajectory.id if trajectory is not None else None) or sample.id,
+        "session_details": None if trajectory is None or "session_details" in absent else session_to(sample),
+        "user_id": extra.pop("user_id", None) or user_id(sample),
+        **extra,
+    }
+    if patch := difference(to_plain(sample), to_plain(load(row))):
+        row[CARRIER] = patch
+    return row
+
+
+def _status(outcome: Outcome | None, extra: dict[str, Any]) -> int:
+    stated = status_number(extra.pop("final_eval_status", None))
+    words = {"passed": 1, "failed": 2, "error": 2, "limit": 2}
+    return stated or (words.get(outcome.status, 3) if outcome is not None else 3)
+
+
+def _blocks(sample: Sample) -> list[dict[str, Any]]:
+    """The per-invocation results: what was done, what was expected, and the scores of each."""
+    done = _actual(sample)
+    wanted = _wanted(sample)
+    blocks: list[dict[str, Any]] = []
+    for number in range(max(len(done), 1 + max(wanted, default=-1))):
+        actual = done[number] if number < len(done) else {"user_content": {"parts": [], "role": "user"}}
+        block: dict[str, Any] = {"actual_invocation": actual}
+        if number in wanted:
+            block["expected_invocation"] = wanted[number]
+        block["eval_metric_results"] = metrics_of(sample.scores, number)
+        blocks.append(block)
+    return blocks
+
+
+def _actual(sample: Sample) -> list[dict[str, Any]]:
+    trajectory = sample.trajectory
+    if trajectory is None:
+        return []
+    groups = _groups(trajectory)
+    known = {each.id: each for each in trajectory.invocations}
+    rows = []
+    for name in dict.fromkeys([*known, *groups] if set(groups) <= set(known) else [*groups, *known]):
+        invocation = known.get(name)
+        row = invocation_to(name, groups.get(name, ()), invocation, speaker=main_agent(trajectory))
+        kept = invocation.extra.get(ADK, {}) if invocation is not None else {}
+        if "app_details" in kept:
+            row["app_details"] = kept["app_details"]
+        else:
+            agents = [agent for agent in trajectory.agents if agent.name in kept.get("agents", (agent.name,))]
+            if (details := app_details_of(agents)) is not None:
+                row["app_details"] = details
+        rows.append(row)
+    return rows
+
+
+def _groups(trajectory: Trajectory) -> dict[str, list[Step]]:
+    groups: dict[str, list[Step]] = {}
+    for step, name in zip(trajectory.steps, invocation_ids(trajectory.steps), strict=True):
+        groups.setdefault(name, []).append(step)
+    return groups
+
+
+def _wanted(sample: Sample) -> dict[int, dict[str, Any]]:
+    """Expected invocations by the number of the block they belong to."""
+    expected = sample.expected
+    if expected is None:
+        return {}
+    groups = _groups(expected)
+    known = {each.id: each for each in expected.invocations}
+    found: dict[int, dict[str, Any]] = {}
+    for number, name in enumerate(dict.fromkeys([*known, *groups])):
+        invocation = known.get(name)
+        row = invocation_to(name, groups.get(name, ()), invocation, speaker=main_agent(expected), plain=True)
+        if (details := app_details_of(expected.agents)) is not None:
+            row["app_details"] = details
+        place = invocation.extra.get(ADK, {}).get("block", number) if invocation is not None else number
+        found[place if isinstance(place, int) else number] = row
+    return found
+
+
+def app_of(sample: Sample) -> str:
+    """The app's name, for the name of a result."""
+    return app_name(sample)

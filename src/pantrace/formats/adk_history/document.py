@@ -1,0 +1,121 @@
+"""The document of an eval history: its header, and its cases still encoded."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.wire import files
+from pantrace.wire.adk.recase import snake
+from pantrace.wire.json import decode
+
+
+class _Usual(msgspec.Struct, forbid_unknown_fields=True):
+    """The document as ADK writes it; any other goes the slower way that knows camelCase and keeps unknown keys."""
+
+    eval_set_result_id: str
+    eval_set_id: str
+    eval_case_results: list[msgspec.Raw]
+    eval_set_result_name: str | None = None
+    creation_timestamp: float = 0.0
+
+
+_USUAL = msgspec.json.Decoder(_Usual)
+_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_LIST = msgspec.json.Decoder(list[msgspec.Raw])
+_START = re.compile(
+    rb'^\s*"?\s*\{(?:\s|\\n|\\t|\\r)*(?:[^{}\[\]]{0,2000}?)\\?"(?:eval_set_result_id|evalSetResultId)\\?"'
+)
+_ID = re.compile(rb'"eval_?[iI]d"\s*:\s*("(?:[^"\\]|\\.)*")')
+
+
+@dataclass
+class Document:
+    """An eval history that is opened and not yet read."""
+
+    header: dict[str, Any]
+    """All but the cases, in snake_case."""
+    cases: list[Any]
+    """Each case as JSON text, or decoded where only the patient decoder could read the file."""
+    variant: str
+
+    def ids(self) -> list[str | None]:
+        """The eval ids of all cases, without decoding more than these."""
+        return [_case_id(raw) for raw in self.cases]
+
+    def epochs(self) -> dict[int, int]:
+        """The repetition of each case (by its number) whose eval id occurs more than once."""
+        ids = self.ids()
+        counts: dict[str, int] = {}
+        epochs: dict[int, int] = {}
+        for number, name in enumerate(ids, 1):
+            if name is not None and ids.count(name) > 1:
+                counts[name] = counts.get(name, 0) + 1
+                epochs[number] = counts[name]
+        return epochs
+
+
+def _case_id(raw: Any) -> str | None:
+    if not isinstance(raw, dict):
+        # The id stands in front of everything that could hold a key of the same name.
+        found = _ID.search(bytes(raw)[:4096])
+        raw = {"eval_id": decode(found[1])} if found is not None else {}
+    name = raw.get("eval_id", raw.get("evalId"))
+    return name if isinstance(name, str) else None
+
+
+def looks_like(path: Path) -> bool:
+    """Whether a file begins like an eval history, plain or double-encoded."""
+    try:
+        return _START.search(files.read_start(path, 4096)) is not None
+    except ReadError:
+        return False
+
+
+def document(path: Path) -> Document:
+    """Open an eval history; ReadError when it is none."""
+    data = files.read_all(path)
+    variant = "snake_case"
+    if data.lstrip()[:1] == b'"':
+        try:
+            inner = decode(data)
+        except ReadError as error:
+            raise error.at(path=str(path)) from None
+        data = inner.encode("utf-8", "surrogatepass") if isinstance(inner, str) else b"null"
+        variant = "double-encoded"
+    try:
+        usual = _USUAL.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _unusual(path, data, variant)
+    header = {name: getattr(usual, name) for name in _Usual.__struct_fields__ if name != "eval_case_results"}
+    return Document(header=header, cases=list(usual.eval_case_results), variant=variant)
+
+
+def _unusual(path: Path, data: bytes, variant: str) -> Document:
+    try:
+        fields: dict[str, Any] = dict(_FIELDS.decode(data))
+        decoded = {key: decode(value) for key, value in fields.items() if snake(key) != "eval_case_results"}
+        cases: Any = next((_LIST.decode(fields[key]) for key in fields if snake(key) == "eval_case_results"), None)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        try:
+            decoded = decode(data)
+        except ReadError as error:
+            raise error.at(path=str(path)) from None
+        if not isinstance(decoded, dict):
+            raise _foreign(path) from None
+        cases = decoded.get("eval_case_results", decoded.get("evalCaseResults"))
+    if not isinstance(cases, list):
+        raise _foreign(path)
+    if "evalSetResultId" in decoded or "evalSetId" in decoded:
+        variant = variant if variant == "double-encoded" else "camelCase"
+    header = {snake(key): value for key, value in decoded.items() if snake(key) != "eval_case_results"}
+    return Document(header=header, cases=cases, variant=variant)
+
+
+def _foreign(path: Path) -> ReadError:
+    return ReadError("not an eval history: no list eval_case_results", path=str(path), remedy="is --from right?")

@@ -1,0 +1,68 @@
+"""Piles of eval histories: which files of a directory belong to one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.wire.rows import OnBroken
+
+from .document import document
+
+NEAR = 10.0
+"""Seconds between files of one run: google-adk 1.x writes them all at its end, milliseconds apart."""
+
+
+@dataclass
+class Group:
+    """Files of one run, in the order in which they were written."""
+
+    header: dict[str, Any]
+    """That of the first file."""
+    created: float
+    ended: float
+    paths: list[Path] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
+    repeated: set[str] = field(default_factory=set)
+    """Cases that occur in other runs of the directory as well."""
+    single: bool = True
+    """Whether all files hold one case, as those of 1.x do."""
+
+
+def grouped(paths: list[Path], on_broken: OnBroken) -> list[Group]:
+    """Runs in order of time. Files of one case each are one run if they are of the same eval set, near in time, and no
+    case occurs twice; any other file is a run of its own."""
+    found: list[tuple[float, Path, dict[str, Any], list[str]]] = []
+    for path in paths:
+        try:
+            opened = document(path)
+        except ReadError as error:
+            on_broken(error)
+            continue
+        created = opened.header.get("creation_timestamp")
+        moment = float(created) if isinstance(created, (int, float)) else 0.0
+        found.append((moment, path, opened.header, [name for name in opened.ids() if name is not None]))
+    groups: list[Group] = []
+    for moment, path, header, ids in sorted(found, key=lambda each: (each[0], each[1])):
+        group = next((each for each in groups if _joins(each, moment, header, ids)), None)
+        if group is None:
+            group = Group(header=header, created=moment, ended=moment, single=len(ids) == 1)
+            groups.append(group)
+        group.paths.append(path)
+        group.ended = moment
+        group.ids.update(ids)
+    for group in groups:
+        group.repeated = {name for name in group.ids if sum(name in other.ids for other in groups) > 1}
+    return groups
+
+
+def _joins(group: Group, moment: float, header: dict[str, Any], ids: list[str]) -> bool:
+    return (
+        group.single
+        and len(ids) == 1
+        and ids[0] not in group.ids
+        and header.get("eval_set_id") == group.header.get("eval_set_id")
+        and 0 <= moment - group.ended <= NEAR
+    )

@@ -1,0 +1,147 @@
+"""The JSONL of seed document 2: interactions with an ADK agent, ready for evaluation.
+
+Spec: seed document 2 of pantrace, "What We Extract to JSONL".
+Detect: `question_id` beside `final_session_state` or `extracted_data`; also the older CSV with the same columns.
+Lost: nothing; what a row has no key for stands in its key `pantrace`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.formats.format import Format
+from pantrace.model import Run, Sample, Source, Violation
+from pantrace.wire import files
+from pantrace.wire.adk import MISSHAPEN, shapes
+from pantrace.wire.adk.recase import SESSION, to_snake
+from pantrace.wire.head import Head
+from pantrace.wire.json import decode
+from pantrace.wire.rows import OnBroken, read_rows
+from pantrace.wire.shape import ANY, document, violations
+
+from .rows import CARRIER, NAME, Options, dump, load
+
+
+def detect(head: Head) -> str | None:
+    if head.kind == "text":
+        first = head.data.partition(b"\n")[0]
+        return "csv" if b"question_id" in first and b"final_session_state" in first else None
+    row = head.record
+    if "question_id" not in row or not {"final_session_state", "extracted_data"} & row.keys():
+        return None
+    if CARRIER in row:
+        return "pantrace"
+    return "converted" if row.get("base_url") == "simulation" else "live"
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    head = Head(path)
+    source = Source(format=NAME, version=detect(head) or None, path=str(path))
+    return Run(name=path.name, source=source, samples=_samples(path, source, on_broken))
+
+
+def _samples(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
+    for place, row in _rows(path, source.version, on_broken):
+        try:
+            sample = load(row)
+        except ReadError as error:
+            on_broken(error.at(path=str(path), place=place))
+            continue
+        except MISSHAPEN as error:
+            on_broken(ReadError(f"not a row of interactions: {error!r}", path=str(path), place=place))
+            continue
+        if sample.trajectory is not None:
+            trajectory = msgspec.structs.replace(sample.trajectory, source=msgspec.structs.replace(source, place=place))
+            sample = msgspec.structs.replace(sample, trajectory=trajectory)
+        yield sample
+
+
+def _rows(path: Path, version: str | None, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
+    if version != "csv":
+        yield from read_rows(path, on_broken)
+        return
+    csv.field_size_limit(1 << 30)
+    text = io.StringIO(files.read_all(path).decode("utf-8", "replace"), newline="")
+    try:
+        for number, row in enumerate(csv.DictReader(text), 1):
+            yield f"row {number}", {key: _cell(value) for key, value in row.items() if isinstance(key, str)}
+    except csv.Error as error:
+        on_broken(ReadError(f"not a CSV table: {error}", path=str(path)))
+
+
+def _cell(text: Any) -> Any:
+    """The CSV form holds objects and lists as JSON text."""
+    if isinstance(text, str) and text[:1] in ("{", "["):
+        try:
+            return decode(text.encode("utf-8", "surrogatepass"))
+        except ReadError:
+            return text
+    return None if text == "" else text
+
+
+_ROW: dict[str, Any] = {
+    "request": document({"contents": [{"role": str, "parts": [{"text?": ANY}]}]}),
+    "response": document({"candidates": list}),
+    "question_id": str,
+    "session_id": document((str, None)),
+    "app_name": document(str),
+    "ADK_USER_ID": document(str),
+    "user_inputs": document([str]),
+    "final_session_state": (shapes.SESSION, None),
+    "session_trace": document(list),
+    "latency_data": document(list),
+    "trace_summary": document([str]),
+    "extracted_data": {
+        "state_variables": document((dict, None)),
+        "tool_interactions": document([{"tool_name": str, "input_arguments": ANY, "output_result?": ANY}]),
+        "sub_agent_trace": document(list),
+        "tool_declarations": document(list),
+        "system_instruction": document((str, None)),
+        "thinking_trace": document(list),
+        "grounding_chunks": document(list),
+        "per_turn_tokens": document(list),
+        "stop_reasons": document(list),
+        "conversation_history": document(list),
+    },
+    "final_response": document(ANY),
+}
+
+
+def check(row: Any) -> Iterable[Violation]:
+    if isinstance(row, dict) and isinstance(row.get("final_session_state"), dict):
+        row = {**row, "final_session_state": to_snake(row["final_session_state"], SESSION)}
+    yield from violations(row, _ROW)
+
+
+def validate(path: Path) -> Iterable[Violation]:
+    broken: list[ReadError] = []
+    version = detect(Head(path))
+    for place, row in _rows(path, version, broken.append):
+        for violation in check(row):
+            where = ", ".join(part for part in (place, violation.place) if part)
+            yield msgspec.structs.replace(violation, place=where or None)
+    yield from (Violation(level="error", message=each.message, place=each.place) for each in broken)
+
+
+FORMAT = Format(
+    name=NAME,
+    title="Interaction JSONL of seed document 2: request, response, session, trace, extracted data, ADK scores",
+    spec="seed document 2 of pantrace",
+    detect=detect,
+    load=load,
+    dump=dump,
+    open=open_run,
+    check=check,
+    validate=validate,
+    options=Options,
+    suffix=".jsonl",
+)
+
+__all__ = ["FORMAT"]

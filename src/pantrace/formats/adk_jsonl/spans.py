@@ -1,0 +1,297 @@
+"""Spans: a trace of a trajectory with measured times only, and measured durations out of a real trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Any
+
+from pantrace.model import CallPair, Invocation, Sample, Step, ToolCall, Trajectory, call_pairs
+from pantrace.wire import gemini
+from pantrace.wire.adk.parts import NAME as ADK
+from pantrace.wire.adk.parts import response_of
+from pantrace.wire.adk.sessions import invocation_ids, main_agent
+from pantrace.wire.json import encode
+
+Span = dict[str, Any]
+
+MADE = "pantrace.made_from"
+"""An attribute of invocations in traces that were made by us of events, to tell them from recorded ones."""
+
+
+def _digits(text: str, count: int) -> str:
+    """A number that is always the same for the same text, as the original writes its span ids."""
+    number = str(int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest()))
+    return number[:count]
+
+
+def _nanoseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * 1e9)
+
+
+def trace_of(sample: Sample, app: str) -> list[Span]:
+    """Spans as google-adk 1.x names them: one per invocation, agent, model call and tool call. A start or an end that
+    was not measured is null; an event's time is that of its start."""
+    trajectory = sample.trajectory
+    if trajectory is None:
+        return []
+    session = trajectory.id or sample.id
+    measured = {each.id: each for each in trajectory.invocations}
+    pairs: dict[int, list[CallPair]] = {}
+    for pair in call_pairs(trajectory, agent_only=False):
+        pairs.setdefault(id(pair.step), []).append(pair)
+    spans: list[Span] = []
+    groups: dict[str, list[Step]] = {}
+    for step, name in zip(trajectory.steps, invocation_ids(trajectory.steps), strict=True):
+        groups.setdefault(name, []).append(step)
+    for name, steps in groups.items():
+        spans += _invocation(session, name, steps, measured.get(name), pairs, main_agent(trajectory))
+    return spans
+
+
+def _invocation(
+    session: str,
+    name: str,
+    steps: list[Step],
+    measured: Invocation | None,
+    pairs: dict[int, list[CallPair]],
+    speaker: str,
+) -> list[Span]:
+    trace = _digits(f"{session}/{name}", 32)
+
+    def span(title: str, key: str, parent: str | None, start: Any, end: Any, attributes: dict[str, Any]) -> Span:
+        return {
+            "name": title,
+            "span_id": _digits(f"{session}/{name}/{key}", 16),
+            "trace_id": trace,
+            "parent_span_id": parent,
+            "start_time": _nanoseconds(start),
+            "end_time": _nanoseconds(end),
+            "attributes": attributes,
+        }
+
+    began = next((step.at for step in steps if step.at is not None), measured.at if measured else None)
+    seconds = measured.seconds if measured else None
+    ended = began + seconds if began is not None and seconds is not None else None
+    attributes: dict[str, Any] = {
+        "gcp.vertex.agent.invocation_id": name,
+        "gcp.vertex.agent.session_id": session,
+        MADE: "events",
+    }
+    if measured is not None and measured.model_seconds is not None:
+        attributes["pantrace.model_seconds"] = measured.model_seconds
+    if measured is not None and measured.tool_seconds is not None:
+        attributes["pantrace.tool_seconds"] = measured.tool_seconds
+    root = span("invocation", "invocation", None, began, ended, attributes)
+    found = [root]
+    agents: dict[str, Span] = {}
+    for number, step in enumerate(steps):
+        if step.role != "agent":
+            continue
+        agent = step.agent or speaker
+        if agent not in agents:
+            about = {"gen_ai.agent.name": agent, "gen_ai.conversation.id": session}
+            agents[agent] = span(f"invoke_agent {agent}", f"agent {agent}", root["span_id"], None, None, about)
+            found.append(agents[agent])
+        parent = agents[agent]["span_id"]
+        if step.usage is not None or step.model is not None or step.stop is not None:
+            found.append(span("call_llm", f"llm {number}", parent, step.at, step.ended, _model_call(step)))
+        for index, pair in enumerate(pairs.get(id(step), ())):
+            started = pair.result.started if pair.result is not None else None
+            answered = pair.result.ended if pair.result is not None else None
+            key = f"tool {number}.{index}"
+            found.append(span(f"execute_tool {pair.call.name}", key, parent, started, answered, _tool_call(pair)))
+    return found
+
+
+def _model_call(step: Step) -> dict[str, Any]:
+    attributes: dict[str, Any] = {"gen_ai.system": "gcp.vertex.agent", "gen_ai.request.model": step.model}
+    if step.id is not None:
+        attributes["gcp.vertex.agent.event_id"] = step.id
+    if step.stop is not None:
+        attributes["gen_ai.response.finish_reason"] = step.stop
+    if step.usage is not None:
+        if step.usage.input is not None:
+            attributes["gen_ai.usage.input_tokens"] = step.usage.input
+        if step.usage.output is not None:
+            attributes["gen_ai.usage.output_tokens"] = step.usage.output
+        reported = {"usage_metadata": gemini.usage_to(step.usage, ADK)}
+        attributes["gcp.vertex.agent.llm_response"] = encode(reported).decode("utf-8", "replace")
+    if step.error is not None:
+        attributes["error.type"] = step.error.kind or "error"
+    return attributes
+
+
+def _tool_call(pair: CallPair) -> dict[str, Any]:
+    attributes: dict[str, Any] = {"gen_ai.system": "gcp.vertex.agent", "gen_ai.tool.name": pair.call.name}
+    if pair.call.id is not None:
+        attributes["gen_ai.tool.call.id"] = pair.call.id
+    attributes["gcp.vertex.agent.tool_call_args"] = encode(pair.call.arguments).decode("utf-8", "replace")
+    if pair.result is not None:
+        response = response_of(pair.result)
+        attributes["gcp.vertex.agent.tool_response"] = encode(response).decode("utf-8", "replace")
+    return attributes
+
+
+def latency_of(spans: Iterable[Span]) -> list[dict[str, Any]]:
+    """The tree of durations; null where a span's start or end was not measured."""
+    nodes: dict[Any, dict[str, Any]] = {}
+    roots: list[dict[str, Any]] = []
+    ordered = list(spans)
+    for span in ordered:
+        start, end = span.get("start_time"), span.get("end_time")
+        seconds = round((end - start) / 1e9, 4) if isinstance(start, int) and isinstance(end, int) else None
+        nodes[span.get("span_id")] = {"name": span["name"], "type": _kind(span["name"]), "duration_seconds": seconds}
+    for span in ordered:
+        node = nodes[span.get("span_id")]
+        parent = nodes.get(span.get("parent_span_id"))
+        if parent is None or parent is node:
+            roots.append(node)
+        else:
+            parent.setdefault("children", []).append(node)
+    return roots
+
+
+def _kind(name: str) -> str:
+    if name.startswith(("invoke_agent", "agent_run")):
+        return "AGENT_RUN"
+    if name.startswith("execute_tool"):
+        return "TOOL_CALL"
+    return "LLM_CALL" if name.startswith(("call_llm", "generate_content")) else "OTHER"
+
+
+def summary_of(trajectory: Trajectory) -> list[str]:
+    """What happened, in order and with repeats: "agent:X" when X begins to speak, "tool:Z", and "sub-agent:Y" for a
+    transfer to Y or a call of an agent."""
+    agents = {agent.name for agent in trajectory.agents}
+    found: list[str] = []
+    speaking: str | None = None
+    handed: str | None = None
+    for step in trajectory.steps:
+        if step.role == "user":
+            speaking = handed = None
+        if step.role != "agent":
+            continue
+        agent = step.agent or main_agent(trajectory)
+        if agent not in (speaking, handed):
+            found.append(f"agent:{agent}")
+        speaking = agent
+        for part in step.parts:
+            if not isinstance(part, ToolCall):
+                continue
+            name = part.name
+            target = part.arguments.get("agent_name") if isinstance(part.arguments, dict) else None
+            if name == "transfer_to_agent" and isinstance(target, str):
+                handed = target
+                found.append(f"sub-agent:{target}")
+            elif name in agents or name.endswith("Agent"):
+                found.append(f"sub-agent:{name}")
+            else:
+                found.append(f"tool:{name}")
+    return found
+
+
+def is_measured(spans: Any) -> bool:
+    """Whether a trace was recorded: the original converter invents steps of exactly one second, ours are marked."""
+    if not isinstance(spans, list) or not all(isinstance(span, dict) for span in spans):
+        return False
+    if any(MADE in (span.get("attributes") or {}) for span in spans):
+        return False
+    inner = [span for span in spans if not _is_frame(span)]
+    return bool(inner) and not all(_length(span) == 10**9 for span in inner)
+
+
+def _is_frame(span: Span) -> bool:
+    return str(span.get("name", "")).startswith(("invocation", "invoke_agent"))
+
+
+def _length(span: Span) -> int | None:
+    start, end = span.get("start_time"), span.get("end_time")
+    return end - start if isinstance(start, int) and isinstance(end, int) else None
+
+
+Interval = tuple[int, int]
+
+
+def invocations_in(spans: list[Span], known: set[str]) -> list[Invocation]:
+    """Measured invocations of a real trace; `known` are the session's own, not those of agents run as tools.
+
+    Model time is the union of model calls without what is nested in them; tool time is what of the tool calls is no
+    model time."""
+    by_id = {span.get("span_id"): span for span in spans}
+    found: list[Invocation] = []
+    roots = [span for span in spans if span.get("name") == "invocation" and span.get("parent_span_id") not in by_id]
+    for root in sorted(roots, key=lambda span: span.get("start_time") or 0):
+        if (length := _length(root)) is None:
+            continue
+        inside = [span for span in spans if span is not root and _within(span, root, by_id)]
+        models = [part for span in inside if _kind(span["name"]) == "LLM_CALL" for part in _own(span, inside)]
+        tools = [_interval(span) for span in inside if _kind(span["name"]) == "TOOL_CALL" and _length(span) is not None]
+        model_time = _union(models)
+        names = [name for span in inside if (name := _invocation_id(span)) in known]
+        found.append(
+            Invocation(
+                id=names[0] if names else str(root.get("span_id")),
+                at=root["start_time"] / 1e9,
+                seconds=length / 1e9,
+                model_seconds=_total(model_time) / 1e9,
+                tool_seconds=_total(_without(_union(tools), model_time)) / 1e9,
+            )
+        )
+    return found
+
+
+def _invocation_id(span: Span) -> Any:
+    attributes = span.get("attributes")
+    return attributes.get("gcp.vertex.agent.invocation_id") if isinstance(attributes, dict) else None
+
+
+def _within(span: Span, root: Span, by_id: dict[Any, Span]) -> bool:
+    for _ in range(64):
+        parent = by_id.get(span.get("parent_span_id"))
+        if parent is None:
+            return False
+        if parent is root:
+            return True
+        span = parent
+    return False
+
+
+def _interval(span: Span) -> Interval:
+    return span["start_time"], span["end_time"]
+
+
+def _own(span: Span, others: list[Span]) -> list[Interval]:
+    """A model call without the spans nested in it: in google-adk 1.x the tools it asked for ran inside it."""
+    if _length(span) is None:
+        return []
+    nested = [_interval(each) for each in others if each.get("parent_span_id") == span.get("span_id") and _length(each)]
+    return _without([_interval(span)], _union(nested))
+
+
+def _union(intervals: list[Interval]) -> list[Interval]:
+    merged: list[Interval] = []
+    for start, end in sorted(intervals):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _without(intervals: list[Interval], holes: list[Interval]) -> list[Interval]:
+    rest: list[Interval] = []
+    for start, end in intervals:
+        for low, high in holes:
+            if high <= start or low >= end:
+                continue
+            if low > start:
+                rest.append((start, low))
+            start = max(start, high)
+        if start < end:
+            rest.append((start, end))
+    return rest
+
+
+def _total(intervals: list[Interval]) -> int:
+    return sum(end - start for start, end in intervals)

@@ -1,0 +1,219 @@
+"""ADK sessions: saved by `adk run --save_session`, given by the API server, or kept in a SQLite session store.
+
+Spec: https://google.github.io/adk-docs/sessions/ and the models of google-adk 2.13.0.
+Detect: an object with `events`, `id` and an app or user (or `context`, before 1.0); a list of events with author and
+invocation; a database with the tables `app_states`, `user_states`, `sessions`, `events`.
+Lost: nothing of a session; what ADK has no field for rides in `custom_metadata.pantrace` of an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Record, Run, Sample, Source, Trajectory, Violation
+from pantrace.wire import files, sqlite
+from pantrace.wire.adk import MISSHAPEN, shapes
+from pantrace.wire.adk.recase import SESSION, to_snake
+from pantrace.wire.adk.sessions import camel_session, carried_sample, carry_in_session, session_to, trajectory_from
+from pantrace.wire.head import Head
+from pantrace.wire.json import decode, decode_document, to_plain
+from pantrace.wire.rows import OnBroken
+from pantrace.wire.shape import violations
+from pantrace.wire.times import from_iso
+
+from .format import Format
+
+NAME = "adk-session"
+
+
+class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a session is written."""
+
+    snake_case: bool = False
+    """Keys in snake_case, as ADK's eval history and its databases have them, instead of camelCase."""
+
+
+def detect(head: Head) -> str | None:
+    if head.kind == "sqlite":
+        tables = head.tables
+        if not {"app_states", "user_states", "sessions", "events"} <= tables.keys():
+            return None
+        if not {"app_name", "session_id", "event_data"} <= set(tables["events"]):
+            return "sqlite before 1.20" if {"app_name", "author"} <= set(tables["events"]) else None
+        return "database" if "adk_internal_metadata" in tables else "sqlite"
+    if head.layout == "array":
+        return "events" if head.records and all(_is_event(each) for each in head.records[:3]) else None
+    # A document on one long line looks like lines: its beginning is what counts.
+    record = head.record
+    if not isinstance(record.get("events"), list) or "id" not in record:
+        return None
+    if {"appName", "userId"} & record.keys():
+        return "camelCase"
+    if {"app_name", "user_id"} <= record.keys():
+        return "snake_case"
+    events = record["events"]
+    old = isinstance(record.get("context"), dict) and bool(events) and _is_event(events[0])
+    return "before 1.0" if old else None
+
+
+def _is_event(record: Any) -> bool:
+    return (
+        isinstance(record, dict)
+        and "author" in record
+        and bool({"invocation_id", "invocationId"} & record.keys())
+        and bool({"content", "actions", "errorCode", "error_code"} & record.keys())
+    )
+
+
+def load(row: Any) -> Sample:
+    if isinstance(row, list):
+        if not row or not all(_is_event(each) for each in row):
+            raise ReadError("not a session: a list of something else than events")
+        trajectory = trajectory_from({"events": row})
+        first = trajectory.steps[0]
+        sample = Sample(
+            id=first.invocation or first.id or "events", trajectory=trajectory, extra={NAME: {"shape": "events"}}
+        )
+        return carried_sample({"events": row}, sample)
+    if not isinstance(row, dict) or not isinstance(row.get("events"), list):
+        raise ReadError("not a session: it has no list `events`")
+    trajectory = trajectory_from(row)
+    return carried_sample(row, Sample(id=trajectory.id or "session", trajectory=trajectory))
+
+
+def dump(sample: Sample, options: Options) -> Any:
+    session = session_to(sample)
+    if sample.extra.get(NAME, {}).get("shape") == "events" and session["events"]:
+        session = {"events": session["events"]}
+        carry_in_session(session, to_plain(sample), to_plain(load(session["events"])))
+        return session["events"] if options.snake_case else camel_session(session)["events"]
+    carry_in_session(session, to_plain(sample), to_plain(load(session)))
+    return session if options.snake_case else camel_session(session)
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    head = Head(path)
+    source = Source(format=NAME, version=detect(head) or None, path=str(path))
+    if head.kind == "sqlite":
+        return Run(name=path.name, source=source, samples=_stored(path, source, on_broken))
+    return Run(name=path.name, source=source, samples=_document(path, source, on_broken))
+
+
+def _document(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
+    try:
+        yield _stamped(load(decode_document(files.read_all(path))), source)
+    except ReadError as error:
+        on_broken(error.at(path=str(path)))
+    except MISSHAPEN as error:
+        on_broken(ReadError(f"not a session: {error}", path=str(path), remedy="is --from right?"))
+
+
+def _stamped(sample: Sample, source: Source) -> Sample:
+    trajectory = msgspec.structs.replace(sample.trajectory or Trajectory(), source=source)
+    return msgspec.structs.replace(sample, trajectory=trajectory)
+
+
+def _stored(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
+    with sqlite.reading(path) as database:
+        tables = sqlite.tables(database)
+        if "event_data" not in tables.get("events", ()):
+            raise ReadError(
+                "a session store whose events are spread over columns is not read",
+                path=str(path),
+                remedy="`adk migrate session` brings it to the current schema",
+            )
+        apps = {row["app_name"]: _object(row["state"]) for row in database.execute("select * from app_states")}
+        users = {
+            (row["app_name"], row["user_id"]): _object(row["state"])
+            for row in database.execute("select * from user_states")
+        }
+        sessions = database.execute("select * from sessions order by create_time, id").fetchall()
+        for row in sessions:
+            place = f"session {row['id']}"
+            key = (row["app_name"], row["user_id"], row["id"])
+            events = database.execute(
+                "select event_data from events where app_name = ? and user_id = ? and session_id = ?"
+                " order by timestamp, rowid",
+                key,
+            )
+            try:
+                state = {
+                    **_object(row["state"]),
+                    **{f"app:{name}": value for name, value in apps.get(key[0], {}).items()},
+                    **{f"user:{name}": value for name, value in users.get(key[:2], {}).items()},
+                }
+                session = {
+                    "id": row["id"],
+                    "app_name": row["app_name"],
+                    "user_id": row["user_id"],
+                    "state": state,
+                    "events": [decode(data.encode()) for (data,) in events],
+                    "last_update_time": _moment(row["update_time"]),
+                }
+                sample = load(session)
+            except ReadError as error:
+                on_broken(error.at(path=str(path), place=place))
+                continue
+            except MISSHAPEN as error:
+                on_broken(ReadError(f"not a session: {error}", path=str(path), place=place))
+                continue
+            created = _moment(row["create_time"])
+            trajectory = msgspec.structs.replace(sample.trajectory or Trajectory(), created=created)
+            sample = msgspec.structs.replace(sample, trajectory=trajectory)
+            yield _stamped(sample, msgspec.structs.replace(source, place=place))
+
+
+def _object(text: Any) -> dict[str, Any]:
+    value = decode(text.encode()) if isinstance(text, str) else None
+    return value if isinstance(value, dict) else {}
+
+
+def _moment(value: Any) -> float | None:
+    return value if isinstance(value, (int, float)) else from_iso(value)
+
+
+def check(row: Any) -> Iterable[Violation]:
+    if isinstance(row, list):
+        yield from violations([to_snake(each, SESSION["events"][0]) for each in row], [shapes.EVENT])
+        return
+    yield from violations(to_snake(row, SESSION), shapes.SESSION)
+
+
+def validate(path: Path) -> Iterable[Violation]:
+    broken: list[ReadError] = []
+    if Head(path).kind == "sqlite":
+        for _ in open_run(path, broken.append).samples:
+            pass
+    else:
+        try:
+            yield from check(decode_document(files.read_all(path)))
+        except ReadError as error:
+            broken.append(error)
+    yield from (Violation(level="error", message=each.message, place=each.place) for each in broken)
+
+
+FORMAT = Format(
+    name=NAME,
+    title="ADK session: saved JSON, API answer, list of events, or a SQLite session store",
+    spec="https://google.github.io/adk-docs/sessions/",
+    detect=detect,
+    load=load,
+    dump=dump,
+    open=open_run,
+    check=check,
+    validate=validate,
+    options=Options,
+    layout="document",
+    suffix=".session.json",
+    lost={
+        "": "an ADK session without events has no place for it",
+    },
+    note="live (audio) sessions were not available for testing",
+)
+
+__all__ = ["FORMAT"]

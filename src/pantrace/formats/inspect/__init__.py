@@ -1,0 +1,34 @@
+"""Inspect AI logs: `.eval` archives and `.json` documents.
+
+Spec: https://inspect.aisi.org.uk/eval-logs.html; the shapes are those of inspect_ai 0.3.285, and seed document 5.
+Detect: a zip with header.json or _journal/start.json, or a JSON object whose `eval` names a task.
+Lost: nothing; what Inspect has no word for lies in `metadata.pantrace` of the sample or of `eval`.
+"""
+
+from __future__ import annotations
+
+from pantrace.formats.format import Format
+
+from .pools import resolved_events
+from .reading import detect, open_run, summaries
+from .samples import dump, load
+from .validation import check, validate
+from .writing import Options, save
+
+__all__ = ["FORMAT", "resolved_events", "summaries"]
+
+FORMAT = Format(
+    name="inspect",
+    title="Inspect AI logs: .eval (stored, deflate, zstd) and .json, crashed ones too",
+    spec="https://inspect.aisi.org.uk/eval-logs.html",
+    detect=detect,
+    load=load,
+    dump=dump,
+    open=open_run,
+    save=save,
+    check=check,
+    validate=validate,
+    options=Options,
+    suffix=".eval",
+    nests=True,
+)

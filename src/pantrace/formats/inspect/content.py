@@ -1,0 +1,216 @@
+"""Content parts of messages: Inspect's words and the model's parts, both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from pantrace.model import Citation, Media, Part, Text, Thinking, ToolCall, ToolResult, Unknown
+from pantrace.wire.json import to_plain, unknown_keys
+
+from .attachments import key_of, reference, split_data_uri
+
+_MEDIA = ("image", "audio", "video", "document")
+_TEXT = frozenset({"type", "text", "citations"})
+_REASONING = frozenset({"type", "reasoning", "summary", "signature", "redacted"})
+_CITATION = frozenset({"url", "title", "cited_text"})
+_TOOL_USE = frozenset({"type", "id", "name", "arguments", "result", "error"})
+_FORMATS = {"audio/wav": "wav", "audio/mpeg": "mp3", "video/mp4": "mp4", "video/mpeg": "mpeg", "video/quicktime": "mov"}
+
+
+def kept(raw: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    """`extra` for the keys that have no word in the model; empty ones are left out."""
+    if raw.keys() <= known:
+        return {}
+    found = {key: value for key, value in raw.items() if key not in known and value is not None}
+    return {"inspect": found} if found else {}
+
+
+def own(extra: dict[str, Any]) -> dict[str, Any]:
+    """What `extra` keeps for this format."""
+    found = extra.get("inspect")
+    return found if isinstance(found, dict) else {}
+
+
+def to_parts(raw: Any, attachments: dict[str, Any]) -> Iterator[Part]:
+    """The parts that one content part says."""
+    kind = raw.get("type") if isinstance(raw, dict) else None
+    if kind == "text" and isinstance(raw.get("text"), str):
+        yield text_part(raw["text"], attachments, kept(raw, _TEXT))
+        for citation in raw.get("citations") or ():
+            yield _citation(citation)
+    elif kind == "reasoning":
+        yield _thinking(raw)
+    elif kind in _MEDIA and isinstance(raw.get(kind), str):
+        yield _media(raw, kind, attachments)
+    elif kind == "tool_use":
+        yield from _tool_use(raw)
+    elif kind == "data" and isinstance(raw.get("data"), dict) and "pantrace" in raw["data"]:
+        yield msgspec.convert(raw["data"]["pantrace"], Part)
+    else:
+        yield Unknown(kind=f"inspect:{kind}", raw=raw)
+
+
+def text_part(text: str, attachments: dict[str, Any], extra: dict[str, Any]) -> Text:
+    """A text, or the text it refers to."""
+    key = reference(text)
+    if key is not None and isinstance(attachments.get(key), str):
+        return Text(text=attachments[key], extra={"inspect": {**own(extra), "attachment": key}})
+    return Text(text=text, extra=extra)
+
+
+def _citation(raw: Any) -> Part:
+    if not isinstance(raw, dict) or not isinstance(raw.get("cited_text") or "", str):
+        return Unknown(kind="inspect:citation", raw=raw)
+    extra = kept(raw, _CITATION)
+    natural = "url" if raw.get("url") is not None else "content"
+    if raw.get("type") == natural:
+        extra = kept(raw, _CITATION | {"type"})
+    return Citation(uri=raw.get("url"), title=raw.get("title"), text=raw.get("cited_text"), extra=extra)
+
+
+def _thinking(raw: dict[str, Any]) -> Thinking:
+    text = raw.get("reasoning")
+    if raw.get("redacted"):
+        # The text is a ciphertext that only the provider can read.
+        extra = kept(raw, _REASONING - {"reasoning"})
+        return Thinking(summary=raw.get("summary"), signature=raw.get("signature"), redacted=True, extra=extra)
+    return Thinking(text=text, summary=raw.get("summary"), signature=raw.get("signature"), extra=kept(raw, _REASONING))
+
+
+def _kind_of(mime: str | None) -> str:
+    family = (mime or "").partition("/")[0]
+    return family if family in ("image", "audio", "video") else "document"
+
+
+def _media(raw: dict[str, Any], kind: str, attachments: dict[str, Any]) -> Media:
+    value: str = raw[kind]
+    extra = unknown_keys(raw, {"type", kind, "filename", "mime_type"})
+    extra = {key: item for key, item in extra.items() if item is not None}
+    key = reference(value)
+    if key is not None and isinstance(attachments.get(key), str):
+        value = attachments[key]
+        extra["attachment"] = key
+    mime = raw.get("mime_type") if isinstance(raw.get("mime_type"), str) else None
+    name = raw.get("filename") if isinstance(raw.get("filename"), str) and raw["filename"] else None
+    parts = split_data_uri(value)
+    if parts is not None:
+        if mime is not None and mime != parts[0]:
+            extra["mime_type"] = mime
+        mime = parts[0]
+    if _kind_of(mime) != kind:
+        extra["type"] = kind
+    if _FORMATS.get(mime or "") == extra.get("format"):
+        extra.pop("format", None)
+    return Media(
+        mime=mime,
+        uri=None if parts else value,
+        data=parts[1] if parts else None,
+        name=name,
+        extra={"inspect": extra} if extra else {},
+    )
+
+
+def _tool_use(raw: dict[str, Any]) -> Iterator[Part]:
+    """A tool that the provider ran by itself: call and result in one content part."""
+    rest = {key: value for key, value in raw.items() if key not in _TOOL_USE}
+    yield ToolCall(
+        id=raw.get("id"),
+        name=str(raw.get("name")),
+        arguments=raw.get("arguments"),
+        extra={"inspect": {"tool_use": rest}},
+    )
+    error = raw.get("error")
+    yield ToolResult(
+        call_id=raw.get("id"),
+        name=str(raw.get("name")),
+        output=raw.get("result"),
+        error=error if isinstance(error, str) else None,
+        failure="error" if error else None,
+        extra={"inspect": {"tool_use": True}},
+    )
+
+
+def from_parts(parts: list[Part], attachments: dict[str, str], pooled: bool) -> list[dict[str, Any]]:
+    """Content parts for the parts of a message; `pooled`: inline pictures go to the attachments."""
+    content: list[dict[str, Any]] = []
+    for part in parts:
+        if isinstance(part, Text):
+            rest = dict(own(part.extra))
+            key = rest.pop("attachment", None)
+            if key is not None:
+                attachments[key] = part.text
+            content.append({"type": "text", "text": part.text if key is None else f"attachment://{key}", **rest})
+        elif isinstance(part, Thinking):
+            content.append(_from_thinking(part))
+        elif isinstance(part, Media):
+            content.append(from_media(part, attachments, pooled))
+        elif isinstance(part, Citation) and content and content[-1]["type"] == "text":
+            content[-1].setdefault("citations", []).append(_from_citation(part))
+        elif isinstance(part, Unknown) and part.kind == "inspect:citation" and content:
+            content[-1].setdefault("citations", []).append(part.raw)
+        elif isinstance(part, Unknown) and part.kind.startswith("inspect:") and isinstance(part.raw, dict):
+            content.append(part.raw)
+        elif isinstance(part, ToolCall):
+            content.append(_from_tool_use(part))
+        elif isinstance(part, ToolResult):
+            content[-1].update(result="" if part.output is None else part.output)
+            if part.error is not None:
+                content[-1]["error"] = part.error
+        else:
+            content.append({"type": "data", "data": {"pantrace": to_plain(part)}})
+    return content
+
+
+def _from_thinking(part: Thinking) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": "reasoning", "reasoning": part.text or ""}
+    if part.summary is not None:
+        found["summary"] = part.summary
+    if part.signature is not None:
+        found["signature"] = part.signature
+    if part.redacted:
+        found["redacted"] = True
+    return found | own(part.extra)
+
+
+def _from_citation(part: Citation) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": "content"} if part.uri is None else {"type": "url", "url": part.uri}
+    if part.title is not None:
+        found["title"] = part.title
+    if part.text is not None:
+        found["cited_text"] = part.text
+    return found | own(part.extra)
+
+
+def from_media(part: Media, attachments: dict[str, str], pooled: bool) -> dict[str, Any]:
+    """A content part for a picture, a sound, a film or a document."""
+    rest = dict(own(part.extra))
+    kind = rest.pop("type", None) or _kind_of(part.mime)
+    key = rest.pop("attachment", None)
+    value = part.uri or ""
+    if part.data is not None:
+        value = f"data:{part.mime or 'application/octet-stream'};base64,{part.data}"
+        key = key or (key_of(value) if pooled else None)
+    if key is not None:
+        attachments[key] = value
+        value = f"attachment://{key}"
+    found: dict[str, Any] = {"type": kind, kind: value}
+    if kind == "document":
+        found["filename"] = part.name or ""
+        if part.mime is not None:
+            found["mime_type"] = part.mime
+    elif kind in ("audio", "video"):
+        found["format"] = _FORMATS.get(part.mime or "", "wav" if kind == "audio" else "mp4")
+    return found | rest
+
+
+def _from_tool_use(call: ToolCall) -> dict[str, Any]:
+    return {
+        "type": "tool_use",
+        "id": call.id,
+        "name": call.name,
+        "arguments": call.arguments,
+        **(own(call.extra).get("tool_use") or {}),
+    }

@@ -1,0 +1,247 @@
+"""The header of a log: EvalLog without samples, and a run's header, both ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from pantrace.model import Aggregate, RunHeader, header_of
+from pantrace.wire.json import NonFinite
+from pantrace.wire.remainder import SAME, changed, difference
+from pantrace.wire.times import from_iso, iso
+
+from .content import own
+from .migration import header_today
+
+VERSION = 2
+NO_MODEL = "none/none"
+
+_EVAL = frozenset({"created", "task", "solver", "model", "config", "dataset", "packages"})
+DEMANDED = ("model_generate_config", "model_args", "task_attribs", "task_args", "task_args_passed", "packages")
+"""Fields of `eval` that seed document 5 demands, as empty objects at least."""
+
+
+def to_header(raw: dict[str, Any]) -> RunHeader:
+    """A run's header from a log's; never fails for a wrong part: it is kept as it is."""
+    raw = header_today(raw)
+    header = _header(raw)
+    notes = _notes(raw.get("eval"))
+    return changed(header, notes["run"]) if "run" in notes else header
+
+
+def _notes(spec: Any) -> dict[str, Any]:
+    metadata = spec.get("metadata") if isinstance(spec, dict) else None
+    notes = metadata.get("pantrace") if isinstance(metadata, dict) else None
+    return notes if isinstance(notes, dict) else {}
+
+
+def _header(raw: dict[str, Any]) -> RunHeader:
+    spec = raw.get("eval")
+    spec = spec if isinstance(spec, dict) else {}
+    extra = {key: value for key, value in raw.items() if key not in ("status", "eval", "samples") and value is not None}
+    if extra.get("version") == VERSION:
+        del extra["version"]
+    rest = {key: value for key, value in spec.items() if key not in _EVAL and value is not None}
+    rest = {key: value for key, value in rest.items() if value or key not in DEMANDED}
+    if _notes(spec):
+        rest["metadata"] = {key: value for key, value in spec["metadata"].items() if key != "pantrace"}
+        if not rest["metadata"]:
+            del rest["metadata"]
+    name = rest.pop("eval_id", None) or rest.get("run_id")
+    taken: dict[str, Any] = {}
+    for key, kind in (("task", str), ("solver", str), ("model", str), ("config", dict), ("dataset", dict)):
+        value = spec.get(key)
+        if isinstance(value, kind):
+            taken["agent" if key == "solver" else key] = value
+        elif value is not None:
+            rest[key] = value
+    created = from_iso(spec.get("created"))
+    if created is None and spec.get("created") is not None:
+        rest["created"] = spec["created"]
+    packages = spec.get("packages")
+    title = spec.get("task_display_name") or spec.get("task")
+    extra["eval"] = rest
+    status = raw.get("status")
+    return RunHeader(
+        id=name if isinstance(name, str) else None,
+        name=title if isinstance(title, str) else None,
+        created=created,
+        environment={"packages": packages} if isinstance(packages, dict) and packages else {},
+        results=tuple(aggregates(raw.get("results"))),
+        status=status if isinstance(status, str) else None,
+        extra={"inspect": extra},
+        **taken,
+    )
+
+
+def aggregates(results: Any) -> list[Aggregate]:
+    """One aggregate for each metric of each score; reducers and scorers are labels."""
+    found = []
+    scores = results.get("scores") if isinstance(results, dict) else None
+    for score in scores if isinstance(scores, list) else ():
+        if not isinstance(score, dict):
+            continue
+        labels = {key: score[key] for key in ("scorer", "reducer") if isinstance(score.get(key), str)}
+        metrics = score.get("metrics")
+        for key, metric in metrics.items() if isinstance(metrics, dict) else ():
+            value = metric.get("value") if isinstance(metric, dict) else metric
+            if isinstance(value, NonFinite) or not isinstance(value, (int, float)):
+                value = None
+            count = score.get("scored_samples")
+            found.append(
+                Aggregate(
+                    name=str(score.get("name")),
+                    metric=key,
+                    value=value,
+                    n=count if isinstance(count, int) else None,
+                    labels=labels,
+                )
+            )
+    return found
+
+
+class Counted(msgspec.Struct):
+    """What writing the samples found out, for the header that is written behind them."""
+
+    ids: list[Any] = []
+    epochs: int = 1
+    samples: int = 0
+    failed: int = 0
+    model: str | None = None
+    usage: dict[str, Any] = {}
+    first: str | None = None
+    last: str | None = None
+    scores: list[dict[str, Any]] = []
+    """EvalScore objects computed from the samples."""
+    digest: str = ""
+    """Hash over the samples' identities."""
+
+
+def from_header(run: RunHeader, counted: Counted) -> dict[str, Any]:
+    """A log's header; what Inspect has no word for lies in `eval.metadata.pantrace`."""
+    raw = _made(run, counted) if is_made(run) else _rewritten(run, counted)
+    told = _header(header_today(raw))
+    bare = msgspec.structs.replace(header_of(run), source=None)
+    change = difference(told, bare, more=is_made(run))
+    if change is not SAME:
+        raw["eval"]["metadata"] = {**(raw["eval"].get("metadata") or {}), "pantrace": {"run": change}}
+    return raw
+
+
+def _rewritten(run: RunHeader, counted: Counted) -> dict[str, Any]:
+    """The header of a log that came from Inspect."""
+    extra = dict(own(run.extra))
+    rest = extra.pop("eval")
+    spec: dict[str, Any] = {}
+    if run.id is not None and run.id != rest.get("run_id"):
+        spec["eval_id"] = run.id
+    spec |= {key: {} for key in DEMANDED} | rest
+    for key, value in (("task", run.task), ("solver", run.agent), ("model", run.model)):
+        if value is not None:
+            spec[key] = value
+    if run.created is not None:
+        spec["created"] = iso(run.created)
+    spec["dataset"] = _dataset(run, counted)
+    spec["config"] = run.config
+    if "packages" in run.environment:
+        spec["packages"] = run.environment["packages"]
+    raw = {"version": extra.pop("version", VERSION), "status": run.status, "eval": spec, **extra}
+    return {key: value for key, value in raw.items() if value is not None}
+
+
+def is_made(run: RunHeader) -> bool:
+    """Whether the header did not come from an Inspect log."""
+    return "eval" not in own(run.extra)
+
+
+def is_unfinished(run: RunHeader) -> bool:
+    """Whether a log from Inspect has only its journal: it runs or has crashed."""
+    kept = own(run.extra)
+    return run.status == "started" and "eval" in kept and "stats" not in kept
+
+
+def _dataset(run: RunHeader, counted: Counted) -> dict[str, Any]:
+    """The dataset; its list of ids is made anew when samples were left out, as readers walk it."""
+    ids = run.dataset.get("sample_ids")
+    if not isinstance(ids, list) or (not counted.ids and run.config.get("log_samples") is False):
+        return run.dataset
+    known, written = set(map(str, ids)), set(map(str, counted.ids))
+    if known == written or (run.status != "success" and written <= known):
+        return run.dataset
+    return {**run.dataset, "samples": len(counted.ids), "sample_ids": counted.ids}
+
+
+def _made(run: RunHeader, counted: Counted) -> dict[str, Any]:
+    """The header for samples of another format."""
+    created = iso(run.created) if run.created is not None else counted.first or iso(0.0)
+    task = run.task or run.name or "trajectories"
+    name = run.id or counted.digest[:22]
+    packages = run.environment.get("packages")
+    strings = isinstance(packages, dict) and all(isinstance(each, str) for each in packages.values())
+    dataset = {key: value for key, value in run.dataset.items() if key in ("name", "location") and _is_text(value)}
+    spec: dict[str, Any] = {
+        "eval_id": name,
+        "run_id": name,
+        "created": created,
+        "task": task,
+        "task_id": counted.digest[22:44],
+        "task_version": 0,
+        "task_attribs": {},
+        "task_args": run.config,
+        "task_args_passed": {},
+        "dataset": {
+            **dataset,
+            "samples": len(counted.ids),
+            "sample_ids": counted.ids,
+            "shuffled": False,
+        },
+        "model": run.model or counted.model or NO_MODEL,
+        "model_generate_config": {},
+        "model_args": {},
+        "config": {"epochs": counted.epochs},
+        "packages": packages if strings else {},
+    }
+    if run.agent is not None:
+        spec["solver"] = run.agent
+    status = run.status if run.status in ("started", "success", "cancelled", "error") else "success"
+    return {
+        "version": VERSION,
+        "status": status,
+        "eval": spec,
+        "plan": {"name": "plan", "steps": [], "config": {}},
+        "results": {
+            "total_samples": counted.samples,
+            "completed_samples": counted.samples - counted.failed,
+            "scores": _scores(run, counted),
+        },
+        "stats": {
+            "started_at": counted.first or created,
+            "completed_at": counted.last or counted.first or created,
+            "model_usage": counted.usage,
+        },
+    }
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _scores(run: RunHeader, counted: Counted) -> list[dict[str, Any]]:
+    """The run's own aggregates, and the means of scores that it has no aggregate for."""
+    found: dict[tuple[str, str | None], dict[str, Any]] = {}
+    for each in run.results:
+        if isinstance(each.value, bool) or not isinstance(each.value, (int, float)):
+            continue
+        reducer = each.labels.get("reducer")
+        score = found.setdefault(
+            (each.name, reducer), {"name": each.name, "scorer": each.labels.get("scorer", each.name), "params": {}}
+        )
+        if reducer is not None:
+            score["reducer"] = reducer
+        if each.n is not None:
+            score["scored_samples"] = each.n
+        metric = each.metric or "mean"
+        score.setdefault("metrics", {})[metric] = {"name": metric, "value": each.value, "params": {}}
+    known = {name for name, _ in found}
+    return [*found.values(), *(score for score in counted.scores if score["name"] not in known)]

@@ -1,0 +1,217 @@
+"""Reading logs in three tiers: the header, the summaries, the samples one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Run, RunHeader, Sample, Source, with_samples
+from pantrace.wire import files, ziplog
+from pantrace.wire.head import Head
+from pantrace.wire.json import decode
+from pantrace.wire.rows import OnBroken
+
+from .header import to_header
+from .migration import header_today, named_scores, sample_today
+from .samples import load
+
+HEADER, START, SUMMARIES, REDUCTIONS = "header.json", "_journal/start.json", "summaries.json", "reductions.json"
+JOURNAL = "_journal/summaries/"
+SAMPLES = "samples/"
+
+_WRONG = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, msgspec.ValidationError)
+
+
+def detect(head: Head) -> str | None:
+    if head.kind == "zip":
+        return "eval" if HEADER in head.members or START in head.members else None
+    record = head.record if head.kind == "json" and head.layout == "document" else {}
+    spec = record.get("eval")
+    if not isinstance(spec, dict) or not isinstance(record.get("status", ""), str):
+        return None
+    return "json" if "task" in spec and ({"dataset", "model", "run_id", "eval_id"} & spec.keys()) else None
+
+
+def is_archive(path: Path) -> bool:
+    """Whether the file is a zip."""
+    return files.read_start(path, 4) == b"PK\x03\x04"
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    """A log; its samples are read while they are iterated."""
+    if not is_archive(path):
+        return _open_document(path, on_broken)
+    with ziplog.reading(path) as archive:
+        raw = archive_header(archive)
+        if REDUCTIONS in archive:
+            raw["reductions"] = member(archive, REDUCTIONS)
+    header, source = _run(raw, path)
+    scorer = _first_scorer(raw)
+
+    def samples() -> Iterator[Sample]:
+        with ziplog.reading(path) as archive:
+            for name in sample_names(archive):
+                place = Source(**{**_plain(source), "place": name})
+                yield from _loaded(lambda name=name: member(archive, name), scorer, place, on_broken)  # type: ignore[misc]
+
+    return with_samples(header, samples())
+
+
+def _plain(source: Source) -> dict[str, Any]:
+    return msgspec.structs.asdict(source)
+
+
+def _open_document(path: Path, on_broken: OnBroken) -> Run:
+    raw = document(path)
+    rows = raw.pop("samples", None) or []
+    header, source = _run(raw, path)
+    scorer = _first_scorer(raw)
+
+    def samples() -> Iterator[Sample]:
+        for number, row in enumerate(rows, 1):
+            place = Source(**{**_plain(source), "place": f"samples[{number - 1}]"})
+            yield from _loaded(lambda row=row: decoded(row), scorer, place, on_broken)  # type: ignore[misc]
+
+    return with_samples(header, samples())
+
+
+def document(path: Path) -> dict[str, Any]:
+    """A `.json` log: everything decoded but the samples, which stay raw until they are asked for."""
+    data = files.read_all(path)
+    try:
+        parts = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        raw: Any = {key: decode(bytes(value)) for key, value in parts.items() if key != "samples"}
+        if "samples" in parts:
+            raw["samples"] = msgspec.json.decode(parts["samples"], type=list[msgspec.Raw] | None)
+    except (msgspec.DecodeError, UnicodeDecodeError, msgspec.ValidationError):
+        try:
+            raw = decode(data)
+        except ReadError as error:
+            raise error.at(path=str(path)) from None
+    if not isinstance(raw, dict) or not isinstance(raw.get("eval"), dict):
+        raise ReadError("not an Inspect log: it has no `eval` object", path=str(path), remedy="is --from right?")
+    if not isinstance(raw.get("samples") or [], list):
+        raise ReadError("`samples` is not a list", path=str(path), place="samples")
+    return raw
+
+
+def decoded(row: Any) -> Any:
+    """A sample of a document, decoded when it is still raw."""
+    return decode(bytes(row)) if isinstance(row, msgspec.Raw) else row
+
+
+def _loaded(read: Callable[[], Any], scorer: str | None, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
+    try:
+        row = read()
+        if isinstance(row, dict) and "score" in row:
+            row = named_scores(sample_today(row), scorer)
+        sample = load(row)
+    except ReadError as error:
+        on_broken(ReadError(error.message, path=source.path, place=error.place or source.place, remedy=error.remedy))
+        return
+    except _WRONG as error:
+        detail = f"key {error} is missing" if isinstance(error, KeyError) else str(error)
+        on_broken(ReadError(f"not a sample of an Inspect log: {detail}", path=source.path, place=source.place))
+        return
+    if sample.trajectory is not None:
+        trajectory = msgspec.structs.replace(sample.trajectory, source=source)
+        sample = msgspec.structs.replace(sample, trajectory=trajectory)
+    yield sample
+
+
+def _run(raw: dict[str, Any], path: Path) -> tuple[RunHeader, Source]:
+    try:
+        header = to_header(raw)
+    except ReadError as error:
+        raise error.at(path=str(path), place="header") from None
+    except _WRONG as error:
+        raise ReadError(f"not the header of an Inspect log: {error}", path=str(path)) from None
+    packages = header.environment.get("packages") or {}
+    maker = packages.get("inspect_ai")
+    version = raw.get("version")
+    source = Source(
+        format="inspect",
+        version=None if version is None else str(version),
+        producer=f"inspect_ai {maker}" if maker else None,
+        path=str(path),
+    )
+    return msgspec.structs.replace(header, source=source), source
+
+
+def _first_scorer(raw: dict[str, Any]) -> str | None:
+    results = header_today(raw).get("results")
+    scores = results.get("scores") if isinstance(results, dict) else None
+    first = scores[0] if isinstance(scores, list) and scores else None
+    return first.get("name") if isinstance(first, dict) else None
+
+
+def archive_header(archive: ziplog.Archive) -> dict[str, Any]:
+    """The header of an archive; without header.json the run has crashed or goes on: status "started"."""
+    if HEADER in archive:
+        raw = member(archive, HEADER)
+        if not isinstance(raw, dict):
+            raise ReadError("not an object", path=archive.path, place=HEADER)
+        return dict(raw)
+    if START not in archive:
+        raise ReadError(
+            "neither header.json nor _journal/start.json in it", path=archive.path, remedy="is --from right?"
+        )
+    start = member(archive, START)
+    if not isinstance(start, dict):
+        raise ReadError("not an object", path=archive.path, place=START)
+    if not isinstance(start.get("eval"), dict):
+        # The shape of seed document 5: the fields of `eval` without the frame around them.
+        start = {"eval": start}
+    updates = sorted_journal(archive, "_journal/config_updates/")
+    found = {**start, "status": "started"}
+    if updates:
+        found["config_updates"] = [each for name in updates for each in _list(member(archive, name))]
+    return found
+
+
+def member(archive: ziplog.Archive, name: str) -> Any:
+    """The decoded content of a member."""
+    try:
+        return decode(archive.read(name))
+    except ReadError as error:
+        place = name if error.place is None or error.place == name else f"{name}, {error.place}"
+        raise ReadError(error.message, path=archive.path, place=place, remedy=error.remedy) from None
+
+
+def sample_names(archive: ziplog.Archive) -> list[str]:
+    """Members that hold samples. Their ids stand inside: a name may hold slashes and spaces."""
+    return [name for name in archive.members if name.startswith(SAMPLES) and name.endswith(".json")]
+
+
+def sorted_journal(archive: ziplog.Archive, folder: str) -> list[str]:
+    """Members of a journal folder by number."""
+    names = [name for name in archive.members if name.startswith(folder) and name.endswith(".json")]
+    stems = {name: name.removeprefix(folder).removesuffix(".json") for name in names}
+    return sorted(names, key=lambda name: (not stems[name].isdigit(), int(stems[name]) if stems[name].isdigit() else 0))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def summaries(path: Path) -> list[dict[str, Any]]:
+    """The summaries of a log without touching its samples; a running or crashed log gives those of its journal."""
+    if not is_archive(path):
+        return []
+    with ziplog.reading(path) as archive:
+        names = [SUMMARIES] if SUMMARIES in archive else sorted_journal(archive, JOURNAL)
+        found: dict[tuple[str, Any], dict[str, Any]] = {}
+        for name in names:
+            value = member(archive, name)
+            if not isinstance(value, list):
+                raise ReadError("expected a list of summaries", path=str(path), place=name)
+            for each in value:
+                if isinstance(each, dict):
+                    key = (str(each.get("id")), each.get("epoch"))
+                    found.pop(key, None)
+                    found[key] = each
+        return list(found.values())

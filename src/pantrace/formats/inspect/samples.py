@@ -1,0 +1,365 @@
+"""Samples: one EvalSample object and one Sample, both ways.
+
+Reading: `messages` are the steps; events add what they know (see `told`, `threads`) and stay whole, with their pools,
+under `trajectory.extra["inspect"]`. Writing uses them again; for a sample of another format they are made (see
+`made_events`). What Inspect has no word for lies in `metadata.pantrace` (see `wire.remainder`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError, SampleRefused
+from pantrace.model import Agent, Case, Outcome, Sample, Step, Tool, Trajectory, Unknown, Usage, is_prompt, said
+from pantrace.wire.remainder import SAME, changed, difference
+from pantrace.wire.times import from_iso, iso
+
+from .content import own
+from .made_events import made
+from .messages import Telling, from_step, message_name, notes_of
+from .migration import sample_today
+from .scores import from_scores, to_scores
+from .threads import add_threads, main_steps, with_notes
+from .told import Told, output_message
+from .usage import by_model, from_usage, to_usage
+
+_CASE = ("sandbox", "files", "setup", "description")
+_SAMPLE = ("invalidation",)
+_MAPPED = frozenset(
+    {
+        *("id", "epoch", "input", "choices", "target", "metadata", "messages", "scores", "store", "model_usage"),
+        *("started_at", "completed_at", "uuid", "error", "limit", *_CASE, *_SAMPLE),
+    }
+)
+_LABEL = 100
+"""Longest metadata text that counts as a label."""
+
+
+def load(row: Any) -> Sample:
+    """One EvalSample object as a sample."""
+    if not isinstance(row, dict) or "id" not in row or not ({"epoch", "messages", "input", "events"} & row.keys()):
+        raise ReadError("not a sample of an Inspect log: it has no id, epoch, input, messages or events")
+    row = sample_today(row)
+    sample = _sample(row)
+    notes = notes_of(row)
+    if "sample" not in notes:
+        return sample
+    meant = changed(sample, notes["sample"])
+    if notes.get("events") != len(row.get("events") or ()) and meant.trajectory and sample.trajectory:
+        # Another program has added events since: they must not vanish with those that can be made again.
+        kept = {**own(sample.trajectory.extra), "attachments": row.get("attachments") or {}, "uuid": row.get("uuid")}
+        extra = {**meant.trajectory.extra, "inspect": kept}
+        meant = msgspec.structs.replace(meant, trajectory=msgspec.structs.replace(meant.trajectory, extra=extra))
+    return meant
+
+
+def _sample(row: dict[str, Any]) -> Sample:
+    extra: dict[str, Any] = {key: row[key] for key in _SAMPLE if row.get(key) is not None}
+    if not isinstance(row["id"], str):
+        extra["id"] = row["id"]
+    if row.get("scores") is None:
+        extra["scores"] = None
+    epoch = row.get("epoch")
+    return Sample(
+        id=str(row["id"]),
+        epoch=epoch if isinstance(epoch, int) else None,
+        case=_case(row),
+        trajectory=_trajectory(row),
+        scores=to_scores(row.get("scores")),
+        extra={"inspect": extra} if extra else {},
+    )
+
+
+def _case(row: dict[str, Any]) -> Case:
+    extra: dict[str, Any] = {key: row[key] for key in _CASE if row.get(key) is not None}
+    question, target, metadata = row.get("input"), row.get("target"), row.get("metadata")
+    if not isinstance(question, str):
+        if question is not None:
+            extra["input"] = question
+        question = _last_words(question)
+    if not isinstance(target, str):
+        if target is not None:
+            extra["target"] = target
+        target = "\n".join(map(str, target)) if isinstance(target, list) else None
+    labels: dict[str, str] = {}
+    rest: dict[str, Any] = {}
+    for key, value in metadata.items() if isinstance(metadata, dict) else ():
+        if isinstance(value, str) and len(value) <= _LABEL and "\n" not in value:
+            labels[key] = value
+        elif key != "pantrace":
+            rest[key] = value
+    if rest:
+        extra["metadata"] = rest
+    choices = row.get("choices")
+    return Case(
+        id=str(row["id"]),
+        question=question,
+        reference=target or None,
+        choices=tuple(map(str, choices)) if isinstance(choices, list) else None,
+        labels=labels,
+        extra={"inspect": extra} if extra else {},
+    )
+
+
+def _last_words(messages: Any) -> str | None:
+    for message in reversed(messages if isinstance(messages, list) else []):
+        if isinstance(message, dict) and message.get("role") == "user":
+            content = message.get("content")
+            if isinstance(content, str):
+                return content
+            texts = [
+                part.get("text") for part in content or () if isinstance(part, dict) and part.get("type") == "text"
+            ]
+            return "\n\n".join(text for text in texts if isinstance(text, str)) or None
+    return None
+
+
+def _trajectory(row: dict[str, Any]) -> Trajectory:
+    extra = {key: value for key, value in row.items() if key not in _MAPPED and value is not None}
+    attachments = row.get("attachments") or {}
+    events = row.get("events") or []
+    extra["events"] = events
+    if not attachments:
+        extra.pop("attachments", None)
+    pool = (row.get("events_data") or {}).get("messages") or []
+    told = Told(events, attachments, pool, notes_of(row).get("messages") or {})
+    messages = row.get("messages") or []
+    main = main_steps(messages, told)
+    agents = _agents(told)
+    name = row.get("uuid")
+    children = add_threads(main, told, name)
+    steps = with_notes(main.steps, told, None)
+    if attachments and (used := _used(steps)):
+        extra["attachments"] = {key: value for key, value in attachments.items() if key not in used}
+    for key in ("started_at", "completed_at"):
+        if row.get(key) is not None and from_iso(row[key]) is None:
+            extra[key] = row[key]
+    store = row.get("store")
+    outcome = _outcome(row, extra)
+    return Trajectory(
+        id=name,
+        created=from_iso(row.get("started_at")),
+        ended=from_iso(row.get("completed_at")),
+        agents=agents,
+        steps=tuple(steps),
+        state=store or None,
+        usage=_usage(row.get("model_usage"), extra),
+        outcome=outcome,
+        children=children,
+        extra={"inspect": extra} if extra else {},
+    )
+
+
+def _usage(raw: Any, extra: dict[str, Any]) -> dict[str, Usage] | None:
+    if not isinstance(raw, dict) or not raw:
+        return None
+    found = {model: to_usage(usage) for model, usage in raw.items()}
+    if all(usage is not None for usage in found.values()):
+        return {model: usage for model, usage in found.items() if usage is not None}
+    if (flat := to_usage(raw)) is not None and (flat.input is not None or flat.output is not None):
+        return {"": flat}
+    extra["model_usage"] = raw
+    return None
+
+
+def _agents(told: Told) -> tuple[Agent, ...]:
+    """The agent of the main conversation, as its first model call shows it."""
+    first = next((event for event in told.models if id(event) in told.claimed), None)
+    if first is None:
+        return ()
+    name = told.agent_of(first.get("span_id"))
+    tools = tuple(
+        Tool(name=str(tool.get("name")), description=tool.get("description"), parameters=tool.get("parameters"))
+        for tool in first.get("tools") or ()
+        if isinstance(tool, dict)
+    )
+    if name is None and not tools:
+        return ()
+    return (Agent(name=name or "main", model=first.get("model"), tools=tools),)
+
+
+def _used(steps: list[Step]) -> set[str]:
+    """Attachments that stand in the steps and need not be kept beside them."""
+    found: set[str] = set()
+    for step in steps:
+        if own(step.extra).get("beside"):
+            continue
+        for part in step.parts:
+            for each in (part, *getattr(part, "media", ())):
+                key = own(getattr(each, "extra", {})).get("attachment")
+                if key is not None:
+                    found.add(key)
+    return found
+
+
+def _outcome(row: dict[str, Any], extra: dict[str, Any]) -> Outcome | None:
+    error, limit = row.get("error"), row.get("limit")
+    if error is not None:
+        if limit is not None:
+            extra["limit"] = limit
+        rest = {key: value for key, value in error.items() if key != "message"} if isinstance(error, dict) else {}
+        message = error.get("message") if isinstance(error, dict) else str(error)
+        if not isinstance(error, dict):
+            rest = {"error": error}
+        cancelled = isinstance(message, str) and message.startswith(("CancelledError", "Cancelled"))
+        return Outcome(
+            status="cancelled" if cancelled else "error", reason=message, extra={"inspect": rest} if rest else {}
+        )
+    if limit is not None:
+        rest = dict(limit) if isinstance(limit, dict) else {"limit": limit}
+        return Outcome(status="limit", reason=rest.get("type"), extra={"inspect": {"limit": rest}})
+    return None
+
+
+def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
+    """One sample as an EvalSample object that Inspect reads."""
+    try:
+        row = _row(sample)
+        told = _sample(row)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
+        raise SampleRefused(f"cannot be told as an Inspect sample: {error}") from None
+    change = difference(told, _sourceless(sample))
+    if change is not SAME:
+        notes = {**notes_of(row), "sample": change, "events": len(row.get("events") or ())}
+        row["metadata"] = {**row["metadata"], "pantrace": notes}
+    return row
+
+
+def _sourceless(sample: Sample) -> Sample:
+    """Where a trajectory was read is not what it says."""
+
+    def bare(trajectory: Trajectory | None) -> Trajectory | None:
+        if trajectory is None:
+            return None
+        children = tuple(child for each in trajectory.children if (child := bare(each)) is not None)
+        return msgspec.structs.replace(trajectory, source=None, children=children)
+
+    return msgspec.structs.replace(sample, trajectory=bare(sample.trajectory), expected=bare(sample.expected))
+
+
+def _row(sample: Sample) -> dict[str, Any]:
+    trajectory = sample.trajectory or Trajectory()
+    kept = dict(own(trajectory.extra))
+    case = sample.case or Case()
+    case_kept = own(case.extra)
+    name = own(sample.extra).get("id")
+    row: dict[str, Any] = {
+        "id": name if name is not None and str(name) == sample.id else sample.id,
+        "epoch": sample.epoch or 1,
+        "input": case_kept.get("input", _question(sample)),
+        "target": case_kept.get("target", case.reference or ""),
+    }
+    if case.choices is not None:
+        row["choices"] = list(case.choices)
+    row |= {key: value for key, value in case_kept.items() if key in _CASE}
+    attachments: dict[str, str] = dict(kept.pop("attachments", None) or {})
+    foreign = "events" not in kept
+    telling = Telling(attachments, pooled=foreign)
+    row["messages"] = _messages(trajectory, telling, _identity(sample))
+    row["scores"] = from_scores(sample.scores)
+    if not sample.scores and "scores" in own(sample.extra):
+        del row["scores"]
+    row["metadata"] = {**case.labels, **case_kept.get("metadata", {})}
+    row["store"] = trajectory.state or {}
+    row |= _times(trajectory)
+    if foreign or trajectory.id is not None:
+        row["uuid"] = _identity(sample) if foreign else trajectory.id
+    row |= _ending(trajectory.outcome)
+    row |= {key: value for key, value in own(sample.extra).items() if key in _SAMPLE}
+    usage = {model or _model(trajectory): from_usage(each) for model, each in (trajectory.usage or {}).items()}
+    if foreign:
+        row |= made(sample, row, telling)
+        usage = usage or _counted(trajectory)
+    row["model_usage"] = kept.pop("model_usage", None) or usage
+    row["attachments"] = attachments
+    if telling.notes:
+        row["metadata"] = {**row["metadata"], "pantrace": {"messages": telling.notes}}
+    return row | kept
+
+
+def _question(sample: Sample) -> str:
+    if sample.case is not None and sample.case.question is not None:
+        return sample.case.question
+    steps = sample.trajectory.steps if sample.trajectory is not None else ()
+    return next((words for step in steps if is_prompt(step) and (words := said(step))), "")
+
+
+def _identity(sample: Sample) -> str:
+    """What no other sample of the log has; two samples may well share a trajectory's id."""
+    return hashlib.sha256(f"{sample.id}\n{sample.epoch}".encode("utf-8", "surrogatepass")).hexdigest()[:22]
+
+
+def _messages(trajectory: Trajectory, telling: Telling, identity: str) -> list[Any]:
+    """The conversation. Notes are no part of it: they are told as events."""
+    messages: list[Any] = []
+    names: set[str] = set()
+    foreign = "events" not in own(trajectory.extra)
+    answers = set() if foreign else _answer_ids(own(trajectory.extra)["events"])
+    prefixed = foreign or any(isinstance(each, str) and each.startswith(f"{identity[:12]}.") for each in answers)
+    for place, step in enumerate(trajectory.steps):
+        if own(step.extra).get("beside") or (step.kind == "note" and not _is_raw_message(step)):
+            continue
+        name = message_name(step, place, identity) if prefixed or step.id is None else step.id
+        if name in names:
+            name = f"{name}#{place + 1}"
+        names.add(name)
+        messages.extend(from_step(step, name, telling))
+    if not foreign:
+        for message in messages:
+            if telling.notes.get(message.get("id")) == {"unnamed": True} and message["id"] not in answers:
+                del telling.notes[message.pop("id")]  # a message of an early log, which had no id
+    return messages
+
+
+def _answer_ids(events: Any) -> set[Any]:
+    found = set()
+    for event in events if isinstance(events, list) else ():
+        if isinstance(event, dict) and event.get("event") == "model" and (message := output_message(event)):
+            found.add(message.get("id"))
+    return found
+
+
+def _is_raw_message(step: Step) -> bool:
+    return len(step.parts) == 1 and isinstance(step.parts[0], Unknown) and step.parts[0].kind == "inspect:message"
+
+
+def _times(trajectory: Trajectory) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if trajectory.created is not None:
+        found["started_at"] = iso(trajectory.created)
+    if trajectory.ended is not None:
+        found["completed_at"] = iso(trajectory.ended)
+    if trajectory.created is not None and trajectory.ended is not None and "events" not in own(trajectory.extra):
+        found["total_time"] = round(max(trajectory.ended - trajectory.created, 0.0), 6)
+    return found
+
+
+def _ending(outcome: Outcome | None) -> dict[str, Any]:
+    if outcome is None:
+        return {}
+    kept = own(outcome.extra)
+    if outcome.status in ("error", "cancelled"):
+        if "error" in kept:
+            return {"error": kept["error"]}
+        message = outcome.reason or outcome.status
+        return {"error": {"message": message, "traceback": "", "traceback_ansi": "", **kept}}
+    if outcome.status == "limit":
+        return {"limit": kept.get("limit") or {"type": "custom", "limit": 0, "reason": outcome.reason or ""}}
+    return {}
+
+
+def _model(trajectory: Trajectory) -> str:
+    """The model that did most of the work; Inspect's word for none where none is named."""
+    names = [step.model for step in trajectory.steps if step.model] + [a.model for a in trajectory.agents if a.model]
+    return max(names, key=names.count) if names else "none/none"
+
+
+def _counted(trajectory: Trajectory) -> dict[str, Any]:
+    pairs = []
+    for step in trajectory.steps:
+        if step.usage is not None and step.kind != "copied":
+            pairs.append((step.model or _model(trajectory), step.usage))
+    return by_model(pairs)

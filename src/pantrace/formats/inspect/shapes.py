@@ -1,0 +1,192 @@
+"""What the parts of a log must look like: what inspect_ai 0.3.285 refuses is an error, what only seed document 5
+demands is a warning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pantrace.wire.shape import ANY, document, one_of
+
+_TEXT = (str, None)
+_NUMBER = (float, None)
+_OBJECT = (dict, None)
+_COUNT = (int, None)
+
+USAGE = {"input_tokens?": int, "output_tokens?": int, "total_tokens?": int, "total_cost?": _NUMBER}
+
+ERROR = {"message": str, "traceback": str, "traceback_ansi": str}
+
+TOOL_ERROR = {
+    "type": one_of(
+        *("parsing", "timeout", "unicode_decode", "permission", "file_not_found", "is_a_directory", "limit"),
+        *("approval", "cancelled", "sandbox_unavailable", "unknown", "output_limit"),
+    ),
+    "message": str,
+}
+
+CALL = {"id": str, "function": str, "arguments": dict}
+
+MESSAGE = {
+    "role": one_of("system", "user", "assistant", "tool"),
+    "content": (str, [dict]),
+    "tool_calls?": ([CALL], None),
+    "error?": (TOOL_ERROR, None),
+}
+
+OUTPUT = {
+    "model?": str,
+    "choices?": [{"message": MESSAGE, "stop_reason?": str}],
+    "usage?": (USAGE, None),
+    "error?": _TEXT,
+}
+
+SCORE = {"value": (str, float, bool, list, dict), "answer?": _TEXT, "explanation?": _TEXT, "metadata?": _OBJECT}
+
+METRIC = {"name": str, "value": float}
+
+EVAL_SCORE = {"name": str, "scorer": str, "metrics?": dict}
+
+HEADER = {
+    "version?": int,
+    "status?": one_of("started", "success", "cancelled", "error"),
+    "eval": {
+        "eval_id?": str,
+        "run_id?": str,
+        "created": str,
+        "task": str,
+        "task_id?": str,
+        "task_version?": (int, str),
+        "task_attribs?": dict,
+        "task_args?": dict,
+        "task_args_passed?": dict,
+        "model": str,
+        "model_generate_config?": dict,
+        "model_args?": dict,
+        "dataset": {
+            "name?": _TEXT,
+            "samples?": _COUNT,
+            "sample_ids?": ([(int, str)], None),
+            "shuffled?": (bool, None),
+        },
+        "config": dict,
+        "packages?": dict,
+        "metadata?": _OBJECT,
+    },
+    "plan?": {"name?": str, "steps?": [{"solver": str}], "config?": dict},
+    "results?": (
+        {
+            "total_samples?": int,
+            "completed_samples?": int,
+            "scores?": [EVAL_SCORE],
+        },
+        None,
+    ),
+    "stats?": {"started_at?": str, "completed_at?": str},
+    "error?": (ERROR, None),
+}
+
+SUMMARY = {
+    "id": (int, str),
+    "epoch": int,
+    "input": (str, [MESSAGE]),
+    "target": (str, [str]),
+    "metadata?": dict,
+    "scores?": (dict, None),
+    "error?": _TEXT,
+    "limit?": _TEXT,
+    "uuid?": _TEXT,
+    "completed?": bool,
+    "message_count?": _COUNT,
+    "retries?": _COUNT,
+}
+
+SAMPLE = {
+    "id": (int, str),
+    "epoch": int,
+    "input": (str, [MESSAGE]),
+    "target": (str, [str]),
+    "choices?": ([str], None),
+    "messages?": [MESSAGE],
+    "output?": OUTPUT,
+    "scores?": (dict, None),
+    "metadata?": dict,
+    "store?": dict,
+    "events?": list,
+    "started_at?": _TEXT,
+    "completed_at?": _TEXT,
+    "total_time?": _NUMBER,
+    "working_time?": _NUMBER,
+    "uuid?": _TEXT,
+    "error?": (ERROR, None),
+    "limit?": ({"type": str, "limit": float}, None),
+    "attachments?": dict,
+    "events_data?": ({"messages": [MESSAGE], "calls": list}, None),
+}
+
+
+def _demanded(*keys: str) -> dict[str, Any]:
+    """Keys that the document wants to be there."""
+    return {key: document(ANY) for key in keys}
+
+
+HEADER_DEMANDS = {
+    **_demanded("version", "status", "plan", "results", "stats"),
+    "eval?": {
+        **_demanded("eval_id", "run_id", "task_id", "task_version", "task_attribs", "task_args", "task_args_passed"),
+        **_demanded("model_generate_config", "model_args", "packages"),
+        "dataset?": _demanded("name", "samples", "sample_ids", "shuffled"),
+    },
+}
+SUMMARY_DEMANDS = _demanded("metadata", "model_usage", "uuid", "retries", "completed", "message_count")
+SAMPLE_DEMANDS = _demanded("messages", "output", "events", "model_usage", "metadata", "store", "uuid")
+
+_TOOL_RESULT = (str, float, bool, [dict], {"type": one_of("text", "image", "audio", "video", "document")})
+
+EVENTS: dict[str, Any] = {
+    "sample_init": {"sample": {"input": ANY}},
+    "sample_limit": {"type": str, "message": str},
+    "sandbox": {"action": one_of("exec", "read_file", "write_file")},
+    "state": {"changes": [{"op": str, "path": str}]},
+    "store": {"changes": [{"op": str, "path": str}]},
+    "model": {
+        "model": str,
+        "input": [MESSAGE],
+        "tools": [{"name": str, "description": str}],
+        "tool_choice": (one_of("auto", "any", "none"), {"name": str}),
+        "config": dict,
+        "output": OUTPUT,
+        "error?": _TEXT,
+    },
+    "tool": {
+        "id": str,
+        "function": str,
+        "arguments": dict,
+        "view?": ({"format": str, "content": str}, None),
+        "result?": _TOOL_RESULT,
+        "error?": (TOOL_ERROR, None),
+        "truncated?": ([int], None),
+    },
+    "anchor": {"anchor_id": str},
+    "approval": {"message": str, "call": CALL, "approver": str, "decision": str},
+    "review": {"message": str, "call": CALL, "reviewer": str, "decision": str},
+    "sentinel": {"factory": str, "path": str, "step_id": str, "conversation": str, "stage": str, "kind": str},
+    "branch": {},
+    "checkpoint": {"checkpoint_id": int, "trigger": str, "turn": int, "created_at": str, "host": dict},
+    "compaction": {},
+    "input": {"input": str, "input_ansi": str},
+    "interrupt": {"source": str, "interrupted": str},
+    "score": {"score": SCORE},
+    "score_edit": {"score_name": str, "edit": dict},
+    "error": {"error": ERROR},
+    "logger": {"message": {"level": str, "message": str}},
+    "info": {"data": ANY},
+    "span_begin": {"id": str, "name": str},
+    "span_end": {"id": str},
+    "step": {"action": one_of("begin", "end"), "name": str},
+    "subtask": {"name": str, "input": dict},
+}
+"""What each of the 25 event types must have."""
+
+EVENT = {"event": str, "timestamp": document(str), "uuid?": _TEXT, "span_id?": _TEXT}
+
+START = {"version": int, "eval": {"created": str, "task": str, "model": str}, "plan": dict}

@@ -1,0 +1,244 @@
+"""Threads: model and tool calls that are not in `messages`.
+
+Sub-agents, graders and tools that ask a model leave their conversation only in the events: each becomes a child
+trajectory. Calls of the main conversation that `messages` no longer has (compaction, a final submit) become its steps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from pantrace.model import Agent, Part, Step, ToolCall, ToolResult, Trajectory
+from pantrace.wire.times import from_iso
+
+from .attachments import resolved
+from .content import own
+from .messages import answer, error_of, notes_of, to_step
+from .told import Told, is_timed, output_message
+
+_KINDS = ("agent", "handoff", "scorer", "tool", "subtask")
+
+
+class Main:
+    """The main conversation while it is put together."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.names: list[str | None] = []
+        """Id of the message behind each step."""
+
+
+def main_steps(messages: list[Any], told: Told) -> Main:
+    """The steps of `messages`; answers that pantrace moved out of their step are put back."""
+    main = Main()
+    arranged: dict[int, dict[str, Any]] = {}
+    by_name: dict[Any, int] = {}
+    for message in messages:
+        notes = told.notes_on(message) if told.notes else {}
+        if notes.get("made"):
+            continue
+        step = to_step(message, told)
+        if notes and (place := by_name.get(notes.get("step"), -1)) >= 0:
+            main.steps[place] = msgspec.structs.replace(
+                main.steps[place], parts=(*main.steps[place].parts, *step.parts)
+            )
+            continue
+        if "order" in notes or "aside" in notes:
+            arranged[len(main.steps)] = notes
+        name = message.get("id") if isinstance(message, dict) else None
+        if name is not None:
+            by_name[name] = len(main.steps)
+        main.steps.append(step)
+        main.names.append(name)
+    for place, notes in arranged.items():
+        parts = list(main.steps[place].parts)
+        order = notes.get("order", ())
+        if sorted(order) == list(range(len(parts))):
+            parts = [parts[each] for each in order]
+        for index, raw in notes.get("aside", ()):
+            parts.insert(index, msgspec.convert(raw, Part))
+        main.steps[place] = msgspec.structs.replace(main.steps[place], parts=tuple(parts))
+    return main
+
+
+def add_threads(main: Main, told: Told, parent: str | None) -> tuple[Trajectory, ...]:
+    """Complete the main conversation from events that no message tells; gives the conversations of others."""
+    models = [event for event in told.models if id(event) not in told.claimed]
+    told.answered.update(event.get("id") for event in told.tools if notes_of(event).get("made"))
+    tools = [event for event in told.tools if event.get("id") not in told.answered]
+    named = [span for span, begin in told.spans.items() if begin.get("metadata") and "messages" in notes_of(begin)]
+    if not models and not tools and not named:
+        return ()
+    inside = _main_spans(told, models)
+    threads: dict[Any, list[dict[str, Any]]] = {span: [] for span in named}
+    for event in sorted([*models, *told.tools], key=lambda each: told.order[id(each)]):
+        threads.setdefault(_thread_of(event, told, inside), []).append(event)
+    _complete(main, told, threads.pop(None, []))
+    children = {span: _child(span, events, told, parent) for span, events in threads.items() if span is not None}
+    return _nested({span: child for span, child in children.items() if child is not None}, told, inside)
+
+
+def _main_spans(told: Told, unclaimed: list[dict[str, Any]]) -> set[Any]:
+    """The spans in which the main conversation happened."""
+    known = [event for event in told.models if id(event) in told.claimed]
+    if not known:
+        known = [event for event in told.tools if event.get("id") in told.answered] or unclaimed[:1]
+    return {span for event in known for span in told.chain(event.get("span_id"))}
+
+
+def _thread_of(event: dict[str, Any], told: Told, inside: set[Any]) -> Any:
+    if event.get("event") == "tool" and event.get("id") in told.answered:
+        return None
+    outside = [span for span in told.chain(event.get("span_id")) if span not in inside]
+    if event.get("event") == "tool" and outside and told.spans[outside[0]].get("type") == "tool":
+        outside = outside[1:]  # the span of the tool call itself
+    if not outside or not inside:
+        return None
+    return next((span for span in outside if told.spans[span].get("type") in _KINDS), outside[-1])
+
+
+def _complete(main: Main, told: Told, events: list[dict[str, Any]]) -> None:
+    """Put what happened beside `messages` where it happened."""
+    if all(event.get("event") == "tool" and event.get("id") in told.answered for event in events):
+        return
+    by_name = {name: place for place, name in enumerate(main.names) if name is not None}
+    places = {told.order[key]: by_name[name] for key, name in told.claimed.items() if name in by_name}
+    added: dict[int, list[Step]] = {}
+    seen = {name for name in main.names if name is not None}
+    for event in events:
+        order = told.order[id(event)]
+        if event.get("event") == "model":
+            later = [place for other, place in places.items() if other > order]
+            steps = _said(event, told, seen)
+            added.setdefault(min(later, default=len(main.steps)), []).extend(steps)
+        elif event.get("id") not in told.answered:
+            earlier = [place for other, place in places.items() if other < order]
+            place = max(earlier) + 1 if earlier else len(main.steps)
+            added.setdefault(place, []).append(_tool_step(event, told))
+    for place in sorted(added, reverse=True):
+        main.steps[place:place] = [_beside(step) for step in added[place]]
+        main.names[place:place] = [None] * len(added[place])
+
+
+def _beside(step: Step) -> Step:
+    return msgspec.structs.replace(step, extra={**step.extra, "inspect": {**own(step.extra), "beside": True}})
+
+
+def _said(event: dict[str, Any], told: Told, seen: set[str]) -> list[Step]:
+    """What a model call was told anew, and what it answered."""
+    steps = []
+    for message in told.inputs(event):
+        name = message.get("id") if isinstance(message, dict) else None
+        if name is not None and name not in seen:
+            seen.add(name)
+            steps.append(to_step(resolved(message, told.attachments), told))
+    output = output_message(event)
+    if output is not None and output.get("id") not in seen:
+        seen.add(str(output.get("id")))
+        steps.append(to_step(resolved(output, told.attachments), told))
+    elif output is None:
+        told.claimed[id(event)] = ""
+        steps.append(answer(event, told))
+    return steps
+
+
+def _tool_step(event: dict[str, Any], told: Told) -> Step:
+    """A tool call that only an event tells."""
+    told.answered.add(event.get("id"))
+    timed = is_timed(event)
+    started, ended = from_iso(event.get("timestamp")), from_iso(event.get("completed"))
+    text, failure, rest = error_of(event.get("error"))
+    result = ToolResult(
+        call_id=event.get("id"),
+        name=event.get("function"),
+        output=resolved(event.get("result"), told.attachments),
+        error=text,
+        failure=failure or ("error" if event.get("failed") else None),
+        truncated=event.get("truncated") is not None,
+        started=started if timed else None,
+        ended=ended if timed else None,
+        extra={"inspect": rest} if rest else {},
+    )
+    agent = told.agent_of(event.get("span_id"))
+    if event.get("id") in told.called:
+        return Step(role="tool", agent=agent, parts=(result,), at=result.started, ended=result.ended)
+    arguments = resolved(event.get("arguments"), told.attachments)
+    call = ToolCall(id=event.get("id"), name=str(event.get("function")), arguments=arguments)
+    return Step(role="agent", agent=agent, parts=(call, result), at=result.started, ended=result.ended)
+
+
+def _child(span: Any, events: list[dict[str, Any]], told: Told, parent: str | None) -> Trajectory | None:
+    begin = told.spans[span]
+    named = notes_of(begin).get("messages")
+    if isinstance(named, list):
+        lying = _lying_about(told)
+        steps = with_notes(main_steps([lying[name] for name in named if name in lying], told).steps, told, span)
+    else:
+        steps = []
+        seen: set[str] = set()
+        for event in events:
+            if event.get("event") == "model":
+                steps.extend(_said(event, told, seen))
+        steps.extend(
+            _tool_step(event, told)
+            for event in events
+            if event.get("event") == "tool" and event.get("id") not in told.answered
+        )
+    if not steps:
+        return None
+    name, kind = begin.get("name"), begin.get("type")
+    callers = (event.get("id") for event in told.tools if event.get("agent_span_id") == span)
+    timed = is_timed(begin)
+    return Trajectory(
+        id=str(span),
+        title=name,
+        created=from_iso(begin.get("timestamp")) if timed else None,
+        ended=from_iso((told.ends.get(span) or {}).get("timestamp")) if timed else None,
+        parent=parent,
+        caller=next(callers, None),
+        agents=(Agent(name=str(name)),) if kind == "agent" else (),
+        steps=tuple(steps),
+        extra={"inspect": {"span": kind}},
+    )
+
+
+def with_notes(steps: list[Step], told: Told, span: Any) -> list[Step]:
+    """Steps with the notes that pantrace wrote as info events put back at their places."""
+    for event in told.infos:
+        notes = notes_of(event)
+        if isinstance(notes.get("step"), int) and notes.get("span") == span:
+            steps.insert(notes["step"], msgspec.convert(event.get("data"), Step))
+    return steps
+
+
+def _lying_about(told: Told) -> dict[Any, Any]:
+    """Messages by id, wherever they lie: in the pool, or in the model calls of a log that Inspect wrote anew."""
+    found: dict[Any, Any] = {}
+    for event in told.models:
+        for message in (*(event.get("input") or ()), output_message(event)):
+            if isinstance(message, dict):
+                found[message.get("id")] = message
+    for message in told.pool:
+        if isinstance(message, dict):
+            found[message.get("id")] = message
+    return found
+
+
+def _nested(children: dict[Any, Trajectory], told: Told, inside: set[Any]) -> tuple[Trajectory, ...]:
+    """Children of children inside their parents."""
+    owners = {
+        span: next((each for each in list(told.chain(span))[1:] if each in children and each not in inside), None)
+        for span in children
+    }
+
+    def whole(span: Any) -> Trajectory:
+        own_children = tuple(
+            msgspec.structs.replace(whole(each), parent=children[span].id)
+            for each, owner in owners.items()
+            if owner == span
+        )
+        return msgspec.structs.replace(children[span], children=own_children)
+
+    return tuple(whole(span) for span, owner in owners.items() if owner is None)

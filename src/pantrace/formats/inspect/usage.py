@@ -1,0 +1,82 @@
+"""Usage: Inspect counts cached prompt tokens apart from `input_tokens`; the model counts them in."""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import Any
+
+from pantrace.model import Usage, add_usage
+
+_KNOWN = frozenset(
+    {
+        "input_tokens",
+        "output_tokens",
+        "total_tokens",
+        "input_tokens_cache_write",
+        "input_tokens_cache_read",
+        "reasoning_tokens",
+        "total_cost",
+    }
+)
+
+
+def to_usage(raw: Any) -> Usage | None:
+    """Tokens and cost of one model call or of many; None when nothing was counted."""
+    if not isinstance(raw, dict):
+        return None
+    fresh, output, total = raw.get("input_tokens"), raw.get("output_tokens"), raw.get("total_tokens")
+    read, write = raw.get("input_tokens_cache_read"), raw.get("input_tokens_cache_write")
+    reasoning, cost = raw.get("reasoning_tokens"), raw.get("total_cost")
+    if not {type(each) for each in (fresh, output, total, read, write, reasoning, cost)} <= _NUMBERS:
+        return None
+    cached = (read or 0) + (write or 0)
+    extra: dict[str, Any] = {}
+    if not raw.keys() <= _KNOWN:
+        extra = {key: value for key, value in raw.items() if key not in _KNOWN and value is not None}
+    if cached and fresh is not None and total == fresh + (output or 0):
+        # Logs of early versions: the total shows that the cached tokens are already in the input.
+        extra["input_includes_cache"] = True
+        cached = 0
+    return Usage(
+        input=None if fresh is None else fresh + cached,
+        output=output,
+        cache_read=read,
+        cache_write=write,
+        reasoning=reasoning,
+        total=total,
+        cost_usd=cost,
+        extra={"inspect": extra} if extra else {},
+    )
+
+
+_NUMBERS = {int, float, NoneType}
+
+
+def from_usage(usage: Usage) -> dict[str, Any]:
+    """Inspect's counts. It knows no "not reported": missing input and output are written as 0."""
+    extra = dict(usage.extra.get("inspect") or {})
+    inclusive = extra.pop("input_includes_cache", False)
+    cached = 0 if inclusive else (usage.cache_read or 0) + (usage.cache_write or 0)
+    total = usage.total if usage.total is not None else (usage.input or 0) + (usage.output or 0)
+    found: dict[str, Any] = {
+        "input_tokens": max((usage.input or 0) - cached, 0),
+        "output_tokens": usage.output or 0,
+        "total_tokens": total,
+    }
+    for key, value in (
+        ("input_tokens_cache_write", usage.cache_write),
+        ("input_tokens_cache_read", usage.cache_read),
+        ("reasoning_tokens", usage.reasoning),
+        ("total_cost", usage.cost_usd),
+    ):
+        if value is not None:
+            found[key] = value
+    return found | extra
+
+
+def by_model(pairs: list[tuple[str, Usage]]) -> dict[str, Any]:
+    """Counts summed by model name."""
+    groups: dict[str, list[Usage]] = {}
+    for model, usage in pairs:
+        groups.setdefault(model, []).append(usage)
+    return {model: from_usage(total) for model, usages in groups.items() if (total := add_usage(usages)) is not None}

@@ -1,0 +1,87 @@
+"""Writing logs: samples stream into the file one by one, everything that counts them follows behind."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any, Literal
+
+from pantrace.model import Record, Run
+from pantrace.wire import files, ziplog
+from pantrace.wire.json import encode
+
+from .header import VERSION, from_header, is_made, is_unfinished
+from .reading import HEADER, JOURNAL, REDUCTIONS, SAMPLES, START, SUMMARIES
+from .samples import dump
+from .summary import Collector
+
+
+class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a log is written."""
+
+    compression: Literal["zstd", "deflate"] = "zstd"
+    """zstd is what Inspect writes today; deflate is also read by versions before 0.3.170 or so and by any unzip."""
+
+
+def save(run: Run, target: Path, options: Options) -> None:
+    """Write a log: `.json` as one document, anything else as an archive."""
+    if files.bare_suffix(target) == ".json":
+        _save_document(run, target, options)
+    else:
+        _save_archive(run, target, options)
+
+
+def _save_archive(run: Run, target: Path, options: Options) -> None:
+    with files.writing(target) as file:
+        writer = ziplog.Writer(file, options.compression)
+        collector = Collector()
+        for sample in run.samples:
+            row = dump(sample, options)
+            writer.add(f"{SAMPLES}{row['id']}_epoch_{row['epoch']}.json", encode(row))
+            collector.add(row)
+        header = from_header(run, collector.finish())
+        reductions = header.pop("reductions", None)
+        start = {"version": header.get("version", VERSION), "eval": header["eval"], "plan": header.get("plan") or {}}
+        writer.add(START, encode(start))
+        if collector.summaries:
+            writer.add(f"{JOURNAL}1.json", collector.summaries_json())
+        if is_unfinished(run):
+            # A log that crashed is one without header.json; it stays one.
+            writer.finish()
+            return
+        writer.add(SUMMARIES, collector.summaries_json())
+        if is_made(run):
+            reductions = collector.reductions() or None
+        if reductions is not None:
+            writer.add(REDUCTIONS, encode(reductions))
+        writer.add(HEADER, encode(header))
+        writer.finish()
+
+
+def _save_document(run: Run, target: Path, options: Options) -> None:
+    """One JSON object. The header must stand in front of the samples, and is known only behind them."""
+    with tempfile.TemporaryFile() as samples:
+        collector = Collector()
+        for sample in run.samples:
+            row = dump(sample, options)
+            samples.write(b",\n" if collector.summaries else b"")
+            samples.write(encode(row))
+            collector.add(row)
+            collector.summaries[-1] = b" "  # a document has no summaries
+        header: dict[str, Any] = from_header(run, collector.finish())
+        reductions = header.pop("reductions", None)
+        if is_made(run):
+            reductions = collector.reductions() or None
+        # Documents of a version above 2 are refused, although archives of version 3 are read.
+        header = {"status": "success", **header, "version": VERSION}
+        header.setdefault("plan", {})
+        header.setdefault("stats", {})
+        samples.seek(0)
+        with files.writing(target) as file:
+            file.write(encode(header).removesuffix(b"}") + b',\n"samples":[')
+            shutil.copyfileobj(samples, file)
+            file.write(b"]")
+            if reductions is not None:
+                file.write(b',\n"reductions":' + encode(reductions))
+            file.write(b"}\n")

@@ -1,0 +1,291 @@
+"""Rows with prompt and response for Vertex AI's Gen AI evaluation client, tool calls included.
+
+Spec: the FLATTEN schema of google-cloud-aiplatform 2.6.0 (vertexai/_genai/_evals_data_converters.py). The calls of the
+    last turn are `intermediate_events`; those of earlier turns stand in `conversation_history`.
+Detect: `prompt` and `response` beside `conversation_history`, `history`, `intermediate_events` or `rubric_groups`.
+Lost: models, tokens, costs; times and names of agents before the last turn; compaction summaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError, SampleRefused
+from pantrace.model import Agent, Sample, Step, Thinking, Trajectory, Violation, is_agents, is_prompt, said
+from pantrace.wire.head import Head
+from pantrace.wire.json import decode, unknown_keys
+from pantrace.wire.shape import document, violations
+from pantrace.wire.times import from_iso
+from pantrace.wire.vertex import (
+    append_content,
+    column_text,
+    columns_from,
+    columns_of,
+    contents_of,
+    part_out,
+    refusal,
+    sample_refusal,
+    text_or_content,
+    time_text,
+)
+
+from .format import Format, NoOptions
+
+NAME = "vertex-flat"
+_KEYS = {"prompt", "response", "conversation_history", "intermediate_events", "instruction"}
+_MARKS = {"conversation_history", "history", "intermediate_events", "rubric_groups"}
+_OTHERS = {"request", "agent_data", "generated_trajectory", "tool_use", "prompt_concat"}
+
+
+def detect(head: Head) -> str | None:
+    row = head.record
+    if not row.keys() >= {"prompt", "response"} or not row.keys() & _MARKS or row.keys() & _OTHERS:
+        return None
+    return "" if all(_is_content(row[key]) for key in ("prompt", "response")) else None
+
+
+def _is_content(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, dict) and isinstance(value.get("parts"), list))
+
+
+def load(row: Any) -> Sample:
+    if not isinstance(row, dict) or not row.keys() & {"prompt", "source"} or "response" not in row:
+        raise ReadError("has no prompt and response", remedy="is --from right?")
+    keys = {old for new, old in (("prompt", "source"), ("conversation_history", "history")) if row.get(new) is None}
+    fields = columns_from(row, NAME, _KEYS | keys)
+    steps: list[Step] = []
+    history = _first(row, "conversation_history", "history")
+    if isinstance(history, str) and history.strip():
+        history = decode(history.encode())
+    for content in history if isinstance(history, list) else ():
+        append_content(steps, content, NAME)
+    append_content(steps, _content(_first(row, "prompt", "source"), "user"), NAME)
+    start = len(steps)
+    events = row.get("intermediate_events")
+    for event in events if isinstance(events, list) else ():
+        _append_event(steps, event, start)
+    _append_response(steps, _content(row["response"], "model"), start)
+    agents: tuple[Agent, ...] = ()
+    if row.get("instruction") is not None:
+        name = next((step.agent for step in steps[start:] if step.agent), "agent")
+        text = column_text(row["instruction"])
+        kept = {NAME: {"instruction": row["instruction"]}} if text is None else {}
+        agents = (Agent(name=name, instructions=text, extra=kept),)
+    trajectory = Trajectory(
+        id=fields["id"],
+        title=fields.pop("title"),
+        created=fields.pop("created"),
+        agents=agents,
+        steps=tuple(steps),
+    )
+    return Sample(trajectory=trajectory, **fields)
+
+
+def _first(row: dict[str, Any], *keys: str) -> Any:
+    return next((row[key] for key in keys if row.get(key) is not None), None)
+
+
+def _content(value: Any, role: str) -> dict[str, Any]:
+    """A column as a content of that role."""
+    if isinstance(value, dict):
+        return {**value, "role": role}
+    if value is not None and not isinstance(value, str):
+        raise ReadError(f"must be a text or a content, not {str(value)[:40]!r}", place=role)
+    return {"role": role, "parts": [{"text": value}] if value else []}
+
+
+def _append_event(steps: list[Step], event: Any, start: int) -> None:
+    if not isinstance(event, dict):
+        raise ReadError("an intermediate event is not an object", place="intermediate_events")
+    known = {"author", "content", "event_id", "creation_timestamp"}
+    rest = unknown_keys({key: value for key, value in event.items() if value is not None}, known)
+    at = from_iso(event.get("creation_timestamp"))
+    if at is None and event.get("creation_timestamp") is not None:
+        rest["creation_timestamp"] = event["creation_timestamp"]
+    append_content(
+        steps,
+        event.get("content"),
+        NAME,
+        author=event.get("author"),
+        start=start,
+        id=event.get("event_id"),
+        at=at,
+        extra={NAME: rest} if rest else None,
+    )
+
+
+def _append_response(steps: list[Step], content: dict[str, Any], start: int) -> None:
+    """The answer, in the step whose thoughts led to it or in one of its own."""
+    append_content(steps, content, NAME)
+    if len(steps) < start + 2:
+        return
+    thought, answer = steps[-2:]
+    if thought.role == "agent" and thought.parts and all(isinstance(part, Thinking) for part in thought.parts):
+        steps[-2:] = [msgspec.structs.replace(thought, parts=(*thought.parts, *answer.parts))]
+
+
+def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
+    trajectory = sample.trajectory
+    if trajectory is None:
+        raise SampleRefused("nothing was run: a row needs a prompt and a response")
+    if (why := sample_refusal(sample, NAME)) is not None:
+        raise SampleRefused(why)
+    steps = trajectory.steps
+    asked = next((place for place in range(len(steps) - 1, -1, -1) if is_prompt(steps[place])), None)
+    prompt = None if asked is None else _column(_parts(steps[asked]), "user")
+    if asked is None or not prompt:
+        raise SampleRefused("it has no prompt: the client refuses all rows of a file for one without")
+    main = _main_agent(trajectory)
+    events, response = _events_and_response(steps[asked + 1 :], main)
+    if not response:
+        raise SampleRefused(
+            "the agent said nothing after the last prompt: the client refuses all rows for one without a response"
+        )
+    row = {
+        "session_id": sample.id,
+        "prompt": prompt,
+        "response": response,
+        "conversation_history": list(_history(steps[:asked])),
+        "intermediate_events": events,
+    }
+    if (instruction := _instruction(trajectory)) is not None:
+        row["instruction"] = instruction
+    row.update(columns_of(sample, NAME))
+    return row
+
+
+def _parts(step: Step) -> list[dict[str, Any]]:
+    return [out for part in step.parts if (out := part_out(part, NAME)) is not None]
+
+
+def _column(parts: list[dict[str, Any]], role: str) -> str | dict[str, Any] | None:
+    """Parts as a column: a text joined by blank lines where they are plain text, else a content."""
+    if not parts:
+        return None
+    if all(part.keys() == {"text"} and isinstance(part["text"], str) for part in parts):
+        return text_or_content("\n\n".join(part["text"] for part in parts), role)
+    return {"role": role, "parts": parts}
+
+
+def _history(steps: tuple[Step, ...]) -> Iterator[dict[str, Any]]:
+    for step in steps:
+        if is_prompt(step) and (parts := _parts(step)):
+            yield {"role": "user", "parts": parts}
+        elif is_agents(step):
+            for role, said_parts, _ in contents_of(step, NAME):
+                yield {"role": role, "parts": said_parts}
+
+
+def _events_and_response(
+    steps: tuple[Step, ...], main: str
+) -> tuple[list[dict[str, Any]], str | dict[str, Any] | None]:
+    """The last turn: what led to the answer, and the answer, which is the last thing said."""
+    entries = [(step, content) for step in steps if is_agents(step) for content in contents_of(step, NAME)]
+    spoken = [place for place, (_, content) in enumerate(entries) if any(_is_said(part) for part in content[1])]
+    answer = spoken[-1] if spoken else None
+    response = None
+    events = []
+    seen: set[int] = set()
+    for place, (step, (role, parts, ended)) in enumerate(entries):
+        if place == answer:
+            response = _column([part for part in parts if _is_said(part)], "model")
+            parts = [part for part in parts if not _is_said(part)]
+            if not parts:
+                continue
+        events.append(_event(step, role, parts, ended, main, first=id(step) not in seen))
+        seen.add(id(step))
+    return events, response
+
+
+def _is_said(part: dict[str, Any]) -> bool:
+    return "text" in part and not part.get("thought")
+
+
+def _event(
+    step: Step, role: str, parts: list[dict[str, Any]], ended: float | None, main: str, *, first: bool
+) -> dict[str, Any]:
+    event: dict[str, Any] = {"author": step.agent or main, "content": {"role": role, "parts": parts}}
+    if first and step.id is not None:
+        event["event_id"] = step.id
+    time = time_text(step.at if first and ended is None else ended)
+    if time is not None:
+        event["creation_timestamp"] = time
+    return {**event, **step.extra.get(NAME, {})} if first else event
+
+
+def _main_agent(trajectory: Trajectory) -> str:
+    if trajectory.agents:
+        return trajectory.agents[0].name
+    return next((step.agent for step in trajectory.steps if step.role == "agent" and step.agent), "agent")
+
+
+def _instruction(trajectory: Trajectory) -> Any:
+    """The first agent's instructions, else what the system said."""
+    for agent in trajectory.agents:
+        if NAME in agent.extra and "instruction" in agent.extra[NAME]:
+            return agent.extra[NAME]["instruction"]
+        if agent.instructions:
+            return text_or_content(agent.instructions, "system")
+    system = [text for step in trajectory.steps if step.role == "system" and (text := said(step))]
+    return text_or_content("\n\n".join(system), "system") if system else None
+
+
+_CONTENT = {"role?": str, "parts": [dict]}
+_SHAPE = {
+    "prompt": (str, _CONTENT),
+    "response": (str, _CONTENT),
+    "conversation_history?": [_CONTENT],
+    "intermediate_events?": [{"content": _CONTENT, "author?": str, "event_id?": str, "creation_timestamp?": str}],
+    "instruction?": (str, _CONTENT),
+    "reference?": (str, _CONTENT),
+    "session_id": document(str),
+}
+_EVENT_KEYS = {"content", "author", "event_id", "creation_timestamp"}
+
+
+def check(row: Any) -> Iterator[Violation]:
+    """The shape that the client validates, and what makes it refuse a whole file."""
+    found = list(violations(row, _SHAPE))
+    yield from found
+    if not isinstance(row, dict):
+        return
+    for key in ("prompt", "response"):
+        if key in row and not row[key]:
+            yield Violation(level="error", message="is empty: the client refuses the whole file", place=key)
+        elif isinstance(row.get(key), str) and isinstance(text_or_content(row[key], "user"), dict):
+            message = "looks like a number: if all rows do, the client refuses the whole file"
+            yield Violation(level="warning", message=message, place=key)
+    if "request" in row:
+        yield Violation(level="error", message="makes the client read GEMINI rows and drop the events", place="request")
+    events = row.get("intermediate_events")
+    for index, event in enumerate(events if isinstance(events, list) else ()):
+        for key in sorted(event.keys() - _EVENT_KEYS) if isinstance(event, dict) else ():
+            place = f"intermediate_events[{index}].{key}"
+            yield Violation(level="error", message="is no key of an event: the client drops the event", place=place)
+    if (why := refusal(row)) is not None:
+        yield Violation(level="error", message=why)
+
+
+FORMAT = Format(
+    name=NAME,
+    title="Prompt and response rows for Vertex AI's Gen AI evaluation client, tool calls included",
+    spec="the FLATTEN schema in google-cloud-aiplatform 2.6.0, vertexai/_genai/_evals_data_converters.py",
+    detect=detect,
+    load=load,
+    dump=dump,
+    check=check,
+    lost={
+        "trajectory.children": "sub-agents with a trajectory of their own are rows of their own",
+        "trajectory.agents[]": "a row has one instruction and no agents",
+        "trajectory.steps[].at": "only events of the last turn have a time",
+        "trajectory.steps[].agent": "only events of the last turn name who speaks",
+        "trajectory.steps[].id": "only events of the last turn have ids",
+        "trajectory.steps[]": "contents hold words, thoughts, files, calls and answers",
+        "case": "only reference and context are columns",
+        "scores": "the client computes its own",
+    },
+    note="checked against the client 2.6.0; the server was never reached",
+)

@@ -1,0 +1,60 @@
+"""The Vertex-native session JSON of seed document 1: contents, tool calls and flat strings of one session per object.
+
+Spec: scripts/EVAL_SCHEMA.md of luutuankiet/gsd-lite ("Evaluation Output Schema", 2026-02-16).
+Detect: `session_id` beside `request.contents` and one of the document's other keys, or beside a list of tool calls
+    (`generated_trajectory`, the old `tool_use`).
+Lost: thoughts, times, tokens, costs, ids of calls, who of several agents spoke; messages of one side are merged.
+"""
+
+from __future__ import annotations
+
+from pantrace.wire.head import Head
+
+from ..format import Format
+from .read import load
+from .rules import check
+from .write import NAME, Options, dump
+
+_MARKS = {"intermediate_events", "generated_trajectory", "prompt_concat", "response_concat"}
+
+
+def detect(head: Head) -> str | None:
+    row = head.record
+    if "session_id" not in row or "agent_data" in row:
+        return None
+    request = row.get("request")
+    if isinstance(request, dict) and "contents" in request:
+        # A long conversation fills the head before the other keys begin; title and created stand in front of it.
+        return "" if row.keys() & _MARKS or row.keys() >= {"title", "created"} else None
+    calls = row.get("generated_trajectory", row.get("tool_use"))
+    return "flat" if isinstance(calls, list) and "request" not in row else None
+
+
+_MERGED = "consecutive messages of one side are one content; only its words and calls are kept"
+
+FORMAT = Format(
+    name=NAME,
+    title="Vertex-native session JSON of seed document 1",
+    spec="https://github.com/luutuankiet/gsd-lite/blob/main/scripts/EVAL_SCHEMA.md",
+    detect=detect,
+    load=load,
+    dump=dump,
+    check=check,
+    options=Options,
+    layout="array",
+    suffix=".json",
+    lost={
+        "epoch": "a session has no repetition",
+        "case": "a session has no reference and no expectations",
+        "expected": "a session has no reference run",
+        "scores": "a session holds no scores",
+        "trajectory.children": "sessions of sub-agents are rows of their own",
+        "trajectory.agents": "the document does not name agents",
+        "trajectory.steps[]": _MERGED,
+        "trajectory.steps[].parts[]": "contents hold words, intermediate_events calls and outputs; nothing else",
+        "trajectory.steps[].parts[].id": "calls have no ids: their place in intermediate_events names them",
+        "trajectory.steps[].parts[].call_id": "calls have no ids: their place in intermediate_events names them",
+        "trajectory.extra.vertex-seed": "what the contents do not bear out is not repeated",
+    },
+    note="Vertex AI's client reads it but drops the tool calls: for it use vertex-flat or vertex-agent",
+)

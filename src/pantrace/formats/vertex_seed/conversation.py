@@ -1,0 +1,139 @@
+"""The conversation of a row, whichever of its historical shapes it has, and which of its turns made which call."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+AGENTS = ("model", "assistant", "agent")
+
+
+class Conversation(NamedTuple):
+    """All contents of a session in order, the final answer included."""
+
+    contents: list[dict[str, Any]]
+    cut: bool
+    """The row keeps the final model turn out of its contents (or there is none)."""
+    unused: dict[str, Any]
+    """An answer that has no place behind the last prompt, under `response`."""
+
+
+def conversation(row: dict[str, Any]) -> Conversation:
+    """What was said: of the document's shape, of the original script's, or of the old flat strings."""
+    request = row.get("request")
+    if isinstance(request, dict) and isinstance(request.get("contents"), list):
+        told = [content if isinstance(content, dict) else {"parts": [content]} for content in request["contents"]]
+    else:
+        told = _flat(row)
+    answer = answer_text(row)
+    if told and is_model(told[-1]):
+        mismatch = answer is not None and answer != text_of(told[-1])
+        return Conversation(told, False, {"response": row["response"]} if mismatch else {})
+    if not answer:
+        return Conversation(told, True, {})
+    total = row["metadata"].get("total_turns") if isinstance(row.get("metadata"), dict) else None
+    if isinstance(total, int) and total <= len(told):
+        # The script takes the last model text anywhere: this one is older than the last prompt.
+        older = [text_of(content) for content in told if is_model(content)]
+        return Conversation(told, True, {"response": row["response"]} if answer not in older else {})
+    hidden = _hidden(row, told, answer) if isinstance(total, int) and total > len(told) + 1 else None
+    between = [_said("model", hidden)] if hidden else []
+    return Conversation([*told, *between, _said("model", answer)], True, {})
+
+
+def _flat(row: dict[str, Any]) -> list[dict[str, Any]]:
+    history = row.get("conversation_history")
+    told = [content for content in history if isinstance(content, dict)] if isinstance(history, list) else []
+    prompt = row.get("prompt") or row.get("prompt_concat")
+    return [*told, _said("user", prompt)] if isinstance(prompt, str) and prompt else told
+
+
+def _said(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "parts": [{"text": text}]}
+
+
+def _hidden(row: dict[str, Any], told: list[dict[str, Any]], answer: str) -> str | None:
+    """The model text between the last prompt and the answer, which the script leaves only in `response_concat`."""
+    whole = row.get("response_concat")
+    if not isinstance(whole, str):
+        return None
+    before = "".join(f"{text}\n\n" for content in told if is_model(content) and (text := text_of(content)))
+    after = f"\n\n{answer}"
+    if whole.startswith(before) and whole.endswith(after) and len(whole) > len(before) + len(after):
+        return whole[len(before) : -len(after)]
+    return None
+
+
+def answer_text(row: dict[str, Any]) -> str | None:
+    """The text of `response`: of its first candidate, or the old flat string."""
+    response = row.get("response")
+    if isinstance(response, dict):
+        candidates = response.get("candidates")
+        first = candidates[0] if isinstance(candidates, list) and candidates else None
+        content = first.get("content") if isinstance(first, dict) else None
+        return text_of(content) if isinstance(content, dict) else None
+    if response is None and "request" not in row:
+        response = row.get("response_concat")
+    return response if isinstance(response, str) else None
+
+
+def is_model(content: dict[str, Any]) -> bool:
+    """Whether a content is the agent's."""
+    return content.get("role") in AGENTS
+
+
+def text_of(content: dict[str, Any]) -> str:
+    """All words of a content."""
+    parts = content.get("parts")
+    if not isinstance(parts, list):
+        return ""
+    if len(parts) == 1 and type(parts[0]) is dict and type(text := parts[0].get("text")) is str:
+        return text
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    return "\n\n".join(text for text in texts if isinstance(text, str) and text)
+
+
+class Places(NamedTuple):
+    """Where calls belong."""
+
+    base: int | None
+    """1: `turn` counts contents from 1, as the document says; 0: from 0, as the script does; None: cannot be told."""
+    places: list[int | float]
+    """For each call the index of its content. A half (1.5) lies between two contents: the model turn that made the call
+    said nothing and the script left it out."""
+
+
+def places_of(numbers: list[Any], contents: list[dict[str, Any]], *, by_script: bool) -> Places:
+    """The contents that `turn` numbers mean. `by_script`: the row bears a mark of the original script."""
+    models = [is_model(content) for content in contents]
+    end = len(models)
+    last = next((place for place in range(end - 1, -1, -1) if models[place]), end)
+    given = {number for number in numbers if type(number) is int}
+    if not given:
+        # The oldest shape has no numbers; all calls led to the answer.
+        return Places(1, [last] * len(numbers))
+    fits = [all(_place(number - base, models) is not None for number in given) for base in (0, 1)]
+    base: int | None
+    if fits[0] != fits[1]:
+        base = 1 if fits[1] else 0
+    elif fits[0]:
+        base = 0 if by_script else None
+    else:
+        base = 0 if all(_place(number, models, gaps=True) is not None for number in given) else None
+    places: list[int | float] = []
+    for number in numbers:
+        place = None
+        if type(number) is int:
+            place = _place(number - (1 if base is None else base), models, gaps=base == 0)
+        places.append(last if place is None else place)
+    return Places(base, places)
+
+
+def _place(index: int, models: list[bool], *, gaps: bool = False) -> int | float | None:
+    """The index if a model turn stands there, or can stand there because the row ends with a prompt."""
+    if index == len(models):
+        return index if not models or not models[-1] else None
+    if not 0 <= index < len(models):
+        return None
+    if models[index]:
+        return index
+    return index - 0.5 if gaps and index > 0 and not models[index - 1] else None

@@ -1,0 +1,149 @@
+"""Writing: one session as the seed document says, or in the shape of the original script."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pantrace.errors import SampleRefused
+from pantrace.model import CallPair, MergedTurn, Record, Sample, ToolCall, merged_turns
+from pantrace.wire.json import encode
+from pantrace.wire.vertex import arguments_to, error_text, time_text
+
+from .tool_map import tool_names
+
+NAME = "vertex-seed"
+
+
+class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the rows look. With turn_base=0, include_final=false, output_limit=2000 and tool_map=FILE they have the
+    shape of the original script's."""
+
+    turn_base: Literal[0, 1] = 1
+    """The number of the first content, for `turn`: 1 as the document says, 0 as the original script counts."""
+    include_final: bool = True
+    """Whether request.contents ends with the final model turn."""
+    output_limit: int | None = None
+    """Tool outputs are cut behind this many characters; none are cut if it is not given."""
+    tool_map: str | None = None
+    """A JSON, TOML or YAML file of logical tool names with their physical ones; a name that is not in it becomes
+    `raw.<name>`, and generated_trajectory keeps the physical one as `tool_raw`."""
+
+
+def dump(sample: Sample, options: Options) -> dict[str, Any]:
+    """One sample as one session."""
+    trajectory = sample.trajectory
+    if trajectory is None:
+        raise SampleRefused("nothing was run: vertex-seed holds recorded sessions only")
+    kept = trajectory.extra.get(NAME, {})
+    names = None if options.tool_map is None else tool_names(options.tool_map)
+    contents: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
+    prompts: list[str] = []
+    answers: list[str] = []
+    last_prompt = -1
+    for place, turn in enumerate(merged_turns(trajectory)):
+        contents.append(_content(turn))
+        if turn.role == "user":
+            last_prompt = place
+            prompts.append(turn.text)
+            continue
+        if turn.text:
+            answers.append(turn.text)
+        for pair in turn.pairs:
+            event, item = _tool_use(pair, place + options.turn_base, names, options.output_limit)
+            events.append(event)
+            items.append(item)
+    final = contents[-1]["parts"][0]["text"] if len(contents) > last_prompt + 1 else ""
+    metadata: dict[str, Any] = {
+        "total_turns": len(contents),
+        "total_tools": len(events),
+        "user_turns": len(prompts),
+        "model_turns": len(contents) - len(prompts),
+    }
+    if not final:
+        metadata["response_absent"] = True
+    return {
+        "session_id": sample.id,
+        "title": trajectory.title,
+        "created": kept.get("created") if trajectory.created is None else time_text(trajectory.created),
+        "request": {
+            "contents": contents if options.include_final else contents[: last_prompt + 1],
+            **kept.get("request", {}),
+        },
+        "response": _response(final, kept),
+        "intermediate_events": events,
+        "prompt": prompts[-1] if prompts else "",
+        "prompt_concat": "\n\n".join(prompts),
+        "response_concat": "\n\n".join(answers),
+        "conversation_history": contents[: max(last_prompt, 0)],
+        "generated_trajectory": items,
+        "metadata": {**metadata, **kept.get("metadata", {})},
+        **sample.extra.get(NAME, {}),
+    }
+
+
+def _content(turn: MergedTurn) -> dict[str, Any]:
+    content: dict[str, Any] = {"role": "user" if turn.role == "user" else "model", "parts": [{"text": turn.text}]}
+    for step in turn.steps:
+        if NAME in step.extra:
+            content.update(step.extra[NAME])
+    return content
+
+
+def _response(final: str, kept: dict[str, Any]) -> dict[str, Any]:
+    content = {"role": "model", "parts": [{"text": final}]}
+    return {
+        "candidates": [{"content": content, **kept.get("candidate", {})}, *kept.get("candidates", ())],
+        **kept.get("response", {}),
+    }
+
+
+def _tool_use(
+    pair: CallPair, turn: int, names: dict[str, str] | None, limit: int | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A call with its result as an intermediate event and as an item of the generated trajectory."""
+    call, result = pair.call, pair.result
+    kept = call.extra.get(NAME, {})
+    name, item_keys = _named(call, kept, names)
+    args = arguments_to(call.arguments)
+    output, error = None, None
+    response_keys: dict[str, Any] = {}
+    answer_keys: dict[str, Any] = {}
+    if result is not None:
+        error = error_text(result)
+        # A failed tool that left no output has "" there, as consumers of `output` expect text beside an error.
+        output = "" if result.output is None and error is not None else _cut(result.output, limit)
+        answer_keys = result.extra.get(NAME, {})
+        response_keys = answer_keys.get("response", {})
+    response: dict[str, Any] = {"output": output}
+    if error is not None:
+        response["error"] = error
+    event = {
+        "function_call": {"name": name, "args": args, **kept.get("function_call", {})},
+        "function_response": {
+            "name": name,
+            "response": {**response, **response_keys},
+            **answer_keys.get("function_response", {}),
+        },
+        "turn": turn,
+        **kept.get("event", {}),
+    }
+    return event, {"tool": name, **item_keys, "args": args, "output": output, "turn": turn}
+
+
+def _named(call: ToolCall, kept: dict[str, Any], names: dict[str, str] | None) -> tuple[str, dict[str, Any]]:
+    """The name under which a call is written, and the keys that only the generated trajectory has."""
+    keys: dict[str, Any] = kept.get("item", {})
+    if names is None:
+        return call.name, keys
+    physical = keys.get("tool_raw")
+    physical = physical if isinstance(physical, str) else call.name
+    return names.get(physical, f"raw.{physical}"), {**keys, "tool_raw": physical}
+
+
+def _cut(output: Any, limit: int | None) -> Any:
+    if limit is None or output is None:
+        return output
+    text = output if isinstance(output, str) else encode(output).decode("utf-8", "replace")
+    return text[:limit] if len(text) > limit else output

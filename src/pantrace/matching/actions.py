@@ -1,0 +1,92 @@
+"""Two GUI actions: where they aim, and whether they say the same."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from pantrace.model import Action, Box, Point, Trajectory
+
+Place = tuple[float, float]
+"""x and y as parts of the screen's width and height."""
+Sides = tuple[float, float, float, float]
+"""left, top, right, bottom as parts of the screen's width and height."""
+
+TOLERANCE = 1e-9
+"""A distance that misses a radius by less was meant to hit it: 0.55 - 0.50 is more than 0.05 in binary."""
+
+
+def actions_of(trajectory: Trajectory) -> list[tuple[Action, str | None]]:
+    """All actions in their order, each with the id of its step."""
+    return [
+        (part, step.id)
+        for step in trajectory.steps
+        if step.kind == "message"
+        for part in step.parts
+        if isinstance(part, Action)
+    ]
+
+
+def normalised(point: Point | None) -> Place | None:
+    """A point as parts of the screen; None when its space or the screen's size is not known."""
+    if point is None:
+        return None
+    scale = _scale(point.space, point.viewport)
+    return (point.x / scale[0], point.y / scale[1]) if scale else None
+
+
+def normalised_box(box: Box | None) -> Sides | None:
+    """A box as parts of the screen; None when its space or the screen's size is not known."""
+    if box is None:
+        return None
+    scale = _scale(box.space, box.viewport)
+    if scale is None:
+        return None
+    return box.left / scale[0], box.top / scale[1], box.right / scale[0], box.bottom / scale[1]
+
+
+def _scale(space: str, viewport: tuple[int, int] | None) -> tuple[float, float] | None:
+    if space == "normalised":
+        return 1, 1
+    if space == "permille":
+        return 1000, 1000
+    return viewport if space == "pixels" and viewport and viewport[0] > 0 and viewport[1] > 0 else None
+
+
+def distance(left: Place, right: Place) -> float:
+    """How far apart two places are, both axes counting the same."""
+    dx, dy = left[0] - right[0], left[1] - right[1]
+    return sqrt(dx * dx + dy * dy)
+
+
+def within(measured: float, radius: float) -> bool:
+    """Whether a distance is at most the radius, up to rounding."""
+    return measured <= radius + TOLERANCE
+
+
+def inside(place: Place, box: Sides) -> bool:
+    """Whether a place lies in a box, its edges included."""
+    return box[0] <= place[0] <= box[2] and box[1] <= place[1] <= box[3]
+
+
+def on_screen(place: Place) -> bool:
+    """Whether a place is on the screen at all."""
+    return 0 <= place[0] <= 1 and 0 <= place[1] <= 1
+
+
+def same_content(truth: Action, other: Action, radius: float) -> bool:
+    """Whether two actions of the same kind say the same: text, key, address, direction, end of a drag."""
+    if truth.kind == "type":
+        return truth.text == other.text
+    if truth.kind in ("key", "hotkey"):
+        return truth.key == other.key and set(truth.modifiers) == set(other.modifiers)
+    if truth.kind == "goto":
+        return truth.url == other.url
+    if truth.kind == "scroll":
+        return truth.direction == other.direction
+    if truth.kind == "open_app":
+        return truth.app == other.app
+    end = normalised(truth.end) if truth.kind == "drag" else None
+    if end is None:
+        return True
+    reached = normalised(other.end)
+    return reached is not None and within(distance(end, reached), radius)

@@ -1,0 +1,33 @@
+"""What the agent answered, and what it should have answered."""
+
+from __future__ import annotations
+
+import re
+
+from pantrace.model import Sample, final_response
+
+from .recorded import has_acted
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+_WORDS = re.compile(rf"[{_CJK}]|(?:(?![{_CJK}])[^\W_])+")
+
+
+def answer(sample: Sample) -> str | None:
+    """The agent's final response; "" when it ran and gave none; None when nothing of it was recorded."""
+    if sample.trajectory is None:
+        return None
+    if (text := final_response(sample.trajectory)) is not None:
+        return text
+    return "" if has_acted(sample.trajectory) else None
+
+
+def reference(sample: Sample) -> str | None:
+    """The ideal answer: the case's, else the final response of the expected trajectory; None when neither is stated."""
+    if sample.case is not None and sample.case.reference is not None:
+        return sample.case.reference
+    return final_response(sample.expected) if sample.expected is not None else None
+
+
+def words(text: str) -> list[str]:
+    """Words in lower case: runs of letters and digits; each Chinese, Japanese and Korean character is one."""
+    return _WORDS.findall(text.lower())

@@ -1,0 +1,135 @@
+"""When the arguments of two calls agree, and in how many of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Literal
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Record
+from pantrace.wire.json import decode
+
+from .values import Likeness, alike, canonical
+
+Mode = Literal["exact", "ignore", "subset", "superset", "keys", "allowed"]
+
+
+class ArgumentRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the arguments of a predicted call are compared with those of a reference call."""
+
+    mode: Mode = "exact"
+    """exact: all the same; ignore: never looked at; subset: what was given is in the reference; superset: what the
+    reference has was given, more is free; keys: only `keys` count; allowed: the reference holds a list of allowed
+    values for each argument, "" among them makes it optional."""
+    keys: tuple[str, ...] = ()
+    """Dotted paths of the arguments that count in the mode keys."""
+    normalise: bool = False
+    """Compare texts without regard to case and blanks."""
+    tolerance: float = 0.0
+    """How far two numbers may differ, absolutely or relative to the larger one."""
+
+    @property
+    def likeness(self) -> Likeness:
+        """How single values are compared."""
+        return Likeness(normalise=self.normalise, tolerance=self.tolerance)
+
+    @property
+    def by_signature(self) -> bool:
+        """Whether two calls agree exactly when their signatures are the same."""
+        return self.mode == "ignore" or (self.mode in ("exact", "keys") and not self.tolerance)
+
+    @property
+    def transitive(self) -> bool:
+        """Whether a ~ b and b ~ c make a ~ c; then equal calls may be paired first and nothing is lost."""
+        return self.mode == "ignore" or (self.mode != "allowed" and not self.tolerance)
+
+
+class Shared(msgspec.Struct, frozen=True):
+    """How many arguments two calls have, and in how many they agree."""
+
+    agreeing: int
+    predicted: int
+    reference: int
+
+
+def arguments_of(value: Any) -> Any:
+    """Arguments as an object where they are one: none given is an empty object, a JSON text is what it says."""
+    if value is None:
+        return {}
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            return decode(value.encode("utf-8", "surrogatepass"))
+        except ReadError:
+            return value
+    return value
+
+
+def signature(rule: ArgumentRule, arguments: Any) -> Hashable:
+    """A key for what the rule sees of the arguments; with `by_signature` it decides alone."""
+    if rule.mode == "ignore":
+        return None
+    if rule.mode == "keys":
+        return tuple(canonical(_at(arguments, key), rule.likeness) for key in rule.keys)
+    return canonical(arguments, rule.likeness)
+
+
+def agree(rule: ArgumentRule, predicted: Any, reference: Any) -> bool:
+    """Whether the arguments of a predicted call are right."""
+    how = rule.likeness
+    if rule.mode == "ignore":
+        return True
+    if rule.mode == "keys":
+        return all(alike(_at(predicted, key), _at(reference, key), how) for key in rule.keys)
+    if not isinstance(predicted, dict) or not isinstance(reference, dict):
+        return alike(predicted, reference, how)
+    if rule.mode == "subset":
+        return all(key in reference and alike(value, reference[key], how) for key, value in predicted.items())
+    if rule.mode == "superset":
+        return all(key in predicted and alike(predicted[key], value, how) for key, value in reference.items())
+    if rule.mode == "allowed":
+        given = all(key in reference and _allowed(value, reference[key], how) for key, value in predicted.items())
+        return given and all(key in predicted or "" in _choices(values) for key, values in reference.items())
+    return alike(predicted, reference, how)
+
+
+def shared(rule: ArgumentRule, predicted: Any, reference: Any) -> Shared:
+    """Arguments that count under the rule on either side, and those in which both agree."""
+    how = rule.likeness
+    if rule.mode == "ignore":
+        return Shared(0, 0, 0)
+    if rule.mode == "keys":
+        agreeing = sum(alike(_at(predicted, key), _at(reference, key), how) for key in rule.keys)
+        return Shared(agreeing, len(rule.keys), len(rule.keys))
+    if not isinstance(predicted, dict) or not isinstance(reference, dict):
+        return Shared(int(alike(predicted, reference, how)), 1, 1)
+    both = predicted.keys() & reference.keys()
+    if rule.mode == "allowed":
+        wanted = sum(key in both or "" not in _choices(values) for key, values in reference.items())
+        return Shared(sum(_allowed(predicted[key], reference[key], how) for key in both), len(predicted), wanted)
+    agreeing = sum(alike(predicted[key], reference[key], how) for key in both)
+    if rule.mode == "superset":
+        return Shared(agreeing, len(both), len(reference))
+    if rule.mode == "subset":
+        return Shared(agreeing, len(predicted), len(both))
+    return Shared(agreeing, len(predicted), len(reference))
+
+
+def _choices(values: Any) -> list[Any]:
+    return values if isinstance(values, list) else [values]
+
+
+def _allowed(value: Any, values: Any, how: Likeness) -> bool:
+    return any(alike(value, choice, how) for choice in _choices(values))
+
+
+def _at(arguments: Any, path: str) -> Any:
+    """What stands at a dotted path; a key that has the dots in its name comes first; None where there is nothing."""
+    if isinstance(arguments, dict) and path in arguments:
+        return arguments[path]
+    for key in path.split("."):
+        if not isinstance(arguments, dict):
+            return None
+        arguments = arguments.get(key)
+    return arguments

@@ -1,0 +1,87 @@
+"""Two lists of tool calls: what was called as expected, what is missing, what is too much."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from .align import common_subsequence, subsequence
+from .argument_score import argument_score
+from .call import Call, Rules
+from .relation import Relation
+from .values import canonical
+
+Order = Literal["exact", "in_order", "any_order"]
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """What two lists of calls have in common. None: nothing to divide by."""
+
+    exact: bool
+    """The same calls in the same order and nothing else."""
+    in_order: bool
+    """All reference calls occur in their order; others may stand between them."""
+    any_order: bool
+    """All reference calls occur, each matched by a call of its own."""
+    matched: int
+    """Pairs under the chosen order: by place, by longest common subsequence, or by best assignment."""
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    name_f1: float | None
+    """F1 of the names alone, in any order."""
+    argument_f1: float | None
+    """F1 of the single arguments in calls paired by name so that most arguments agree; None: no pair."""
+    extra: int
+    missing: int
+    duplicates: int
+    """Predicted calls that repeat an earlier one, name and arguments."""
+    pairs: tuple[tuple[int, int], ...]
+    approximate: bool
+    """There were too many differing calls to find the best pairing; the numbers may be too low."""
+
+
+def compare(
+    predicted: Sequence[Call], reference: Sequence[Call], rules: Rules | None = None, order: Order = "in_order"
+) -> Comparison:
+    """Everything that can be said about two lists of calls."""
+    rules = rules or Rules()
+    relation = Relation(predicted, reference, rules)
+    masks = relation.masks
+    best, sure = relation.any_order()
+    by_place = [(place, place) for place, mask in enumerate(masks) if mask >> place & 1]
+    if order == "any_order":
+        pairs = best
+    else:
+        pairs = common_subsequence(masks) if order == "in_order" else by_place
+    arguments, arguments_sure = argument_score(predicted, reference, rules)
+    matched = len(pairs)
+    return Comparison(
+        exact=len(predicted) == len(reference) == len(by_place),
+        in_order=subsequence(masks, len(reference)),
+        any_order=len(best) == len(reference),
+        matched=matched,
+        precision=matched / len(predicted) if predicted else None,
+        recall=matched / len(reference) if reference else None,
+        f1=f1(matched, len(predicted), len(reference)),
+        name_f1=name_f1([call.name for call in predicted], [call.name for call in reference]),
+        argument_f1=arguments,
+        extra=len(predicted) - matched,
+        missing=len(reference) - matched,
+        duplicates=len(predicted) - len({(call.name, canonical(call.arguments)) for call in predicted}),
+        pairs=tuple(pairs),
+        approximate=not (sure and arguments_sure and relation.complete),
+    )
+
+
+def f1(matched: int, predicted: int, reference: int) -> float | None:
+    """Harmonic mean of precision and recall; None when both lists are empty."""
+    return 2 * matched / (predicted + reference) if predicted + reference else None
+
+
+def name_f1(predicted: Sequence[str], reference: Sequence[str]) -> float | None:
+    """F1 of two lists of names without regard to order."""
+    return f1(sum((Counter(predicted) & Counter(reference)).values()), len(predicted), len(reference))

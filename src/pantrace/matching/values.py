@@ -1,0 +1,60 @@
+"""When two JSON values are alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import Any
+
+from pantrace.model import Record
+
+
+class Likeness(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How strictly values are compared. A truth value is never a number; 1 and 1.0 are the same number."""
+
+    normalise: bool = False
+    """Compare texts without regard to case and blanks."""
+    tolerance: float = 0.0
+    """How far two numbers may differ, absolutely or relative to the larger one."""
+
+
+STRICT = Likeness()
+
+
+def normalised(text: str) -> str:
+    """A text in lower case, with single blanks, none at the ends."""
+    return " ".join(text.casefold().split())
+
+
+def alike(left: Any, right: Any, how: Likeness = STRICT) -> bool:
+    """Whether two values are the same, at every depth."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        if left == right or not how.tolerance:
+            return left == right
+        # Numbers beyond the range of floats have no distance in them; they are compared as they are.
+        try:
+            return math.isclose(left, right, rel_tol=how.tolerance, abs_tol=how.tolerance)
+        except OverflowError:
+            return False
+    if isinstance(left, str) and isinstance(right, str):
+        return left == right or (how.normalise and normalised(left) == normalised(right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(alike(value, right[key], how) for key, value in left.items())
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(map(alike, left, right, (how,) * len(left)))
+    return left is None and right is None
+
+
+def canonical(value: Any, how: Likeness = STRICT) -> Hashable:
+    """A key that two values share exactly when they are alike without tolerance."""
+    if isinstance(value, bool):
+        return ("truth", value)
+    if isinstance(value, str):
+        return normalised(value) if how.normalise else value
+    if isinstance(value, dict):
+        return frozenset((key, canonical(each, how)) for key, each in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(canonical(each, how) for each in value)
+    return value if isinstance(value, int | float | None) else repr(value)

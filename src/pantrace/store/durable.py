@@ -1,0 +1,59 @@
+"""Files that are whole on the disk, or not there."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pantrace.errors import WriteError
+
+
+def temporary_name(folder: Path) -> Path:
+    """A name that nobody else uses; what is left of it after a crash is recognised by its form."""
+    return folder / f".{uuid.uuid4().hex}.tmp"
+
+
+def remove_temporaries(folder: Path) -> None:
+    """Remove what writers that died have left."""
+    for path in folder.glob(".*.tmp"):
+        path.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Have the system write a file, or the names in a directory, to the disk."""
+    if path.is_dir() and os.name == "nt":
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Give a file new content: a reader sees the old or the new, never a part."""
+    temporary = temporary_name(path.parent)
+    try:
+        temporary.write_bytes(data)
+        sync(temporary)
+        temporary.replace(path)
+        sync(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def write_errors(folder: Path) -> Iterator[None]:
+    """Failures of the system, of SQLite and of Arrow as a sentence that says what they mean for the run."""
+    try:
+        yield
+    except (OSError, sqlite3.Error) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise WriteError(
+            f"{folder}: cannot be written: {reason}; what was committed before stays valid, "
+            "and the same command goes on from there"
+        ) from None

@@ -1,0 +1,109 @@
+"""JSON as the text of a column: exact to be read back, or always valid to be asked about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from math import isfinite
+from typing import Any, TypeVar
+
+import msgspec
+
+from pantrace.wire.json import NonFinite, decode_as, decode_patiently, encode
+
+T = TypeVar("T")
+
+
+def exact_json(value: Any, *, indent: int | None = None) -> bytes:
+    """A value of the model as native JSON; NaN and Infinity stay what they are."""
+    data = encode(value, indent=indent)
+    if b"null" in data and _may_hide_a_number(value):
+        data = encode(_mapped(_plain(value), _literal), indent=indent)
+    return data
+
+
+def from_exact_json(data: bytes, kind: type[T]) -> T:
+    """The value that `exact_json` wrote."""
+    try:
+        return decode_as(data, kind)
+    except msgspec.ValidationError:
+        # A field that is declared as float takes no NonFinite.
+        return msgspec.convert(_mapped(decode_patiently(data), _as_float), kind)
+
+
+def column_json(value: Any) -> str:
+    """A value as JSON that any engine takes: numbers that are not finite as text, lone surrogates as escaped text."""
+    try:
+        data = _encoder.encode(value)
+    except UnicodeEncodeError:
+        data = b""
+    if not data or (b"null" in data and _may_hide_a_number(value)):
+        data = _encoder.encode(_mapped(_plain(value), _sayable))
+    return data.decode()
+
+
+def sayable(text: str) -> str:
+    """Text as UTF-8 can hold it: a lone surrogate becomes its escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def number_text(value: float) -> str:
+    """The exact text of a number that is not finite."""
+    literal = _literal(value)
+    return literal.literal if isinstance(literal, NonFinite) else str(value)
+
+
+_NOT_FINITE = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
+"""A double of MessagePack whose exponent is all ones."""
+
+
+def _may_hide_a_number(value: Any) -> bool:
+    """Whether one of the nulls in a value's JSON may be a float that is not finite: the encoder writes both so."""
+    try:
+        return _NOT_FINITE.search(msgspec.msgpack.encode(value)) is not None
+    except (UnicodeEncodeError, OverflowError, TypeError):
+        return True
+
+
+def _literal(value: Any) -> Any:
+    if isinstance(value, float) and not isinstance(value, NonFinite) and not isfinite(value):
+        return NonFinite("NaN" if value != value else "Infinity" if value > 0 else "-Infinity")
+    return value
+
+
+def _as_float(value: Any) -> Any:
+    return float(value.literal) if isinstance(value, NonFinite) else value
+
+
+def _sayable(value: Any) -> Any:
+    if isinstance(value, str):
+        return sayable(value)
+    return number_text(value) if isinstance(value, float) and not isfinite(value) else value
+
+
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Plain JSON data with every leaf and key changed."""
+    if isinstance(value, dict):
+        return {change(key): _mapped(item, change) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_mapped(item, change) for item in value]
+    return change(value)
+
+
+def _itself(value: Any) -> Any:
+    if isinstance(value, NonFinite):
+        return value
+    raise NotImplementedError(type(value).__name__)
+
+
+def _plain(value: Any) -> Any:
+    return msgspec.to_builtins(value, enc_hook=_itself, builtin_types=(NonFinite,))
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, NonFinite):
+        return value.literal
+    raise NotImplementedError(type(value).__name__)
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_as_text)

@@ -1,0 +1,208 @@
+"""Parquet files of one part: written under temporary names, read row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import MissingExtra, ReadError
+from pantrace.model import Record
+
+from .durable import sync, temporary_name, write_errors
+from .json_text import sayable
+from .rows import Result, rows_of
+from .schema import PART_TABLES, Addressed, SampleRow, columns
+
+_ROWS_AT_ONCE = 20_000
+_CHARACTERS_AT_ONCE = 16_000_000
+
+
+class WrittenFile(Record, frozen=True, kw_only=True):
+    """A file that is whole on the disk and does not count yet."""
+
+    table: str
+    temporary: str
+    """Its name in `parts/` until it is committed."""
+    rows: int
+    bytes: int
+
+
+class Staged(Record, frozen=True, kw_only=True):
+    """A part that is written and waits to be committed: small enough to be sent between processes."""
+
+    part: str
+    files: tuple[WrittenFile, ...]
+
+
+def stage_part(folder: Path, part: str, results: Iterable[Result]) -> Staged:
+    """Write the files of a part below the run directory `folder` without making them count.
+
+    Needs no lock, so workers may call it; the directory's writer commits what they give back."""
+    part = sayable(part)
+    with PartWriter(folder) as writer:
+        for number, result in enumerate(results):
+            writer.add(rows_of(part, number, result))
+        return Staged(part=part, files=writer.finish())
+
+
+class PartWriter:
+    """Tables of one part, written in groups of rows so that memory stays flat."""
+
+    def __init__(self, folder: Path):
+        _arrow()
+        self._folder = folder
+        self._parts = folder / "parts"
+        self._waiting: dict[str, list[Addressed]] = {table: [] for table in PART_TABLES}
+        self._characters = 0
+        self._open: dict[str, tuple[Path, Any]] = {}
+        self._rows = dict.fromkeys(PART_TABLES, 0)
+        self._finished = False
+
+    def __enter__(self) -> PartWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._finished:
+            return
+        for path, writer in self._open.values():
+            try:
+                writer.close()
+            except Exception:  # noqa: BLE001 -- the file is thrown away; a full disk must not hide the first error
+                pass
+            path.unlink(missing_ok=True)
+
+    def add(self, rows: dict[str, list[Addressed]]) -> None:
+        """Rows by table; written when enough have come together."""
+        for table, some in rows.items():
+            self._waiting[table] += some
+        self._characters += sum(len(row.json) for row in rows.get("samples", ()) if isinstance(row, SampleRow))
+        if self._characters > _CHARACTERS_AT_ONCE or max(map(len, self._waiting.values())) > _ROWS_AT_ONCE:
+            self._flush()
+
+    def _flush(self) -> None:
+        with write_errors(self._folder):
+            for table, rows in self._waiting.items():
+                if rows:
+                    self._writer(table).write_table(to_arrow(PART_TABLES[table], rows))
+                    self._rows[table] += len(rows)
+                    rows.clear()
+        self._characters = 0
+
+    def _writer(self, table: str) -> Any:
+        if table not in self._open:
+            pa, pq = _arrow()
+            path = temporary_name(self._parts)
+            sink = pa.OSFile(str(path), "wb")
+            self._open[table] = (
+                path,
+                _Closing(pq.ParquetWriter(sink, arrow_schema(PART_TABLES[table]), compression="zstd"), sink),
+            )
+        return self._open[table][1]
+
+    def finish(self) -> tuple[WrittenFile, ...]:
+        """Write what is left, bring all to the disk, and say what there is."""
+        self._flush()
+        written = []
+        with write_errors(self._folder):
+            for table, (path, writer) in self._open.items():
+                writer.close()
+                sync(path)
+                written.append(
+                    WrittenFile(table=table, temporary=path.name, rows=self._rows[table], bytes=path.stat().st_size)
+                )
+        self._finished = True
+        return tuple(written)
+
+
+class _Closing:
+    """A Parquet writer with the file below it: closing one closes both."""
+
+    def __init__(self, writer: Any, sink: Any):
+        self._writer, self._sink = writer, sink
+        self.write_table = writer.write_table
+
+    def close(self) -> None:
+        try:
+            self._writer.close()
+        finally:
+            self._sink.close()
+
+
+def arrow_schema(row: type[Record]) -> Any:
+    """The columns of a table as Arrow sees them."""
+    pa, _ = _arrow()
+    kinds = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+    return pa.schema([(name, kinds[kind]) for name, kind in columns(row).items()])
+
+
+def to_arrow(row: type[Record], rows: Sequence[Record]) -> Any:
+    """Rows as an Arrow table."""
+    pa, _ = _arrow()
+    schema = arrow_schema(row)
+    by_column = zip(*map(msgspec.structs.astuple, rows), strict=True)
+    arrays = [_array(list(values), field.type) for field, values in zip(schema, by_column, strict=True)]
+    return pa.table(arrays, schema=schema)
+
+
+def _array(values: list[Any], kind: Any) -> Any:
+    pa, _ = _arrow()
+    if kind == pa.float64():
+        values = [value if value is None or _is_finite(value) else None for value in values]
+    try:
+        return pa.array(values, kind)
+    except (UnicodeEncodeError, OverflowError, pa.ArrowInvalid):
+        return pa.array([_fitting(value) for value in values], kind)
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _fitting(value: Any) -> Any:
+    if isinstance(value, str):
+        return sayable(value)
+    return None if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63 else value
+
+
+def read_columns(path: Path, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Some columns of a file, row by row; a group of rows is in memory at a time."""
+    pa, pq = _arrow()
+    try:
+        with pa.OSFile(str(path), "rb") as file, pq.ParquetFile(file) as parquet:
+            for batch in parquet.iter_batches(batch_size=256, columns=list(names), use_threads=False):
+                yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+    except (OSError, pa.ArrowException) as error:
+        raise missing_part(path, str(error)) from None
+
+
+def open_dataset(table: str, files: Sequence[str]) -> Any:
+    """Many files of one table as one, read when it is asked."""
+    _arrow()
+    from pyarrow import dataset, fs
+
+    return dataset.dataset(
+        list(files), schema=arrow_schema(PART_TABLES[table]), format="parquet", filesystem=fs.LocalFileSystem()
+    )
+
+
+def missing_part(path: Path, why: str) -> ReadError:
+    """A part that the manifest names and that cannot be read."""
+    return ReadError(
+        f"this part of the run cannot be read: {why}", path=str(path), remedy="run the same command again to renew it"
+    )
+
+
+def _arrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise MissingExtra("a run directory", "analysis") from None
+    return pa, pq

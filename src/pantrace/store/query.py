@@ -1,0 +1,160 @@
+"""Questions in SQL: DuckDB, in memory, over the committed parts of one or more run directories."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from pantrace.errors import MissingExtra, UsageError
+from pantrace.model import RunHeader
+
+from .json_text import column_json, sayable
+from .manifest import CommittedPart, committed_parts, is_whole
+from .parquet import missing_part, open_dataset
+from .reading import with_replaced_profiles
+from .run_file import MANIFEST, PARTS, RunFile, read_run_file
+from .schema import PART_TABLES, SQL_TYPES, TABLES, RunRow, columns
+
+
+class Answer(NamedTuple):
+    """What a question gave, all in memory."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+
+
+def query(paths: str | Path | Sequence[str | Path], sql: str) -> Answer:
+    """Ask one question in DuckDB's SQL about the tables runs, samples, steps, calls, scores and decisions.
+
+    The column `run` of each table is the directory's path as given. Nothing can be written, and nothing but the
+    committed parts be read."""
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtra("a query", "analysis") from None
+    given = [paths] if isinstance(paths, str | Path) else paths
+    folders = list({Path(path).resolve(): Path(path) for path in given}.values())
+    with tempfile.TemporaryDirectory(prefix="pantrace-") as spill, duckdb.connect(config=_config(spill)) as database:
+        _create_tables(database, folders)
+        try:
+            _refuse_all_but_a_question(duckdb, database, sql)
+            database.execute("begin transaction read only")
+            answer = database.execute(sql)
+            return Answer(tuple(column[0] for column in answer.description), answer.fetchall())
+        except duckdb.Error as error:
+            raise _usage_error(error) from None
+
+
+def _config(spill: str) -> dict[str, Any]:
+    return {
+        # DuckDB gets the parts through Arrow and never touches a file: even a SELECT can COPY inside a WITH.
+        "enable_external_access": "false",
+        "temp_directory": spill,
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "allow_persistent_secrets": "false",
+        # Else a name in SQL could mean a variable of this program.
+        "python_enable_replacements": "false",
+    }
+
+
+def _refuse_all_but_a_question(duckdb: Any, database: Any, sql: str) -> None:
+    """Only SELECT and its kin."""
+    statements = database.extract_statements(sql)
+    if len(statements) != 1:
+        raise UsageError(f"one question at a time; this is {len(statements) or 'none'}")
+    if statements[0].type != duckdb.StatementType.SELECT:
+        kind = statements[0].type.name
+        hint = "; name the values of a PIVOT: PIVOT … ON column IN (…)" if kind == "MULTI" else ""
+        raise UsageError(
+            f"{kind} is not a question; SELECT, FROM, WITH, VALUES, DESCRIBE, SUMMARIZE and SHOW are{hint}"
+        )
+
+
+def _usage_error(error: Exception) -> UsageError:
+    text = str(error)
+    if "'pytz'" in text:
+        text = "a time with a time zone cannot be given back; cast it: to_timestamp(started)::timestamp"
+    return UsageError(f"the question failed: {text}")
+
+
+def _create_tables(database: Any, folders: list[Path]) -> None:
+    runs = {sayable(str(folder)): (folder, read_run_file(folder)) for folder in folders}
+    parts = {run: committed_parts(folder / MANIFEST) for run, (folder, _) in runs.items()}
+    database.execute("set timezone = 'UTC'")
+    database.execute("set lock_configuration = true")
+    for table in PART_TABLES:
+        found = None
+        for run, (folder, _) in runs.items():
+            for files, condition in _groups(folder, table, parts[run]):
+                some = database.from_arrow(open_dataset(table, files)).filter(condition)
+                some = some.project(f"{_text(run)} as run, *")
+                found = some if found is None else found.union(some)
+        if found is not None:
+            found.create_view(table)
+        else:
+            database.execute(f"create view {table} as select {_columns(table, 'null::{1} as {0}')} where false")
+    database.execute(f"create table runs ({_columns('runs', '{0} {1}')})")
+    for run, (_, content) in runs.items():
+        values = [run, *msgspec.structs.astuple(_run_row(content))]
+        database.execute(
+            f"insert into runs values ({', '.join('?' * len(values))})",
+            [sayable(value) if isinstance(value, str) else value for value in values],
+        )
+
+
+def _columns(table: str, pattern: str) -> str:
+    kinds = {"run": str, **columns(TABLES[table])}
+    return ", ".join(pattern.format(name, SQL_TYPES[kind]) for name, kind in kinds.items())
+
+
+def _groups(folder: Path, table: str, parts: list[CommittedPart]) -> Iterable[tuple[list[str], str]]:
+    """Files of one table with the condition under which their rows count."""
+    groups: dict[frozenset[str], list[str]] = {}
+    for part, replaced in with_replaced_profiles(parts):
+        file = part.file(table)
+        if file is None:
+            continue
+        path = folder / PARTS / file.file
+        if not is_whole(path, file):
+            raise missing_part(path, "it is gone, or not as it was written")
+        groups.setdefault(replaced if table == "decisions" else frozenset(), []).append(str(path))
+    for replaced, files in groups.items():
+        profiles = ", ".join(map(_text, sorted(replaced)))
+        yield files, f"profile not in ({profiles})" if replaced else "true"
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _run_row(content: RunFile) -> RunRow:
+    header: RunHeader = content.run
+    return RunRow(
+        id=header.id,
+        name=header.name,
+        created=header.created,
+        task=header.task,
+        agent=header.agent,
+        model=header.model,
+        checkpoint=header.checkpoint,
+        status=header.status,
+        config=_json(header.config),
+        dataset=_json(header.dataset),
+        environment=_json(header.environment),
+        results=_json(header.results),
+        extra=_json(header.extra),
+        format=header.source.format if header.source is not None else None,
+        source=header.source.path if header.source is not None else None,
+        plan=content.plan,
+        plan_hash=content.plan_hash,
+        pantrace=content.pantrace,
+    )
+
+
+def _json(value: Any) -> str | None:
+    return column_json(value) if value else None

@@ -1,0 +1,93 @@
+"""Reading a run directory: only what is committed, as of the moment the reading begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pantrace.model import Decision, Record, Sample, Score
+
+from .json_text import from_exact_json, sayable
+from .manifest import CommittedPart, committed_parts
+from .parquet import read_columns
+from .rows import Address, Result
+from .run_file import MANIFEST, PARTS
+
+
+class StoredScore(Record, frozen=True, kw_only=True):
+    """A score and the sample it belongs to."""
+
+    part: str
+    number: int
+    """0-based place of the sample in its part."""
+    sample: str
+    epoch: int | None = None
+    origin: str
+    """source: came with the sample; run: made by this run."""
+    score: Score
+
+
+def read_results(folder: Path, *, with_decisions: bool = True) -> Iterator[Result]:
+    """Samples as they came, in the order of part names, each with what the run made of it."""
+    parts = committed_parts(folder / MANIFEST)
+    decisions: dict[tuple[str, int], list[Decision]] = {}
+    if with_decisions:
+        for name, number, decision in _decisions(folder, parts):
+            decisions.setdefault((name, number), []).append(decision)
+    for part in parts:
+        scores: dict[int, list[Score]] = {}
+        for number, origin, json in _rows(folder, part, "scores", "number", "origin", "json"):
+            if origin == "run":
+                scores.setdefault(number, []).append(from_exact_json(json.encode(), Score))
+        for number, json in _rows(folder, part, "samples", "number", "json"):
+            yield Result(
+                sample=from_exact_json(json.encode(), Sample),
+                scores=tuple(scores.get(number, ())),
+                decisions=tuple(decisions.get((part.part, number), ())),
+            )
+
+
+def read_scores(folder: Path) -> Iterator[StoredScore]:
+    """All scores, those that came with the samples included."""
+    names = ("part", "number", "sample", "epoch", "origin", "json")
+    for part in committed_parts(folder / MANIFEST):
+        for name, number, sample, epoch, origin, json in _rows(folder, part, "scores", *names):
+            score = from_exact_json(json.encode(), Score)
+            yield StoredScore(part=name, number=number, sample=sample, epoch=epoch, origin=origin, score=score)
+
+
+def read_decisions(folder: Path) -> Iterator[Decision]:
+    """Decisions that no later ones of the same profile have replaced."""
+    return (decision for _, _, decision in _decisions(folder, committed_parts(folder / MANIFEST)))
+
+
+def read_addresses(folder: Path) -> dict[str, list[Address]]:
+    """Where the samples of each id are, in reading order; ids as their column has them."""
+    names = ("part", "number", "sample", "epoch")
+    found: dict[str, list[Address]] = {}
+    for part in committed_parts(folder / MANIFEST):
+        for row in _rows(folder, part, "samples", *names):
+            address = dict(zip(names, row, strict=True))
+            found.setdefault(address["sample"], []).append(address)
+    return found
+
+
+def with_replaced_profiles(parts: list[CommittedPart]) -> Iterator[tuple[CommittedPart, frozenset[str]]]:
+    """Each part with the profiles whose decisions in it were made again later."""
+    again = [(each.profile, each.sequence) for each in parts if each.profile is not None]
+    for part in parts:
+        yield part, frozenset(profile for profile, sequence in again if sequence > part.sequence)
+
+
+def _decisions(folder: Path, parts: list[CommittedPart]) -> Iterator[tuple[str, int, Decision]]:
+    for part, replaced in with_replaced_profiles(parts):
+        for name, number, json in _rows(folder, part, "decisions", "part", "number", "json"):
+            decision = from_exact_json(json.encode(), Decision)
+            if sayable(decision.profile) not in replaced:
+                yield name, number, decision
+
+
+def _rows(folder: Path, part: CommittedPart, table: str, *names: str) -> Iterator[tuple[Any, ...]]:
+    file = part.file(table)
+    return read_columns(folder / PARTS / file.file, names) if file is not None else iter(())

@@ -1,0 +1,160 @@
+"""Agents: what `app_details` declares of them, and what the events show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from pantrace.model import Agent, Step, Tool
+
+from .parts import NAME
+from .recase import without_nulls
+from .typed import text
+
+
+def declared(app_details: Any) -> list[Agent]:
+    """The agents of one `app_details` object, with instructions and full tool declarations."""
+    details = app_details.get("agent_details") if isinstance(app_details, dict) else None
+    if not isinstance(details, dict):
+        return []
+    return [_agent(name, each) for name, each in details.items() if isinstance(each, dict)]
+
+
+def _agent(name: str, details: dict[str, Any]) -> Agent:
+    declarations = details.get("tool_declarations")
+    rest = {
+        key: value
+        for key, value in details.items()
+        if key not in ("name", "instructions", "tool_declarations") and value is not None
+    }
+    return Agent(
+        name=name,
+        instructions=text(details.get("instructions"), "instructions") or None,
+        tools=tuple(_tools(declarations)) if isinstance(declarations, list) else None,
+        extra={NAME: rest} if rest else {},
+    )
+
+
+def _tools(declarations: list[Any]) -> Iterable[Tool]:
+    for declaration in declarations:
+        if not isinstance(declaration, dict):
+            yield Tool(name=str(declaration), extra={NAME: {"declaration": declaration}})
+            continue
+        for key, value in declaration.items():
+            if value is None:
+                continue
+            if key == "function_declarations" and isinstance(value, list):
+                for function in value:
+                    yield _function(function)
+            else:
+                yield Tool(name=key, extra={NAME: {"built_in": without_nulls(value)}})
+
+
+def _function(function: Any) -> Tool:
+    if not isinstance(function, dict):
+        return Tool(name="", extra={NAME: {"function": function}})
+    known = {key: value for key, value in function.items() if value is not None}
+    name, description = known.pop("name", None), known.pop("description", None)
+    parameters = known.pop("parameters_json_schema", None)
+    if parameters is None and (schema := known.pop("parameters", None)) is not None:
+        # Gemini's own Schema type: JSON Schema with types in capitals and every unused keyword null.
+        parameters = _json_schema(schema)
+        known["schema"] = "parameters"
+    name, description = text(name, "a tool's name"), text(description, "a tool's description")
+    return Tool(name=name or "", description=description, parameters=parameters, extra={NAME: known} if known else {})
+
+
+def _json_schema(schema: Any) -> Any:
+    if isinstance(schema, dict):
+        return {
+            key: value.lower() if key == "type" and isinstance(value, str) else _json_schema(value)
+            for key, value in schema.items()
+            if value is not None
+        }
+    return [_json_schema(item) for item in schema] if isinstance(schema, list) else schema
+
+
+def app_details_of(agents: Sequence[Agent]) -> dict[str, Any] | None:
+    """`app_details` of agents that have something to declare; None when none has."""
+    details = {
+        agent.name: {
+            **agent.extra.get(NAME, {}),
+            "name": agent.name,
+            "instructions": agent.instructions or "",
+            "tool_declarations": _declarations(agent.tools or ()),
+        }
+        for agent in agents
+        if is_declared(agent)
+    }
+    return {"agent_details": details} if details else None
+
+
+def is_declared(agent: Agent) -> bool:
+    """Whether anything is known of an agent but that it spoke."""
+    return agent.instructions is not None or agent.tools is not None
+
+
+def _declarations(tools: Sequence[Tool]) -> list[dict[str, Any]]:
+    functions: list[Any] = []
+    others: list[Any] = []
+    for tool in tools:
+        extra = tool.extra.get(NAME, {})
+        if "built_in" in extra:
+            others.append({tool.name: extra["built_in"]})
+        elif "declaration" in extra:
+            others.append(extra["declaration"])
+        else:
+            functions.append(extra["function"] if "function" in extra else function_of(tool))
+    return [*([{"function_declarations": functions}] if functions else []), *others]
+
+
+def function_of(tool: Tool) -> dict[str, Any]:
+    """A tool as a Gemini function declaration."""
+    rest = dict(tool.extra.get(NAME, {}))
+    key = rest.pop("schema", "parameters_json_schema")
+    said = {"name": tool.name, "description": tool.description, key: tool.parameters, **rest}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def agents_of(declarations: Sequence[Sequence[Agent]], steps: Sequence[Step]) -> tuple[Agent, ...]:
+    """All agents: those declared (the first declaration counts), then those that only spoke or were called."""
+    found: dict[str, Agent] = {}
+    for agents in declarations:
+        for agent in agents:
+            found.setdefault(agent.name, agent)
+    models: dict[str, str] = {}
+    parents: dict[str, str] = {}
+    for step in steps:
+        if step.agent is None or step.role not in ("agent", "tool"):
+            continue
+        found.setdefault(step.agent, Agent(name=step.agent))
+        if step.model is not None:
+            models.setdefault(step.agent, step.model)
+        for parent, child in _lineage(step):
+            parents.setdefault(child, parent)
+    return tuple(
+        [
+            msgspec.structs.replace(agent, model=models.get(name), parent=parents.get(name))
+            if name in models or name in parents
+            else agent
+            for name, agent in found.items()
+        ]
+    )
+
+
+def _lineage(step: Step) -> Iterable[tuple[str, str]]:
+    """Parent and child pairs of a node path "greeter@1/billing_agent@1" or a branch "greeter.billing_agent"."""
+    extra = step.extra.get(NAME)
+    if not extra:
+        return []
+    node = extra.get("node_info")
+    if isinstance(node, dict) and isinstance(node.get("path"), str):
+        names = [part.partition("@")[0] for part in node["path"].split("/")]
+    elif isinstance(extra.get("branch"), str):
+        names = extra["branch"].split(".")
+    else:
+        return []
+    return [(parent, child) for parent, child in pairwise(names) if parent and child != parent]

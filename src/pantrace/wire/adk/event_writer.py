@@ -1,0 +1,161 @@
+"""Steps as ADK events that ADK's own models accept; what they have no field for rides in `custom_metadata`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from pantrace.model import Citation, Part, Step, ToolResult
+from pantrace.wire import gemini
+from pantrace.wire.json import to_plain
+from pantrace.wire.patch import difference
+
+from .events import CARRIER, content_role, is_partial, steps_from
+from .parts import NAME, is_wrapped, part_to
+
+_FINISH = {
+    "stop": "STOP",
+    "end_turn": "STOP",
+    "tool-calls": "STOP",
+    "tool_calls": "STOP",
+    "tool_use": "STOP",
+    "length": "MAX_TOKENS",
+    "max_tokens": "MAX_TOKENS",
+    "content-filter": "SAFETY",
+    "content_filter": "SAFETY",
+}
+"""Other providers' words for why a model stopped; Gemini's own are in capitals."""
+
+
+def events_to(steps: Sequence[Step], invocations: Sequence[str], agent: str) -> list[dict[str, Any]]:
+    """The events of steps, each of the named invocation; `agent` speaks where a step names nobody."""
+    events: list[dict[str, Any]] = []
+    speaker = agent
+    for step, invocation in zip(steps, invocations, strict=True):
+        if step.role in ("agent", "tool"):
+            speaker = step.agent or speaker
+        events.extend(_events(step, invocation, speaker))
+    return events
+
+
+def _events(step: Step, invocation: str, speaker: str) -> list[dict[str, Any]]:
+    groups = _groups(step)
+    trailing = len(groups) == 1 and step.role == "agent"
+    cited = _trailing_citations(step.parts) if trailing else ()
+    said = step.parts[: len(step.parts) - len(cited)]
+    inserted = [[index, to_plain(part)] for index, part in enumerate(said) if part_to(part) is None]
+    sayable = [part for part in said if part_to(part) is not None]
+    events = [_event(step, group, invocation, speaker, first=number == 0) for number, group in enumerate(groups)]
+    if cited:
+        grounding = {"grounding_chunks": [chunk_of(each) for each in cited], **events[0].get("grounding_metadata", {})}
+        events[0]["grounding_metadata"] = grounding
+    note: dict[str, Any] = {}
+    if unwrap := [index for index, part in enumerate(sayable) if is_wrapped(part)]:
+        note["unwrap"] = unwrap
+    if inserted:
+        note["insert"] = inserted
+    for number, event in enumerate(events[1:], 2):
+        if step.id:
+            event["id"] = f"{step.id}-{number}"
+        event["custom_metadata"] = {CARRIER: {"joins": True}}
+    back = steps_from([_carrying(events[0], note), *events[1:]])[0]
+    if is_partial(step):
+        # Whether a piece is told again as a whole shows only beside the events that follow it.
+        back = msgspec.structs.replace(back, kind=step.kind, usage=step.usage, extra=step.extra)
+    if patch := difference(to_plain(step), to_plain(back)):
+        note["step"] = patch
+    return [_carrying(events[0], note), *events[1:]]
+
+
+def _groups(step: Step) -> list[list[Part]]:
+    """ADK tells a tool's answer in an event of its own, behind the one that called it."""
+    if step.role != "agent":
+        return [list(step.parts)]
+    groups: list[list[Part]] = []
+    for part in step.parts:
+        if part_to(part) is None:
+            continue
+        if groups and isinstance(groups[-1][-1], ToolResult) == isinstance(part, ToolResult):
+            groups[-1].append(part)
+        else:
+            groups.append([part])
+    if groups and isinstance(groups[0][0], ToolResult):
+        groups.insert(0, [])
+    return groups or [[]]
+
+
+def _trailing_citations(parts: tuple[Part, ...]) -> tuple[Citation, ...]:
+    found: list[Citation] = []
+    for part in reversed(parts):
+        if not isinstance(part, Citation):
+            break
+        found.append(part)
+    return tuple(reversed(found))
+
+
+def chunk_of(citation: Citation) -> dict[str, Any]:
+    """A source as a grounding chunk."""
+    extra = dict(citation.extra.get(NAME, {}))
+    if isinstance(chunk := extra.get("chunk"), dict):
+        return chunk
+    kind = extra.pop("kind", "retrieved_context" if citation.text is not None else "web")
+    source = {"uri": citation.uri, "title": citation.title, "text": citation.text, **extra}
+    return {kind: {key: value for key, value in source.items() if value is not None}}
+
+
+def _event(step: Step, parts: list[Part], invocation: str, speaker: str, *, first: bool) -> dict[str, Any]:
+    """One event without our note; only the first of a step carries its usage and the like."""
+    extra = dict(step.extra.get(NAME, {})) if first else {}
+    event: dict[str, Any] = {"invocation_id": invocation, "author": extra.pop("author", None) or _author(step, speaker)}
+    role = extra.pop("content_role", None)
+    content = extra.pop("content", {})
+    said = [raw for part in parts if (raw := part_to(part)) is not None]
+    if not first:
+        return {**event, "content": {"parts": said, "role": "user"}}
+    actions = dict(extra.pop("actions", {}))
+    if step.state_delta:
+        actions["state_delta"] = step.state_delta
+    if isinstance(compaction := actions.get("compaction"), dict) and step.kind == "compaction" and role is None:
+        actions["compaction"] = {**compaction, "compacted_content": {"parts": said, "role": "model"}}
+        said = []
+    if said or content or role is not None:
+        event["content"] = {"parts": said, "role": role or content_role(step.role), **content}
+        if role == "":
+            del event["content"]["role"]
+    if actions:
+        event["actions"] = actions
+    event.update(_told(step))
+    event.update(extra)
+    return event
+
+
+def _told(step: Step) -> dict[str, Any]:
+    error = step.error
+    fields = {
+        "id": step.id,
+        "timestamp": step.at,
+        "model_version": step.model,
+        "usage_metadata": gemini.usage_to(step.usage, NAME) or None if step.usage is not None else None,
+        "finish_reason": _FINISH.get(step.stop.lower(), _capitals(step.stop)) if step.stop is not None else None,
+        "error_code": error.kind if error is not None else None,
+        "error_message": error.message if error is not None else None,
+    }
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def _capitals(stop: str) -> str:
+    return stop if stop.isascii() and stop.isupper() and stop.replace("_", "").isalpha() else "OTHER"
+
+
+def _author(step: Step, speaker: str) -> str:
+    if step.role == "user":
+        return "user"
+    return "system" if step.role == "system" else step.agent or speaker
+
+
+def _carrying(event: dict[str, Any], note: dict[str, Any]) -> dict[str, Any]:
+    if not note:
+        return event
+    return {**event, "custom_metadata": {**event.get("custom_metadata", {}), CARRIER: note}}

@@ -1,0 +1,271 @@
+"""ADK events as steps. Who speaks is decided by the author and the kind of part, never by `content.role`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import NoneType
+from typing import Any
+
+import msgspec
+
+from pantrace.model import Citation, Part, Step, StepError, ToolResult, Usage
+from pantrace.wire import gemini
+from pantrace.wire.json import to_plain
+from pantrace.wire.patch import applied
+
+from .parts import NAME, part_from, parts_from, unwrapped
+from .recase import EVENT, to_snake, without_nulls
+
+CARRIER = "pantrace"
+"""The key in an event's `custom_metadata` under which our writer keeps what ADK has no field for."""
+
+_SCHEMA_ONLY = frozenset(
+    {
+        "cache_metadata",
+        "citation_metadata",
+        "go_away",
+        "input_transcription",
+        "live_session_resumption_update",
+        "logprobs_result",
+        "output_transcription",
+        "voice_activity",
+    }
+)
+_SNAKE = frozenset(EVENT) | {
+    "author",
+    "avg_logprobs",
+    "branch",
+    "custom_metadata",
+    "environment_id",
+    "error_code",
+    "error_message",
+    "finish_reason",
+    "id",
+    "interaction_id",
+    "interaction_status",
+    "interrupted",
+    "invocation_id",
+    "isolation_scope",
+    "live_session_id",
+    "long_running_tool_ids",
+    "model_version",
+    "output",
+    "partial",
+    "timestamp",
+    "turn_complete",
+    "turn_complete_reason",
+}
+_COUNTS = {
+    "prompt_token_count",
+    "candidates_token_count",
+    "thoughts_token_count",
+    "cached_content_token_count",
+    "tool_use_prompt_token_count",
+    "total_token_count",
+}
+_NAMES = ("id", "invocation_id", "model_version", "finish_reason")
+_CHUNKS = ("web", "retrieved_context", "maps", "image")
+
+
+def steps_from(events: Iterable[Any]) -> list[Step]:
+    """The steps of a list of events: streamed pieces stand aside of the whole, and usage is counted once."""
+    told: list[tuple[Step, dict[str, Any] | None]] = []
+    streamed = False
+    for raw in events:
+        if not isinstance(raw, dict):
+            raise TypeError(f"an event must be an object, is {type(raw).__name__}")
+        step, note = _step(raw)
+        if note is not None and note.get("joins") is True and told:
+            whole, first_note = told[-1]
+            told[-1] = (msgspec.structs.replace(whole, parts=(*whole.parts, *step.parts)), first_note)
+            continue
+        told.append((step, note))
+        streamed = streamed or is_partial(step)
+    steps = [step if note is None else _with_carried(step, note) for step, note in told]
+    return _counted_once(steps) if streamed else steps
+
+
+def is_partial(step: Step) -> bool:
+    """Whether a step is a piece of a streamed response."""
+    return NAME in step.extra and step.extra[NAME].get("partial") is True
+
+
+def _step(raw: dict[str, Any]) -> tuple[Step, dict[str, Any] | None]:
+    event = {key: value for key, value in raw.items() if value is not None}
+    if not event.keys() <= _SNAKE:
+        event = to_snake(event, EVENT)
+    take = event.pop
+    content, author = take("content", None), take("author", None)
+    parts = parts_from(content)
+    actions = take("actions", None)
+    delta, compaction = None, None
+    if isinstance(actions, dict):
+        acted = {key: value for key, value in actions.items() if value is not None and value != {} and value != []}
+        delta = acted.pop("state_delta", None)
+        compaction = acted.get("compaction")
+        if isinstance(compaction, dict):
+            acted["compaction"] = {key: value for key, value in compaction.items() if key != "compacted_content"}
+            summary = compaction.get("compacted_content")
+            if not parts:
+                parts, content = parts_from(summary), None
+        if acted:
+            event["actions"] = acted
+    if (grounding := take("grounding_metadata", None)) is not None:
+        cited, grounding = _citations(without_nulls(grounding))
+        parts = (*parts, *cited)
+        if grounding:
+            event["grounding_metadata"] = grounding
+    role, agent = _speaker(author, parts)
+    if isinstance(compaction, dict):
+        role = "agent"
+    if role != "user" and author is not None and agent is None:
+        event["author"] = author
+    if isinstance(content, dict):
+        spoken = content.get("role")
+        if not content.get("parts") or (spoken is not None and spoken != content_role(role)):
+            event["content_role"] = spoken or ""
+        unheard = {key: value for key, value in content.items() if key not in ("parts", "role") and value is not None}
+        if unheard:
+            event["content"] = unheard
+    note = _tidy(event)
+    code, message = take("error_code", None), take("error_message", None)
+    at = event.get("timestamp")
+    if isinstance(at, (int, float)) and at is not True and at is not False:
+        take("timestamp")
+    else:
+        at = None
+    name, invocation, model, stop = (take(key, None) for key in _NAMES)
+    for text in (author, name, invocation, model, stop, code, message):
+        if text is not None and type(text) is not str:
+            raise TypeError(f"an event's author, id, model and the like must be text, one is {text!r}")
+    if delta is not None and type(delta) is not dict:
+        raise TypeError("an event's state_delta must be an object")
+    step = Step(
+        id=name or None,
+        role=role,  # type: ignore[arg-type]
+        agent=agent,
+        invocation=invocation or None,
+        parts=parts,
+        at=at,
+        model=model,
+        usage=usage_from(take("usage_metadata", None)),
+        stop=stop,
+        error=StepError(kind=code, message=message) if code is not None or message is not None else None,
+        kind="compaction" if isinstance(compaction, dict) else "message",
+        state_delta=delta,
+        extra={NAME: event} if event else {},
+    )
+    return step, note
+
+
+def _speaker(author: Any, parts: tuple[Part, ...]) -> tuple[str, str | None]:
+    answers = bool(parts) and all(type(part) is ToolResult for part in parts)
+    if isinstance(author, str) and author.lower() == "user":
+        return ("tool" if answers else "user"), None
+    return ("tool" if answers else "agent"), author or None
+
+
+def content_role(role: str) -> str:
+    """The role that ADK gives to the content of a step: only the model's own words are the model's."""
+    return "model" if role == "agent" else "user"
+
+
+def _tidy(event: dict[str, Any]) -> dict[str, Any] | None:
+    """Drop what says nothing from the rest of an event; gives our own note, if there is one."""
+    note = None
+    if isinstance(custom := event.get("custom_metadata"), dict):
+        if isinstance(custom.get(CARRIER), dict):
+            note = custom[CARRIER]
+            custom = {key: value for key, value in custom.items() if key != CARRIER}
+            event["custom_metadata"] = custom
+        if not custom:
+            del event["custom_metadata"]
+    if isinstance(node := event.pop("node_info", None), dict):
+        node = {key: value for key, value in node.items() if value is not None and value != ""}
+        if node:
+            event["node_info"] = node
+    if not event.get("long_running_tool_ids", True):
+        del event["long_running_tool_ids"]
+    for key in event.keys() & _SCHEMA_ONLY:
+        event[key] = without_nulls(event[key])
+    return note
+
+
+def usage_from(raw: Any) -> Usage | None:
+    """Usage metadata; None when nothing in it is reported."""
+    if not isinstance(raw, dict) or all(value is None for value in raw.values()):
+        return None
+    odd = {key: value for key, value in raw.items() if key in _COUNTS and type(value) not in (int, NoneType)}
+    if not odd:
+        return gemini.usage_from(raw, NAME)
+    # A count that is no integer is kept as it is, and counted as not reported.
+    usage = gemini.usage_from({key: value for key, value in raw.items() if key not in odd}, NAME) or Usage()
+    return msgspec.structs.replace(usage, extra={NAME: {**usage.extra.get(NAME, {}), **odd}})
+
+
+def _citations(grounding: Any) -> tuple[list[Part], Any]:
+    """Sources of a grounded answer, and the rest of the grounding metadata."""
+    if not isinstance(grounding, dict) or not isinstance(chunks := grounding.get("grounding_chunks"), list):
+        return [], grounding
+    rest = {key: value for key, value in grounding.items() if key != "grounding_chunks"}
+    return [_citation(chunk) for chunk in chunks], rest
+
+
+def _citation(chunk: Any) -> Part:
+    kind = next((kind for kind in _CHUNKS if isinstance(chunk, dict) and isinstance(chunk.get(kind), dict)), None)
+    if kind is None or len(chunk) != 1:
+        return Citation(extra={NAME: {"chunk": chunk}})
+    source = dict(chunk[kind])
+    uri, title, text = source.pop("uri", None), source.pop("title", None), source.pop("text", None)
+    usual = "retrieved_context" if text is not None else "web"
+    if kind != usual:
+        source["kind"] = kind
+    if any(type(each) not in (str, NoneType) for each in (uri, title, text)):
+        return Citation(extra={NAME: {"chunk": chunk}})
+    return Citation(uri=uri, title=title, text=text, extra={NAME: source} if source else {})
+
+
+def _with_carried(step: Step, note: dict[str, Any]) -> Step:
+    """A step with what our writer kept beside the event."""
+    parts = list(step.parts)
+    for index in note.get("unwrap", ()):
+        parts[index] = unwrapped(parts[index])
+    plain = to_plain(msgspec.structs.replace(step, parts=tuple(parts)))
+    for index, part in note.get("insert", ()):
+        plain.setdefault("parts", []).insert(index, part)
+    return msgspec.convert(applied(plain, note.get("step", [])), Step)
+
+
+def _counted_once(steps: list[Step]) -> list[Step]:
+    """Streamed reports are cumulative: only the last of a response counts, and pieces of a told whole are notes."""
+    for index, step in enumerate(steps):
+        if not is_partial(step):
+            continue
+        following = next((other for other in steps[index + 1 :] if not is_partial(other)), None)
+        after = steps[index + 1] if index + 1 < len(steps) else None
+        told = following is not None and _same_response(step, following)
+        repeated = told or (after is not None and is_partial(after) and _same_response(step, after))
+        extra = step.extra
+        if repeated and step.usage is not None:
+            extra = {**extra, NAME: {**extra[NAME], "usage_metadata": gemini.usage_to(step.usage, NAME)}}
+        steps[index] = msgspec.structs.replace(
+            step,
+            usage=None if repeated else step.usage,
+            kind="note" if told and step.kind == "message" else step.kind,
+            extra=extra,
+        )
+    return steps
+
+
+def _same_response(step: Step, other: Step) -> bool:
+    return step.agent == other.agent and step.invocation == other.invocation and other.role != "user"
+
+
+__all__ = [
+    "CARRIER",
+    "content_role",
+    "is_partial",
+    "part_from",
+    "steps_from",
+    "usage_from",
+]

@@ -1,0 +1,201 @@
+"""ADK's parts: Gemini's, with URL-safe bytes, code execution as a tool, and failures that hide in responses."""
+
+from __future__ import annotations
+
+import re
+from types import NoneType
+from typing import Any
+
+import msgspec
+
+from pantrace.model import Failure, Media, Part, Text, Thinking, ToolCall, ToolResult, Unknown
+from pantrace.wire import gemini
+from pantrace.wire.json import encode
+
+NAME = "adk"
+"""The key in `extra` that all four ADK formats share."""
+
+CODE = "code_execution"
+"""The tool's name for code that the model runs on the provider's side."""
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+_WEB_SAFE = str.maketrans("+/", "-_")
+_STANDARD = str.maketrans("-_", "+/")
+_OUTCOMES: dict[str, Failure] = {"OUTCOME_FAILED": "error", "OUTCOME_DEADLINE_EXCEEDED": "timeout"}
+
+
+def failure_in(response: Any) -> tuple[Failure | None, str | None]:
+    """How a tool's response says that it failed: a status "error", or an error or error_message that is not empty."""
+    if not isinstance(response, dict):
+        return None, None
+    error = response.get("error") or response.get("error_message")
+    if not error:
+        return ("error", None) if response.get("status") == "error" else (None, None)
+    return "error", error if isinstance(error, str) else encode(error).decode("utf-8", "replace")
+
+
+_CALL = {"id", "name", "args"}
+_ANSWER = {"id", "name", "response"}
+
+
+def part_from(raw: Any) -> Part:
+    """One part of an event's content."""
+    if isinstance(raw, dict) and (usual := _usual(raw)) is not None:
+        return usual
+    if isinstance(raw, dict) and raw.get("thought") is True and raw.get("text") is None:
+        return _hidden_thought(raw)
+    part = gemini.part_from(raw, NAME)
+    for key in ("id", "call_id", "name", "mime", "uri", "data", "signature"):
+        if type(getattr(part, key, "")) not in (str, NoneType):
+            raise TypeError(f"a part's {key} must be text, is {getattr(part, key)!r}")
+    if isinstance(part, ToolResult):
+        failure, error = failure_in(part.output)
+        if failure != part.failure or error != part.error:
+            return msgspec.structs.replace(part, failure=failure, error=error)
+    elif isinstance(part, Media) and part.data is not None and isinstance(part.data, str):
+        return msgspec.structs.replace(part, data=part.data.translate(_STANDARD))
+    elif isinstance(part, Unknown) and isinstance(part.raw, dict):
+        return _code(part)
+    return part
+
+
+def _usual(raw: dict[str, Any]) -> Part | None:
+    """A part that is nothing but a text, a thought, a call or an answer: the quick way for nearly all of them."""
+    part = {key: value for key, value in raw.items() if value is not None}
+    if len(part) == 1:
+        ((key, value),) = part.items()
+        if key == "text" and type(value) is str:
+            return Text(text=value)
+        if key == "function_call" and type(value) is dict:
+            call = {name: item for name, item in value.items() if item is not None}
+            if call.keys() <= _CALL and _named(call):
+                return ToolCall(id=call.get("id"), name=call.get("name") or "", arguments=call.get("args"))
+        if key == "function_response" and type(value) is dict:
+            answer = {name: item for name, item in value.items() if item is not None}
+            if answer.keys() <= _ANSWER and _named(answer):
+                response = answer.get("response")
+                failure, error = failure_in(response)
+                return ToolResult(
+                    call_id=answer.get("id"), name=answer.get("name"), output=response, error=error, failure=failure
+                )
+    elif len(part) == 2 and part.get("thought") is True and type(part.get("text")) is str:
+        return Thinking(text=part["text"])
+    return None
+
+
+def _named(fields: dict[str, Any]) -> bool:
+    return type(fields.get("name", "")) is str and type(fields.get("id", "")) is str
+
+
+def _hidden_thought(raw: dict[str, Any]) -> Part:
+    part = {gemini.CAMEL.get(key, key): value for key, value in raw.items() if value is not None}
+    rest = {key: value for key, value in part.items() if key not in ("thought", "thought_signature")}
+    if any(key in rest for key in ("function_call", "function_response", "inline_data", "file_data")):
+        return gemini.part_from(raw, NAME)
+    return Thinking(signature=part.get("thought_signature"), extra={NAME: rest} if rest else {})
+
+
+def _code(part: Unknown) -> Part:
+    raw = part.raw
+    if len(raw) == 1 and isinstance(code := raw.get("executable_code"), dict):
+        known = {key: value for key, value in code.items() if value is not None}
+        return ToolCall(id=known.pop("id", None), name=CODE, arguments=known, extra={NAME: {"kind": "executable_code"}})
+    if len(raw) == 1 and isinstance(answer := raw.get("code_execution_result"), dict):
+        known = {key: value for key, value in answer.items() if value is not None}
+        output, outcome = known.pop("output", None), known.get("outcome")
+        failure = _OUTCOMES.get(outcome) if isinstance(outcome, str) else None
+        return ToolResult(
+            call_id=known.pop("id", None),
+            name=CODE,
+            output=output,
+            error=output if failure and isinstance(output, str) else None,
+            failure=failure,
+            extra={NAME: {"kind": "code_execution_result", **known}},
+        )
+    return part
+
+
+def part_to(part: Part) -> dict[str, Any] | None:
+    """A part as ADK's models accept it; None where ADK has no word for it. What differs is left to a patch."""
+    if isinstance(part, ToolCall):
+        return _call(part)
+    if isinstance(part, ToolResult):
+        return _result(part)
+    if isinstance(part, Thinking):
+        signature = part.signature if part.signature is not None and _is_base64(part.signature) else None
+        if part.text is None and signature is None:
+            return None
+        rest = part.extra.get(NAME, {})
+        said: dict[str, Any] = {} if part.text is None else {"text": part.text}
+        said["thought"] = True
+        return {**said, **({"thought_signature": signature} if signature is not None else {}), **rest}
+    if isinstance(part, Media) and part.data is not None:
+        if not _is_base64(part.data):
+            return None
+        part = msgspec.structs.replace(part, data=part.data.translate(_WEB_SAFE))
+    return gemini.part_to(part, NAME)
+
+
+def _call(part: ToolCall) -> dict[str, Any]:
+    extra = part.extra.get(NAME, {})
+    if extra.get("kind") == "executable_code" and isinstance(part.arguments, dict):
+        return {"executable_code": _present({"id": part.id, **part.arguments})}
+    if is_wrapped(part):
+        part = msgspec.structs.replace(part, arguments={"arguments": part.arguments})
+    return gemini.part_to(part, NAME) or {}
+
+
+def _result(part: ToolResult) -> dict[str, Any]:
+    extra = part.extra.get(NAME, {})
+    if extra.get("kind") == "code_execution_result" and (part.output is None or isinstance(part.output, str)):
+        rest = {key: value for key, value in extra.items() if key != "kind"}
+        return {"code_execution_result": _present({"id": part.call_id, "output": part.output, **rest})}
+    return gemini.part_to(_as_answered(part), NAME) or {}
+
+
+def _as_answered(part: ToolResult) -> ToolResult:
+    """A result without the error that its own output tells already."""
+    if part.error is not None and isinstance(part.output, dict) and failure_in(part.output)[1] == part.error:
+        return msgspec.structs.replace(part, error=None)
+    return part
+
+
+def response_of(part: ToolResult) -> dict[str, Any]:
+    """A tool's answer as the object that `function_response.response` must be."""
+    return gemini.response_of(_as_answered(part))
+
+
+def is_wrapped(part: Part) -> bool:
+    """Whether a part's data is no object, so that ADK wants an object around it."""
+    if isinstance(part, ToolCall):
+        return part.arguments is not None and not isinstance(part.arguments, dict)
+    return isinstance(part, ToolResult) and part.output is not None and not isinstance(part.output, dict)
+
+
+def unwrapped(part: Part) -> Part:
+    """A call or a result whose data was put into an object by `part_to`."""
+    if isinstance(part, ToolCall) and isinstance(part.arguments, dict):
+        return msgspec.structs.replace(part, arguments=part.arguments.get("arguments"))
+    if isinstance(part, ToolResult) and isinstance(part.output, dict):
+        return msgspec.structs.replace(part, output=part.output.get("output"))
+    return part
+
+
+def parts_from(content: Any) -> tuple[Part, ...]:
+    """The parts of a Content object; none for anything else."""
+    parts = content.get("parts") if isinstance(content, dict) else None
+    return tuple([part_from(part) for part in parts]) if isinstance(parts, list) else ()
+
+
+def texts_in(content: Any) -> str | None:
+    """What a Content object says, thoughts left out; None when it says nothing."""
+    said = [part.text for part in parts_from(content) if isinstance(part, Text) and part.text]
+    return "\n".join(said) if said else None
+
+
+def _is_base64(text: str) -> bool:
+    return len(text) % 4 == 0 and _BASE64.fullmatch(text) is not None
+
+
+def _present(fields: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value is not None}

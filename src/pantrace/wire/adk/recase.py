@@ -1,0 +1,132 @@
+"""Keys of ADK records in snake_case and camelCase; data inside arguments, responses and state keeps its keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from pantrace.wire.gemini import snake
+
+DEEP: dict[str, Any] = {"*": ...}
+"""All keys below belong to the schema."""
+
+PART: dict[str, Any] = {
+    "function_call": {},
+    "function_response": {},
+    "inline_data": {},
+    "file_data": {},
+    "executable_code": {},
+    "code_execution_result": {},
+    "video_metadata": DEEP,
+}
+CONTENT: dict[str, Any] = {"parts": [PART]}
+ACTIONS: dict[str, Any] = {"compaction": {"compacted_content": CONTENT}}
+EVENT: dict[str, Any] = {
+    "content": CONTENT,
+    "actions": ACTIONS,
+    "usage_metadata": DEEP,
+    "grounding_metadata": DEEP,
+    "citation_metadata": DEEP,
+    "logprobs_result": DEEP,
+    "cache_metadata": DEEP,
+    "node_info": DEEP,
+    "input_transcription": DEEP,
+    "output_transcription": DEEP,
+    "live_session_resumption_update": DEEP,
+    "go_away": DEEP,
+    "voice_activity": DEEP,
+}
+SESSION: dict[str, Any] = {"events": [EVENT]}
+SCHEMA: dict[str, Any] = {}
+SCHEMA.update({"properties": {"*": SCHEMA}, "items": SCHEMA, "any_of": [SCHEMA]})
+DECLARATIONS: dict[str, Any] = {"function_declarations": [{"parameters": SCHEMA, "response": SCHEMA}]}
+APP_DETAILS: dict[str, Any] = {"agent_details": {"*": {"tool_declarations": [DECLARATIONS]}}}
+INVOCATION: dict[str, Any] = {
+    "user_content": CONTENT,
+    "final_response": CONTENT,
+    "intermediate_data": {
+        "tool_uses": [{}],
+        "tool_responses": [{}],
+        "invocation_events": [EVENT],
+    },
+    "rubrics": DEEP,
+    "app_details": APP_DETAILS,
+}
+METRIC: dict[str, Any] = {"criterion": DEEP, "details": DEEP}
+CASE_RESULT: dict[str, Any] = {
+    "eval_metric_results": DEEP,
+    "overall_eval_metric_results": [METRIC],
+    "eval_metric_result_per_invocation": [
+        {"actual_invocation": INVOCATION, "expected_invocation": INVOCATION, "eval_metric_results": [METRIC]}
+    ],
+    "session_details": SESSION,
+}
+EVAL_CASE: dict[str, Any] = {
+    "conversation": [INVOCATION],
+    "conversation_scenario": DEEP,
+    "session_input": {},
+    "rubrics": DEEP,
+}
+
+
+@lru_cache(4096)
+def camel(name: str) -> str:
+    """prompt_token_count -> promptTokenCount."""
+    first, *rest = name.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
+
+
+def recased(value: Any, shape: Any, convert: Callable[[str], str]) -> Any:
+    """A record with its schema keys converted, as far as the shape reaches; what the shape does not name is data."""
+    if isinstance(value, dict) and isinstance(shape, dict):
+        if shape is DEEP:
+            return {convert(key): recased(item, DEEP, convert) for key, item in value.items()}
+        if "*" in shape:
+            return {key: recased(item, shape["*"], convert) for key, item in value.items()}
+        return {
+            convert(key): recased(item, inner, convert) if (inner := shape.get(snake(key))) is not None else item
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        inner = shape[0] if isinstance(shape, list) else shape
+        return [recased(item, inner, convert) for item in value]
+    return value
+
+
+def to_snake(value: Any, shape: Any) -> Any:
+    """A record in snake_case; one that has no camelCase key at its top is taken as it is."""
+    if isinstance(value, dict) and all(key.islower() or key.isupper() for key in value if key):
+        return value
+    return recased(value, shape, snake)
+
+
+def to_camel(value: Any, shape: Any) -> Any:
+    """A record in camelCase."""
+    return recased(value, shape, camel)
+
+
+def without_nulls(value: Any) -> Any:
+    """A schema object without the fields that are null: ADK writes every field it knows."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+__all__ = [
+    "ACTIONS",
+    "APP_DETAILS",
+    "CASE_RESULT",
+    "CONTENT",
+    "DEEP",
+    "EVAL_CASE",
+    "EVENT",
+    "INVOCATION",
+    "SESSION",
+    "camel",
+    "recased",
+    "snake",
+    "to_camel",
+    "to_snake",
+    "without_nulls",
+]

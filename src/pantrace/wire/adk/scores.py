@@ -1,0 +1,173 @@
+"""ADK's metric results as stored scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pantrace.model import Maker, Scale, Score
+
+from .recase import without_nulls
+from .typed import number, text
+
+NAME = "adk-history"
+MAKER = Maker(name="google-adk", kind="stored")
+
+STATUS = {1: "PASSED", 2: "FAILED", 3: "NOT_EVALUATED", 4: "INFORMATIONAL"}
+_NUMBERS = {name: number for number, name in STATUS.items()} | {"PASS": 1, "FAIL": 2}
+
+_SHARE = Scale(low=0, high=1)
+_COUNT = Scale(low=0, better="lower")
+SCALES = {
+    "tool_trajectory_avg_score": _SHARE,
+    "response_match_score": _SHARE,
+    "response_evaluation_score": Scale(low=1, high=5),
+    "safety_v1": _SHARE,
+    "final_response_match_v2": _SHARE,
+    "hallucinations_v1": _SHARE,
+    "rubric_based_final_response_quality_v1": _SHARE,
+    "rubric_based_tool_use_quality_v1": _SHARE,
+    "rubric_based_multi_turn_trajectory_quality_v1": _SHARE,
+    "per_turn_user_simulator_quality_v1": _SHARE,
+    "multi_turn_task_success_v1": _SHARE,
+    "multi_turn_trajectory_quality_v1": _SHARE,
+    "multi_turn_tool_use_quality_v1": _SHARE,
+    "tool_call_count_v1": _COUNT,
+    "inference_call_count_v1": _COUNT,
+    "token_usage_v1": _COUNT,
+    "invocation_duration_v1": _COUNT,
+}
+_KNOWN = {"metric_name", "threshold", "criterion", "score", "eval_status", "details"}
+
+
+def status_number(value: Any) -> int | None:
+    """1 passed, 2 failed, 3 not evaluated, 4 informational; names are understood, unknown ones are None."""
+    if isinstance(value, str):
+        return _NUMBERS.get(value.upper()) or (int(value) if value.isdigit() else None)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def scores_from(overall: Sequence[Any], blocks: Sequence[Any]) -> list[Score]:
+    """The scores of a case, each with its value per invocation in `details`."""
+    per_metric: dict[str, list[Any]] = {}
+    for place, results in enumerate(blocks):
+        for result in results or ():
+            entries = per_metric.setdefault(result["metric_name"], [None] * len(blocks))
+            entries[place] = result
+    names = {metric["metric_name"] for metric in overall}
+    alone = [{"metric_name": name} for name in per_metric if name not in names]
+    return [_score(metric, per_metric.get(metric["metric_name"])) for metric in (*overall, *alone)]
+
+
+def _score(metric: dict[str, Any], entries: list[Any] | None) -> Score:
+    status = status_number(metric.get("eval_status"))
+    value = number(metric.get("score"), "a score")
+    details = _details(metric)
+    if entries is not None:
+        criterion, threshold = details.get("criterion"), metric.get("threshold")
+        details["per_invocation"] = [_entry(each, criterion, threshold) for each in entries]
+    extra: dict[str, Any] = {}
+    if not metric.keys() <= _KNOWN:
+        extra = {key: item for key, item in metric.items() if key not in _KNOWN and item is not None}
+    if status not in (1, 2, None):
+        extra["eval_status"] = STATUS.get(status, status)
+    elif status is None and metric.get("eval_status") is not None:
+        extra["eval_status"] = metric["eval_status"]
+    word = STATUS.get(status or 0, "no status")
+    return Score(
+        name=text(metric["metric_name"], "metric_name") or "",
+        value=value,
+        scale=SCALES.get(metric["metric_name"]),
+        status="scored" if value is not None else "not_applicable" if status == 4 else "unscored",
+        explanation=None if value is not None else f"google-adk gives no value ({word})",
+        details=details,
+        maker=MAKER,
+        threshold=number(metric.get("threshold"), "a threshold"),
+        passed={1: True, 2: False}.get(status or 0),
+        extra={NAME: extra} if extra else {},
+    )
+
+
+def _details(metric: dict[str, Any]) -> dict[str, Any]:
+    told = metric.get("details")
+    details = {key: without_nulls(value) for key, value in told.items() if value is not None} if told else {}
+    if isinstance(criterion := metric.get("criterion"), dict):
+        kept = {key: value for key, value in criterion.items() if value is not None}
+        if kept.get("threshold") == metric.get("threshold"):
+            kept.pop("threshold", None)
+        if kept.get("include_intermediate_responses_in_final") is False:
+            del kept["include_intermediate_responses_in_final"]
+        if kept:
+            details["criterion"] = kept
+    return details
+
+
+def _entry(result: dict[str, Any] | None, criterion: Any, threshold: Any) -> dict[str, Any] | None:
+    """One invocation's result: value and status by name, details; the threshold only where it is another."""
+    if result is None:
+        return None
+    status = status_number(result.get("eval_status"))
+    entry = {"score": result.get("score"), "status": STATUS.get(status or 0, result.get("eval_status"))}
+    entry.update(_details(result))
+    if not result.keys() <= _KNOWN:
+        entry.update({key: value for key, value in result.items() if key not in _KNOWN and value is not None})
+    if result.get("threshold") != threshold:
+        entry["threshold"] = result.get("threshold")
+    if "criterion" in entry and entry["criterion"] == criterion:
+        del entry["criterion"]
+    return entry
+
+
+def metric_to(score: Score) -> dict[str, Any]:
+    """A score as an overall metric result; what ADK has no field for is left to a patch."""
+    value = score.value if score.status == "scored" else None
+    worth = float(value) if isinstance(value, (bool, int, float)) else None
+    details = {key: item for key, item in score.details.items() if key not in ("criterion", "per_invocation")}
+    extra = score.extra.get(NAME, {})
+    stated = status_number(extra.get("eval_status"))
+    status = stated or (3 if worth is None else 4)
+    if score.passed is not None:
+        status = 1 if score.passed else 2
+    return _metric(score.name, score.threshold, score.details.get("criterion"), worth, status, details)
+
+
+def metrics_of(scores: Sequence[Score], block: int) -> list[dict[str, Any]]:
+    """The metric results of one invocation."""
+    found: list[dict[str, Any]] = []
+    for score in scores:
+        entries = score.details.get("per_invocation")
+        if not isinstance(entries, list) or block >= len(entries) or not isinstance(entries[block], dict):
+            continue
+        entry = dict(entries[block])
+        threshold = entry.pop("threshold", score.threshold)
+        criterion = entry.pop("criterion", score.details.get("criterion"))
+        worth, status = entry.pop("score", None), status_number(entry.pop("status", None)) or 3
+        found.append(_metric(score.name, threshold, criterion, worth, status, entry))
+    return found
+
+
+_DETAILS = ("rubric_scores", "token_usage_details", "duration_details")
+
+
+def _metric(
+    name: str, threshold: float | None, criterion: Any, score: Any, status: int, details: dict[str, Any]
+) -> dict[str, Any]:
+    metric: dict[str, Any] = {"metric_name": name, "score": score, "eval_status": status}
+    if threshold is not None:
+        metric["threshold"] = threshold
+        metric["criterion"] = {"threshold": threshold, **(criterion if isinstance(criterion, dict) else {})}
+    if isinstance(path := details.get("custom_function_path"), str):
+        metric["custom_function_path"] = path
+    metric["details"] = {key: details[key] for key in _DETAILS if key in details}
+    return metric
+
+
+def pairs_from(pairs: Any) -> list[dict[str, Any]]:
+    """Overall results of the deprecated form: pairs of a metric and its result."""
+    found = []
+    for pair in pairs if isinstance(pairs, list) else ():
+        if isinstance(pair, list) and len(pair) == 2 and all(isinstance(each, dict) for each in pair):
+            found.append({**pair[0], **{key: value for key, value in pair[1].items() if value is not None}})
+        elif isinstance(pair, dict) and "metric_name" in pair:
+            found.append(pair)
+    return found

@@ -1,0 +1,142 @@
+"""Sessions: a conversation with its state, as `adk run`, the API server and the session services keep it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from pantrace.model import Agent, Sample, Step, Trajectory, is_prompt
+from pantrace.wire.json import to_plain, unknown_keys
+from pantrace.wire.patch import applied, difference
+
+from .agents import agents_of
+from .event_writer import events_to
+from .events import CARRIER, steps_from, usage_from
+from .parts import NAME
+from .recase import SESSION, to_camel, to_snake
+from .typed import mapping, text
+
+_KNOWN = {"id", "app_name", "user_id", "state", "events", "last_update_time", "context"}
+
+
+def trajectory_from(raw: Any, declarations: list[list[Agent]] | None = None) -> Trajectory:
+    """A session as a trajectory. Fields of sessions before 1.0 (`context`, `event_logs`) are understood or kept."""
+    session = {key: value for key, value in to_snake(raw, SESSION).items() if value is not None}
+    events = session.get("events") or []
+    steps = steps_from(events)
+    if isinstance(logs := session.get("event_logs"), list):
+        steps = _with_logs(steps, logs)
+    rest = unknown_keys(session, _KNOWN)
+    for key in ("app_name", "user_id"):
+        if key in session:
+            rest[key] = session[key]
+    state = session.get("state")
+    if state is None and isinstance(session.get("context"), dict):
+        state = session["context"]
+        rest["state_key"] = "context"
+    ended = session.get("last_update_time")
+    return Trajectory(
+        id=text(session.get("id"), "a session's id"),
+        created=next((step.at for step in steps if step.at is not None), None),
+        ended=ended if isinstance(ended, (int, float)) and ended else None,
+        agents=agents_of(declarations or [], steps),
+        steps=tuple(steps),
+        state=mapping(state, "a session's state"),
+        extra={NAME: rest} if rest else {},
+    )
+
+
+def _with_logs(steps: list[Step], logs: list[Any]) -> list[Step]:
+    """Before 1.0, usage and model stood in a log beside the events."""
+    responses = {log.get("event_id"): log.get("model_response") for log in logs if isinstance(log, dict)}
+    found: list[Step] = []
+    for step in steps:
+        response = responses.get(step.id)
+        if isinstance(response, dict) and step.usage is None:
+            usage = usage_from(response.get("usage_metadata"))
+            step = msgspec.structs.replace(step, usage=usage, model=step.model or response.get("model_version"))
+        found.append(step)
+    return found
+
+
+def invocation_ids(steps: tuple[Step, ...]) -> list[str]:
+    """The invocation of each step: its own, else that of the step before; a prompt without one begins another."""
+    ids: list[str] = []
+    current: str | None = next((step.invocation for step in steps if step.invocation), None)
+    turn = 0
+    for step in steps:
+        if is_prompt(step):
+            turn += 1
+        if step.invocation:
+            current = step.invocation
+        elif current is None or is_prompt(step):
+            current = f"turn-{max(turn, 1)}"
+        ids.append(current)
+    return ids
+
+
+def main_agent(trajectory: Trajectory) -> str:
+    """Who speaks where nobody is named."""
+    named = next((step.agent for step in trajectory.steps if step.role == "agent" and step.agent), None)
+    return named or next((agent.name for agent in trajectory.agents), "agent")
+
+
+def app_name(sample: Sample) -> str:
+    """The app that a sample belongs to: as recorded, else the agent under test or the one that spoke."""
+    trajectory = sample.trajectory
+    if trajectory is not None and isinstance(name := trajectory.extra.get(NAME, {}).get("app_name"), str):
+        return name
+    if sample.case is not None and sample.case.agent:
+        return sample.case.agent
+    return main_agent(trajectory) if trajectory is not None else "app"
+
+
+def user_id(sample: Sample) -> str:
+    """The user of a session; "user" where none was recorded."""
+    extra = sample.trajectory.extra.get(NAME, {}) if sample.trajectory is not None else {}
+    return extra["user_id"] if isinstance(extra.get("user_id"), str) else "user"
+
+
+def session_to(sample: Sample) -> dict[str, Any]:
+    """A sample's trajectory as a session in snake_case."""
+    trajectory = sample.trajectory or Trajectory()
+    session: dict[str, Any] = {
+        "id": trajectory.id or sample.id,
+        "app_name": app_name(sample),
+        "user_id": user_id(sample),
+        "state": trajectory.state or {},
+        "events": events_to(trajectory.steps, invocation_ids(trajectory.steps), main_agent(trajectory)),
+    }
+    if trajectory.ended is not None:
+        session["last_update_time"] = trajectory.ended
+    elif (last := next((step.at for step in reversed(trajectory.steps) if step.at is not None), None)) is not None:
+        session["last_update_time"] = last
+    return session
+
+
+def carry_in_session(session: dict[str, Any], before: Any, after: Any) -> None:
+    """Keep what a session does not say of a sample in the note of its first event: it has no free corner itself."""
+    patch = difference(before, after)
+    if not patch or not session["events"]:
+        return
+    first = session["events"][0]
+    custom = first.get("custom_metadata", {})
+    note = {**custom.get(CARRIER, {}), "sample": patch}
+    session["events"][0] = {**first, "custom_metadata": {**custom, CARRIER: note}}
+
+
+def carried_sample(session: dict[str, Any], sample: Sample) -> Sample:
+    """A sample with what `carry_in_session` kept of it."""
+    events = session.get("events")
+    first = events[0] if isinstance(events, list) and events and isinstance(events[0], dict) else {}
+    custom = first.get("custom_metadata") or first.get("customMetadata")
+    note = custom.get(CARRIER) if isinstance(custom, dict) else None
+    patch = note.get("sample") if isinstance(note, dict) else None
+    return msgspec.convert(applied(to_plain(sample), patch), Sample) if patch else sample
+
+
+def camel_session(session: dict[str, Any]) -> dict[str, Any]:
+    """A session as ADK itself saves it: keys of the schema in camelCase."""
+    converted: dict[str, Any] = to_camel(session, SESSION)
+    return converted

@@ -1,0 +1,253 @@
+"""Zip archives of JSON members: stored, deflate and zstd (method 93), read member by member, written as a stream.
+
+The standard library knows method 93 only from Python 3.14 on, and spends most of its time on things a log does not
+need. Repeated member names are legal: the last one counts.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Literal, NamedTuple
+
+import zstandard
+
+from pantrace.errors import ReadError
+
+from .files import read_error
+
+STORED, DEFLATE, ZSTD = 0, 8, 93
+
+Compression = Literal["zstd", "deflate", "stored"]
+
+_LOCAL = struct.Struct("<4sHHHHHIIIHH")
+_CENTRAL = struct.Struct("<4sHHHHHHIIIHHHHHII")
+_END = struct.Struct("<4sHHHHIIH")
+_LOCATOR = struct.Struct("<4sIQI")
+_END_64 = struct.Struct("<4sQHHIIQQQQ")
+_FULL = 0xFFFFFFFF
+_UTF8 = 0x800
+_DATE = (1 << 5) | 1  # 1980-01-01, so that the same content gives the same bytes
+
+
+class Member(NamedTuple):
+    """One entry of the archive's directory."""
+
+    name: str
+    method: int
+    crc: int
+    packed: int
+    size: int
+    offset: int
+
+
+def inflater() -> Callable[[bytes], bytes]:
+    """Raw inflate: ISA-L where it is installed (twice as fast), else zlib."""
+    try:
+        isal_zlib = import_module("isal.isal_zlib")
+    except ImportError:
+        return lambda data: zlib.decompress(data, -15)
+
+    def inflate(data: bytes) -> bytes:
+        try:
+            return bytes(isal_zlib.decompress(data, -15))
+        except isal_zlib.error as error:
+            raise zlib.error(str(error)) from None
+
+    return inflate
+
+
+class Archive:
+    """An open archive; `members` in the order of the directory, of repeated names only the last."""
+
+    def __init__(self, file: IO[bytes], path: str):
+        self.file = file
+        self.path = path
+        self.members: dict[str, Member] = {}
+        for member in _directory(file, path):
+            self.members.pop(member.name, None)
+            self.members[member.name] = member
+        self._inflate = inflater()
+        self._zstd = zstandard.ZstdDecompressor()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.members
+
+    def read(self, name: str) -> bytes:
+        """The content of a member; a ReadError that names it when it is damaged."""
+        member = self.members[name]
+        try:
+            content = self._content(member)
+        except (OSError, zlib.error, zstandard.ZstdError, struct.error, ValueError, MemoryError) as error:
+            raise ReadError(f"cannot be unpacked: {error}", path=self.path, place=name) from None
+        if len(content) != member.size or zlib.crc32(content) != member.crc:
+            raise ReadError(
+                "its checksum does not fit", path=self.path, place=name, remedy="the file is damaged; copy it again"
+            )
+        return content
+
+    def _content(self, member: Member) -> bytes:
+        self.file.seek(member.offset)
+        signature, *_, name_size, extra_size = _LOCAL.unpack(self.file.read(_LOCAL.size))
+        if signature != b"PK\x03\x04":
+            raise ValueError("no member where the directory says there is one")
+        self.file.seek(name_size + extra_size, 1)
+        packed = self.file.read(member.packed)
+        if member.method == STORED:
+            return packed
+        if member.method == DEFLATE:
+            return self._inflate(packed)
+        if member.method == ZSTD:
+            return self._unpack_zstd(packed, member.size)
+        raise ReadError(
+            f"compressed by method {member.method}, which is not known here", path=self.path, place=member.name
+        )
+
+    def _unpack_zstd(self, packed: bytes, size: int) -> bytes:
+        if not size:
+            return b""
+        content = self._zstd.decompress(packed, max_output_size=size)
+        if len(content) == size:
+            return content
+        # Several frames follow each other: Inspect begins a new one every 200 MiB.
+        with self._zstd.stream_reader(packed, read_across_frames=True) as reader:
+            return reader.read(size)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[Archive]:
+    """The archive at a path; members are read when they are asked for."""
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise read_error(path, error) from None
+    with file:
+        yield Archive(file, str(path))
+
+
+def _directory(file: IO[bytes], path: str) -> Iterator[Member]:
+    cut = ReadError(
+        "the archive's directory is missing or broken",
+        path=path,
+        remedy="the file is cut off or still being written",
+    )
+    try:
+        length = file.seek(0, 2)
+        begin = file.seek(max(length - _END.size - 0xFFFF, 0))
+        tail = file.read()
+        place = tail.rfind(b"PK\x05\x06")
+        if place < 0:
+            raise cut
+        *_, count, size, offset, _ = _END.unpack_from(tail, place)
+        if count == 0xFFFF or _FULL in (size, offset):
+            file.seek(begin + place - _LOCATOR.size)
+            _, _, end_64, _ = _LOCATOR.unpack(file.read(_LOCATOR.size))
+            file.seek(end_64)
+            *_, count, size, offset = _END_64.unpack(file.read(_END_64.size))
+        file.seek(offset)
+        yield from _entries(file.read(size), count, cut)
+    except (struct.error, UnicodeDecodeError, OSError, OverflowError):
+        raise cut from None
+
+
+def _entries(directory: bytes, count: int, cut: ReadError) -> Iterator[Member]:
+    place = 0
+    for _ in range(count):
+        entry = _CENTRAL.unpack_from(directory, place)
+        signature, flags, method = entry[0], entry[3], entry[4]
+        crc, packed, size, name_size, extra_size, comment_size = entry[7:13]
+        offset = entry[16]
+        if signature != b"PK\x01\x02":
+            raise cut
+        begin = place + _CENTRAL.size
+        raw = directory[begin : begin + name_size]
+        if _FULL in (packed, size, offset):
+            extra = directory[begin + name_size : begin + name_size + extra_size]
+            size, packed, offset = _sizes_64(extra, size, packed, offset)
+        name = raw.decode() if flags & _UTF8 or raw.isascii() else raw.decode("cp437")
+        yield Member(name, method, crc, packed, size, offset)
+        place = begin + name_size + extra_size + comment_size
+
+
+def _sizes_64(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int, int]:
+    place = 0
+    while place + 4 <= len(extra):
+        kind, length = struct.unpack_from("<HH", extra, place)
+        if kind == 1:
+            values = [number for (number,) in struct.iter_unpack("<Q", extra[place + 4 : place + 4 + length // 8 * 8])]
+            size = values.pop(0) if size == _FULL else size
+            packed = values.pop(0) if packed == _FULL else packed
+            offset = values.pop(0) if offset == _FULL else offset
+        place += 4 + length
+    return size, packed, offset
+
+
+class Writer:
+    """An archive written member by member; only its directory is kept in memory."""
+
+    def __init__(self, file: IO[bytes], compression: Compression = "zstd"):
+        self.file = file
+        self.method = {"zstd": ZSTD, "deflate": DEFLATE, "stored": STORED}[compression]
+        self.members: list[Member] = []
+        self.offset = 0
+        self._zstd = zstandard.ZstdCompressor(level=3)
+
+    def add(self, name: str, content: bytes) -> None:
+        """Write one member."""
+        packed = self._packed(content)
+        member = Member(name, self.method, zlib.crc32(content), len(packed), len(content), self.offset)
+        raw = name.encode()
+        extra = _extra_64(member.size, member.packed)
+        sizes = (_FULL, _FULL) if extra else (member.packed, member.size)
+        self._write(
+            _LOCAL.pack(
+                b"PK\x03\x04", self._version(), _UTF8, member.method, 0, _DATE, member.crc, *sizes, len(raw), len(extra)
+            )
+        )
+        self._write(raw)
+        self._write(extra)
+        self._write(packed)
+        self.members.append(member)
+
+    def finish(self) -> None:
+        """Write the directory."""
+        begin = self.offset
+        for member in self.members:
+            raw = member.name.encode()
+            large = max(member.size, member.packed, member.offset) >= _FULL
+            extra = struct.pack("<HHQQQ", 1, 24, member.size, member.packed, member.offset) if large else b""
+            sizes = (_FULL, _FULL) if large else (member.packed, member.size)
+            offset = _FULL if large else member.offset
+            version = self._version()
+            entry = (b"PK\x01\x02", (3 << 8) | version, version, _UTF8, member.method, 0, _DATE, member.crc, *sizes)
+            self._write(_CENTRAL.pack(*entry, len(raw), len(extra), 0, 0, 0, 0o600 << 16, offset) + raw + extra)
+        size, count = self.offset - begin, len(self.members)
+        if count >= 0xFFFF or self.offset >= _FULL:
+            end_64 = self.offset
+            self._write(_END_64.pack(b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, begin))
+            self._write(_LOCATOR.pack(b"PK\x06\x07", 0, end_64, 1))
+            count, size, begin = min(count, 0xFFFF), min(size, _FULL), _FULL
+        self._write(_END.pack(b"PK\x05\x06", 0, 0, count, count, size, begin, 0))
+
+    def _packed(self, content: bytes) -> bytes:
+        if self.method == ZSTD:
+            return self._zstd.compress(content)
+        if self.method == DEFLATE:
+            packer = zlib.compressobj(6, zlib.DEFLATED, -15)
+            return packer.compress(content) + packer.flush()
+        return content
+
+    def _version(self) -> int:
+        return 63 if self.method == ZSTD else 45
+
+    def _write(self, data: bytes) -> None:
+        self.file.write(data)
+        self.offset += len(data)
+
+
+def _extra_64(size: int, packed: int) -> bytes:
+    return struct.pack("<HHQQ", 1, 16, size, packed) if max(size, packed) >= _FULL else b""
