@@ -85,13 +85,9 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> Any:
     """Run a command; every foreseen trouble ends in one sentence and an exit code."""
     try:
-        # Without standalone mode, click hands back the code that a command ends with instead of raising it.
         code = cli.main(args=arguments, prog_name="pantrace", standalone_mode=False)
         sys.stdout.flush()
-        if isinstance(code, int) and code:
-            sys.exit(code)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
+        sys.exit(code if isinstance(code, int) else 0)
     except click.Abort:
         sys.exit(130)
     except click.ClickException as error:
