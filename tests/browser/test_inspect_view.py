@@ -69,9 +69,7 @@ SOURCES = [
         "lookup_order",
         "gemini-2.5-pro",
     ),
-    Source(
-        "openadapt-episodes", GOLDEN / "openadapt-episodes" / "login_coord", "Type the username.", "computer", None
-    ),
+    Source("openadapt-episodes", GOLDEN / "openadapt-episodes" / "login_coord", "Type the username.", "computer", None),
 ]
 
 

@@ -6,8 +6,9 @@ from typing import Any, Literal, get_args
 
 from pantrace.errors import ReadError
 from pantrace.model import Case, Maker, Outcome, Sample, Scale, Score, Trajectory
+from pantrace.wire.told import agent_of
 
-from .bundle import EVALS, agent_of
+from .bundle import EVALS
 from .dataset import case_id
 from .keys import (
     NAME,
