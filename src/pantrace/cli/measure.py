@@ -28,6 +28,7 @@ COLUMNS = Row.__struct_fields__
 @click.option("--by", type=click.Choice(["sample", "turn"]), default="sample", help="Measure whole samples or turns.")
 @click.option("--set", "settings", multiple=True, metavar="METRIC.KEY=VALUE", help="A metric's setting.")
 @click.option("--prices", metavar="FILE", help="Price table for token_usage (TOML) instead of the built-in one.")
+@click.option("--milestones", metavar="FILE", help="Milestones of GUI tasks (JSON or TOML) for the metric gui.")
 @click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Also the checks of this Python file.")
 @click.option("--no-stored", is_flag=True, help="Leave out the scores that the source itself stores.")
 @click.option(
@@ -48,6 +49,7 @@ def command(
     by: str,
     settings: tuple[str, ...],
     prices: str | None,
+    milestones: str | None,
     plugins: tuple[str, ...],
     no_stored: bool,
     format_: str | None,
@@ -71,6 +73,8 @@ def command(
     """
     if prices:
         settings = (*settings, f"token_usage.prices={prices}")
+    if milestones:
+        settings = (*settings, f"gui.milestones={milestones}")
     checks = choose(metrics, settings, [Path(path) for path in plugins])
     notes = Notes.keeping()
     run = read_pile(expand(sources), format=from_, notes=notes)
