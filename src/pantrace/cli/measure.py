@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from pantrace.engine.intervals import with_intervals
 from pantrace.engine.measure import Chosen, References, Row, choose, measured, row
 from pantrace.engine.read import Notes, read_pile, split_children
 from pantrace.engine.tables import write_table
@@ -152,7 +153,7 @@ def aggregates(rows: list[Row], checks: list[Chosen]) -> list[Aggregate]:
                 Score(name=each.metric, value=each.value, status=each.status, details=each.details)  # type: ignore[arg-type]
                 for each in mine
             ]
-            found += check.aggregate(scores)
+            found += with_intervals(check.aggregate(scores), scores)
     return found
 
 
