@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -33,39 +35,36 @@ def intervals(times: int) -> list[Row]:
     """Coverage of 95 % intervals."""
     dice = np.random.default_rng(1)
     rows: list[Row] = []
-    for n in (10, 30, 100, 300):
-        for p in (0.05, 0.2, 0.5, 0.8):
-            rows.append(
-                {
-                    "method": "Wilson",
-                    "n": n,
-                    "p": p,
-                    "coverage": covered(lambda: wilson(int(dice.binomial(n, p)), n), p, times),
-                }
-            )
-            rows.append(
-                {
-                    "method": "t",
-                    "n": n,
-                    "p": p,
-                    "coverage": covered(lambda: mean((dice.random(n) < p).astype(float).tolist()), p, times),
-                }
-            )
-    for clusters in (5, 10, 30, 100):
-        for p in (0.2, 0.5, 0.8):
-            names = np.repeat(np.arange(clusters), 4).tolist()
-
-            def draw(clusters: int = clusters, p: float = p, names: list[int] = names) -> Estimate:
-                # Each task has its own chance of success around p (a beta with mean p), and four trials.
-                own = np.repeat(dice.beta(2 * p, 2 * (1 - p), clusters), 4)
-                return clustered_mean((dice.random(len(own)) < own).astype(float).tolist(), names)
-
-            rows.append({"method": "clustered t", "n": clusters, "p": p, "coverage": covered(draw, p, times)})
+    for n, p in product((10, 30, 100, 300), (0.05, 0.2, 0.5, 0.8)):
+        shares = partial(_share, dice, n, p)
+        means = partial(_mean, dice, n, p)
+        rows.append({"method": "Wilson", "n": n, "p": p, "coverage": covered(shares, p, times)})
+        rows.append({"method": "t", "n": n, "p": p, "coverage": covered(means, p, times)})
+    for clusters, p in product((5, 10, 30, 100), (0.2, 0.5, 0.8)):
+        draws = partial(_clustered, dice, clusters, p)
+        rows.append({"method": "clustered t", "n": clusters, "p": p, "coverage": covered(draws, p, times)})
     return rows
 
 
-def side(values: np.ndarray, names: list[str]) -> Any:
-    samples = [
+def _share(dice: np.random.Generator, n: int, p: float) -> Estimate:
+    return wilson(int(dice.binomial(n, p)), n)
+
+
+def _mean(dice: np.random.Generator, n: int, p: float) -> Estimate:
+    return mean((dice.random(n) < p).astype(float).tolist())
+
+
+def _clustered(dice: np.random.Generator, clusters: int, p: float) -> Estimate:
+    # Each task has its own chance of success around p (a beta with mean p), and four trials.
+    own = np.repeat(dice.beta(2 * p, 2 * (1 - p), clusters), 4)
+    return clustered_mean(
+        (dice.random(len(own)) < own).astype(float).tolist(), np.repeat(np.arange(clusters), 4).tolist()
+    )
+
+
+def side(values: np.ndarray, names: list[str]) -> list[Sample]:
+    """Samples of one run, a case each."""
+    return [
         Sample(
             id=f"{name}/{number}",
             case=Case(id=f"{name}/{number}", labels={"task": name}),
@@ -73,7 +72,6 @@ def side(values: np.ndarray, names: list[str]) -> Any:
         )
         for number, (name, value) in enumerate(zip(names, values, strict=True))
     ]
-    return samples
 
 
 def false_alarms(times: int) -> list[Row]:
@@ -106,9 +104,8 @@ def false_alarms(times: int) -> list[Row]:
             a = np.clip(own + dice.normal(0, 0.1, len(own)), 0, 1)
             b = np.clip(own + shifts + dice.normal(0, 0.1, len(own)), 0, 1)
             count += alarm(a, b, names, "task")
-        rows.append(
-            {"data": f"scores, {tasks} tasks of 4 cases, --cluster task", "times": times, "false_alarms": count / times}
-        )
+        label = f"scores, {tasks} tasks of 4 cases, --cluster task"
+        rows.append({"data": label, "times": times, "false_alarms": count / times})
     return rows
 
 
