@@ -133,7 +133,7 @@ def compare_sides(
     tested = [each for each in found if each.difference is not None and each.difference.p is not None]
     adjusted = holm([each.difference.p for each in tested if each.difference and each.difference.p is not None])
     by_name = {each.metric: p for each, p in zip(tested, adjusted, strict=True)}
-    return [_judged(each, by_name.get(each.metric), margin) for each in found]
+    return [judged(each, by_name.get(each.metric), margin) for each in found]
 
 
 def _compare(metric: str, first: Side, second: Side) -> Comparison:
@@ -252,7 +252,8 @@ def _detectable(estimate: Estimate | None) -> float | None:
     return detectable_difference((estimate.high - estimate.low) / (2 * 1.959963985))
 
 
-def _judged(found: Comparison, p: float | None, margin: float | None) -> Comparison:
+def judged(found: Comparison, p: float | None, margin: float | None) -> Comparison:
+    """The comparison with its adjusted p-value and its verdict."""
     from msgspec.structs import replace
 
     verdict: Verdict = "inconclusive"
