@@ -11,9 +11,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
+from junitparser import JUnitXml, Skipped
 
 from goldens import ROOT
 from pantrace.engine.convert import write_run
@@ -142,10 +142,27 @@ def test_a_run_directory_is_a_source_like_any_other(tmp_path: Path) -> None:
     assert convert(tmp_path / "out", tmp_path / "log.eval", to="inspect").samples == 2
 
 
+def test_a_run_directory_becomes_an_explain_report_and_returns(tmp_path: Path) -> None:
+    from pantrace.engine.convert import convert
+    from pantrace.engine.read import read
+
+    evaluate_into([ROOT / "explain/report.json"], tmp_path / "out", READY, "")
+    convert(tmp_path / "out", tmp_path / "report.json", to="explain", options={"kind": "report"})
+    before = {sample.id: sample for sample in read(ROOT / "explain/report.json").samples}
+    after = {sample.id: sample for sample in read(tmp_path / "report.json").samples}
+    assert after.keys() == before.keys()
+    for name, sample in before.items():
+        scores = {score.name: score.value for score in after[name].scores}
+        assert {score.name: score.value for score in sample.scores}.items() <= scores.items()
+
+
 def test_reports(tmp_path: Path) -> None:
     evaluate_into([EXAMPLES / "explain"], tmp_path / "out", READY, "")
-    tree = ElementTree.fromstring(as_junit(tmp_path / "out"))
-    assert (tree.get("tests"), tree.get("failures"), tree.get("skipped")) == ("3", "0", "3")
+    suites = JUnitXml.fromstring(as_junit(tmp_path / "out"))
+    assert (suites.tests, suites.failures, suites.skipped) == (3, 0, 3)
+    cases = [case for suite in suites for case in suite]
+    assert [case.classname for case in cases] == ["assessment_strict", "prep_default", "unheard_of"]
+    assert all(isinstance(case.result[0], Skipped) for case in cases)
     text = as_markdown(summarise(tmp_path / "out"), "Title")
     assert "| unheard_of | 0 | 0 | 1 | - |" in text
     assert "- 1 × CoherenceExplain is unscored: no judge configured" in text
