@@ -134,9 +134,9 @@ def command(
     notes = Notes.keeping()
     run = read_pile(expand(sources), format=from_, notes=notes)
     chosen = selection(since, sessions, wheres, limit).apply(split_children(run.samples) if sub_agents else run.samples)
-    kept = Path(cache) if cache else _cache_folder() / "judge.sqlite"
+    kept = Path(cache) if cache else cache_folder() / "judge.sqlite"
     access = Access(
-        keys={} if dry_run or replay else {provider: _key(provider, base_url) for provider in providers},
+        keys={} if dry_run or replay else {provider: judge_key(provider, base_url) for provider in providers},
         base_url=base_url or (os.environ.get("OPENAI_BASE_URL") if providers == {"openai"} else None),
         timeout=timeout,
         attempts=retries + 1,
@@ -157,7 +157,8 @@ def command(
         raise click.exceptions.Exit(3)
 
 
-def _key(provider: str, base_url: str | None) -> str:
+def judge_key(provider: str, base_url: str | None) -> str:
+    """The key of a provider from the usual environment variables."""
     found = next((key for name in _KEYS[provider] if (key := os.environ.get(name))), None)
     if found is None and base_url is None and not os.environ.get("OPENAI_BASE_URL"):
         raise UsageError(f"the judge needs a key: set {' or '.join(_KEYS[provider])}")
@@ -165,7 +166,8 @@ def _key(provider: str, base_url: str | None) -> str:
     return found or "none"
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """Where replies are kept unless --cache says otherwise."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pantrace"
 
 
@@ -191,7 +193,7 @@ def _judge(run: Run, rubrics: list[Rubric], judging: Bench, out: str | None, as_
         print_json({"summary": judging.summary(), "scores": scores})
         return
     _print(rows, rubrics)
-    _tell(judging)
+    tell_judging(judging)
 
 
 def _write_rows(rows: list[Row], out: str) -> None:
@@ -217,7 +219,8 @@ def _print(rows: list[Row], rubrics: list[Rubric]) -> None:
     table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"))
 
 
-def _tell(judging: Bench) -> None:
+def tell_judging(judging: Bench) -> None:
+    """Calls, tokens and cost, and why scores are missing."""
     found = judging.summary()
     cost = f", {found['cost_usd']:.4f} USD" if found["cost_usd"] else ""
     if found["calls"] or found["cached"]:
