@@ -1,4 +1,4 @@
-"""`extracted_data`: what metrics of seed document 2 look at, with real content where the original put placeholders."""
+"""`extracted_data`: what metrics of the ADK evaluation guide look at, with real content where the original put placeholders."""
 
 from __future__ import annotations
 
