@@ -10,12 +10,13 @@ from pantrace.engine.evaluation import Done, evaluate_into
 from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.plan import JudgeTable, load_plan, prepare
 from pantrace.engine.reports import as_junit, as_markdown, estimate_words
+from pantrace.engine.select import Selection
 from pantrace.engine.summary import EvalSummary, gate_code, summarise
 from pantrace.errors import UsageError
 from pantrace.judges import Settings, split_name
 from pantrace.wire import files
 
-from .arguments import as_json, expand, from_format, selecting, selection, sources
+from .arguments import as_json, expand, from_format, selecting, sources
 from .judge import cache_folder, judge_key, tell_judging
 from .output import print_json, progress, say, table
 
@@ -46,10 +47,7 @@ def command(
     gate: bool,
     junit: str | None,
     markdown: str | None,
-    since: str | None,
-    sessions: tuple[str, ...],
-    wheres: tuple[str, ...],
-    limit: int | None,
+    chosen: Selection,
     as_json: bool,
 ) -> None:
     """Evaluate recordings: read, measure, check, decide, keep, report.
@@ -67,8 +65,6 @@ def command(
     path = Path(plan) if plan else None
     loaded, text, folder = load_plan(path)
     ready = prepare(loaded, folder, text, str(path or "plan"))
-    chosen = selection(since, sessions, wheres, limit)
-    unrestricted = not (since or sessions or wheres or limit)
     judging = _judging(loaded.judge, models, base_url, cache, replay)
     with progress("samples") as count:
         done = evaluate_into(
@@ -77,7 +73,7 @@ def command(
             ready,
             text,
             format=from_,
-            selection=None if unrestricted else chosen,
+            selection=None if chosen == Selection() else chosen,
             on_sample=count,
             judging=judging,
         )

@@ -1,4 +1,4 @@
-"""The Vertex-native evaluation JSON, one record per session: contents, tool calls and flat strings of one session per object.
+"""Vertex-native evaluation JSON: one record per session, for programmatic checks and for rubrics.
 
 Spec: scripts/EVAL_SCHEMA.md of luutuankiet/gsd-lite ("Evaluation Output Schema", 2026-02-16).
 Detect: `session_id` beside `request.contents` and one of the document's other keys, or beside a list of tool calls
