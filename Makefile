@@ -37,6 +37,7 @@ docs: .venv/ready ## Write the generated parts of README and docs anew
 
 peers: $(patsubst tests/peers/%/requirements.txt,peer-%,$(wildcard tests/peers/*/requirements.txt)) ## The real tools read what we write, each in an environment of its own
 
+.PRECIOUS: .venvs/%/ready
 .venvs/%/ready: tests/peers/%/requirements.txt pyproject.toml
 	$(PYTHON) -m venv .venvs/$*
 	.venvs/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable . pytest -r tests/peers/$*/requirements.txt

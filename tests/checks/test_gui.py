@@ -304,6 +304,11 @@ def test_the_last_truth_value_of_the_state_counts(said: list[Any], final: Any, r
     assert numbers(score)["state_success_rate"] == rate
 
 
+def test_the_state_is_found_in_the_answer_as_it_was_written() -> None:
+    answer = Action(kind="done", raw='State: {"success": true}\nAction: DONE()')
+    assert numbers(scored(truth(DONE), did(answer)))["state_success_rate"] == 1.0
+
+
 def test_counts_survive_being_written() -> None:
     from pantrace.wire.json import decode_as, encode
 

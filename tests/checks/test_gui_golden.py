@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from checks.openadapt_samples import samples
 from corpus import CORPUS, needs_corpus
+from pantrace import read
 from pantrace.checks.gui import Settings, gui
 from pantrace.checks.gui.metrics import aggregate, metrics
+from pantrace.checks.gui.milestones import Milestone
 
 FILE = CORPUS / "own/openadapt/golden/trajectory_metrics.json"
 CASES: list[dict[str, Any]] = json.loads(FILE.read_text())["cases"] if FILE.exists() else []
@@ -54,6 +58,26 @@ def test_numbers_are_those_of_the_original(case: dict[str, Any]) -> None:
 
 
 @needs_corpus
+@pytest.mark.parametrize("case", [case for case in CASES if case["episodes"]], ids=lambda case: case["name"])
+def test_numbers_are_the_same_through_the_readers(case: dict[str, Any], tmp_path: Path) -> None:
+    """Episodes as ground truth, the step log as predictions; the log alone has all but the boxes."""
+    episodes, log = tmp_path / "episodes.json", tmp_path / "log.jsonl"
+    episodes.write_text(json.dumps(case["episodes"]))
+    log.write_text("".join(json.dumps(row) + "\n" for row in case["expected"]["step_log"]))
+    truths = {sample.id: sample.trajectory for sample in read(episodes).samples}
+    logged = list(read(log).samples)
+    joined = [msgspec.structs.replace(sample, expected=truths[sample.id]) for sample in logged]
+    settings = Settings(profile="openadapt-v1", dsl_mode=case["dsl_mode"], milestones=_milestones(case["milestones"]))
+    wanted = case["expected"]["metrics"]
+    for samples_read, lacking in ((joined, set()), (logged, {"bbox_hit_rate"})):
+        found = aggregate([gui.score(sample, settings) for sample in samples_read])
+        for each in found:
+            if not each.labels and each.name not in lacking:
+                value = wanted[each.name]
+                assert each.value == (None if value is None else pytest.approx(value, rel=1e-12, abs=0)), each.name
+
+
+@needs_corpus
 def test_without_milestones_every_task_is_a_login() -> None:
     case = next(case for case in CASES if case["name"] == "synthetic_login_coord_perfect")
     scores = [gui.score(sample, Settings(profile="openadapt-v1")) for sample in samples(case)]
@@ -61,8 +85,4 @@ def test_without_milestones_every_task_is_a_login() -> None:
 
 
 def _milestones(rows: list[dict[str, Any]]) -> Any:
-    from msgspec import convert
-
-    from pantrace.checks.gui.milestones import Milestone
-
-    return {"*": convert(rows, tuple[Milestone, ...])}
+    return {"*": msgspec.convert(rows, tuple[Milestone, ...])}

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from corpus import CORPUS, needs_corpus
+from pantrace import read
 from pantrace.checks import parse_settings
 from pantrace.checks.trajectory_accuracy import trajectory_accuracy
-from pantrace.errors import UsageError
+from pantrace.errors import ReadError, UsageError
 from pantrace.model import (
     Agent,
     Case,
@@ -176,6 +178,24 @@ def test_bfcl_looks_at_the_declared_types() -> None:
     rows = [(plain, 0.0), (typed, 0.0), (Trajectory(steps=(text,), agents=agents), 1.0)]
     for trajectory, value in rows:
         assert scored(Sample(id="x", trajectory=trajectory, case=case), preset="bfcl-ast").value == value
+
+
+@needs_corpus
+def test_scores_that_adk_stored_are_found_again() -> None:
+    again = []
+    for file in sorted((CORPUS / "own/adk").rglob("*.json")):
+        try:
+            samples = list(read(file, format="adk-history").samples)
+        except ReadError:
+            continue  # another format
+        for sample in samples:
+            for stored in sample.scores:
+                if stored.name == "tool_trajectory_avg_score":
+                    ours = scored(sample, preset="adk-exact").value
+                    assert ours == stored.value, (file.name, sample.id)
+                    again.append(ours)
+    assert len(again) > 10
+    assert {0.0, 1.0} <= set(again)
 
 
 def test_settings_may_be_texts() -> None:

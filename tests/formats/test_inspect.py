@@ -34,6 +34,7 @@ from pantrace.model import (
     ToolCall,
     ToolResult,
     Trajectory,
+    Unknown,
     Usage,
     call_pairs,
     final_response,
@@ -434,6 +435,7 @@ def foreign() -> Sample:
             id="a1",
             role="agent",
             parts=(
+                Unknown(kind="elsewhere:step-start", raw={"snapshot": "abc"}),
                 Text(text="Running."),
                 ToolCall(id="c1", name="bash", arguments={"command": "pytest"}),
                 ToolResult(call_id="c1", name="bash", output={"lines": ["1 failed"]}, failure="exit_code", exit_code=1),
@@ -459,6 +461,7 @@ def test_a_foreign_sample_becomes_messages_and_events() -> None:
         "assistant",
         "tool",
         "assistant",
+        "tool",
         "assistant",
     ]
     tool = written["messages"][2]
@@ -470,6 +473,7 @@ def test_a_foreign_sample_becomes_messages_and_events() -> None:
     models = [each for each in written["events"] if each["event"] == "model"]
     assert [each["input_refs"] for each in models[:2]] == [[[0, 1]], [[0, 3]]]
     assert models[0]["output"]["usage"]["input_tokens"] == 10, "Inspect counts cached tokens apart"
+    assert written["messages"][1]["content"] == "Running.", "what only another format knows stands beside"
     click = next(each for each in written["events"] if each.get("function") == "computer")
     assert click["arguments"] == {"action": "click", "coordinate": [0.5, 0.25], "space": "normalised"}
     (picture,) = written["attachments"].values()
@@ -510,6 +514,14 @@ def test_events_that_another_program_added_are_not_lost() -> None:
     assert again["attachments"] == written["attachments"]
     assert again["messages"][1:] == written["messages"][1:]
     assert again["scores"]["later"]["value"] == 1
+
+
+def test_a_log_whose_remainder_was_removed_keeps_its_message_ids() -> None:
+    written = FORMAT.dump(foreign(), FORMAT.options())  # type: ignore[misc]
+    del written["metadata"]["pantrace"]
+    again = FORMAT.dump(FORMAT.load(written), FORMAT.options())  # type: ignore[misc]
+    assert [each["id"] for each in again["messages"]] == [each["id"] for each in written["messages"]]
+    assert again["events"] == written["events"]
 
 
 def test_inputs_do_not_grow_quadratically() -> None:

@@ -9,8 +9,8 @@ import click
 
 from pantrace.engine.compare import Comparison, Side, compare_sides, side_of
 from pantrace.engine.read import Notes, read_pile
+from pantrace.engine.reports import estimate_words
 from pantrace.errors import UsageError
-from pantrace.stats import Estimate
 from pantrace.wire import files
 
 from .arguments import as_json, expand
@@ -129,17 +129,6 @@ def _tell(found: list[Comparison], sides: list[Side], flips: int) -> None:
             )
             if len(each.flips) > flips:
                 say(f"and {len(each.flips) - flips} more; --flips N lists them")
-
-
-def estimate_words(estimate: Estimate | None, *, signed: bool = False) -> str:
-    """0.42 [0.3, 0.54] n=200."""
-    if estimate is None:
-        return "-"
-    form = "+.3g" if signed else ".3g"
-    value = format(estimate.value, form)
-    if estimate.low is None or estimate.high is None:
-        return f"{value} n={estimate.n}"
-    return f"{value} [{format(estimate.low, form)}, {format(estimate.high, form)}] n={estimate.n}"
 
 
 def as_markdown(found: list[Comparison], first: str, second: str) -> str:

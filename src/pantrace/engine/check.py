@@ -163,7 +163,7 @@ def as_junit(report: CheckReport) -> bytes:
         suite = ElementTree.SubElement(
             root,
             "testsuite",
-            name=_xml(sample.id),
+            name=xml_text(sample.id),
             tests=str(len(scores)),
             failures=str(counts["failed"]),
             errors=str(counts["errored"]),
@@ -171,17 +171,17 @@ def as_junit(report: CheckReport) -> bytes:
         )
         for score in scores:
             case = ElementTree.SubElement(
-                suite, "testcase", classname=_xml(sample.id), name=_xml(f"{score.name} {_title(score)}")
+                suite, "testcase", classname=xml_text(sample.id), name=xml_text(f"{score.name} {_title(score)}")
             )
             kind = {"failed": "failure", "errored": "error", "not_applicable": "skipped"}.get(report.verdict(score))
             if kind:
-                ElementTree.SubElement(case, kind, message=_xml(score.explanation or ""))
+                ElementTree.SubElement(case, kind, message=xml_text(score.explanation or ""))
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
 
 
-def _xml(text: str) -> str:
+def xml_text(text: str) -> str:
     """Text without the characters that XML cannot hold."""
     return "".join(
         letter

@@ -26,7 +26,7 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class MeasureTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Deterministic metrics."""
 
-    metrics: list[str] = ["*"]
+    metrics: tuple[str, ...] = ("*",)
     """Names, or "*" for all of them; "-NAME" leaves one out."""
     plugins: list[str] = []
     """Python files with checks of your own, relative to the plan."""

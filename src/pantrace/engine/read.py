@@ -11,6 +11,7 @@ import msgspec
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import Format, by_name, detect
 from pantrace.model import Run, Sample, Source, all_trajectories
+from pantrace.store import RunDirectory, is_run_directory
 from pantrace.wire.rows import OnBroken, raise_broken, read_rows
 
 _SKIPPED = {".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"}
@@ -42,6 +43,8 @@ def read(path: str | Path, *, format: str | None = None, on_broken: OnBroken = r
     The samples are read while they are iterated, one at a time. A broken record raises a ReadError, or goes to
     `on_broken` and is left out."""
     path = Path(path)
+    if is_run_directory(path):
+        return open_run(path, RUN_DIRECTORY, "", on_broken)
     if format is None and path.is_dir():
         try:
             chosen, variant = detect(path)
@@ -98,12 +101,28 @@ def stamped(sample: Sample, source: Source) -> Sample:
 def inputs(paths: Iterable[Path], format_name: str | None, notes: Notes) -> Iterator[tuple[Path, Format, str]]:
     """What is to be opened: each path that a format claims, directories searched where none claims them whole."""
     for path in paths:
-        if format_name is not None and (not path.is_dir() or _takes_directories(by_name(format_name), path)):
+        if is_run_directory(path):
+            yield path, RUN_DIRECTORY, ""
+        elif format_name is not None and (not path.is_dir() or _takes_directories(by_name(format_name), path)):
             yield path, by_name(format_name), ""
         elif path.is_dir():
             yield from _search(path, format_name, notes)
         else:
             yield path, *detect(path)
+
+
+def _open_directory(path: Path, on_broken: OnBroken) -> Run:
+    return RunDirectory.open(path).run()
+
+
+RUN_DIRECTORY = Format(
+    name="run-directory",
+    title="what `pantrace eval` leaves behind",
+    spec="docs/store.md",
+    detect=lambda head: "" if is_run_directory(head.path) else None,
+    open=_open_directory,
+)
+"""Run directories are read like any format; `eval` writes them."""
 
 
 def _takes_directories(format_: Format, path: Path) -> bool:
@@ -113,6 +132,9 @@ def _takes_directories(format_: Format, path: Path) -> bool:
 
 
 def _search(folder: Path, format_name: str | None, notes: Notes) -> Iterator[tuple[Path, Format, str]]:
+    if is_run_directory(folder):
+        yield folder, RUN_DIRECTORY, ""
+        return
     try:
         found, variant = detect(folder)
     except UnknownFormat:

@@ -172,7 +172,7 @@ class RunDirectory:
         digest = hashlib.sha256(sayable(profile).encode())
         with PartWriter(self.path) as writer:
             for row in rows:
-                digest.update(row.json.encode())
+                digest.update(f"{row.part}\n{row.number}\n{row.json}\n".encode())
                 writer.add({"decisions": [row]})
             staged = Staged(part=f"decisions again {digest.hexdigest()}", files=writer.finish())
         self._commit(staged, keep=False, profile=sayable(profile))

@@ -211,12 +211,27 @@ def test_dataframes_of_foreign_samples_are_whole(written: Path) -> None:
     assert len(events_df(str(written), quiet=True)) == sum(len(sample.events) for sample in samples)
 
 
+def test_actions_in_a_row_are_not_taken_for_repetitions(tmp_path: Path) -> None:
+    clicks = tuple(
+        Step(role="agent", parts=(Action(kind="click", target=Target(point=Point(x=x, y=0.5, space="normalised"))),))
+        for x in (0.1, 0.2, 0.3)
+    )
+    steps = (Step(role="user", parts=(Text(text="Click three times."),)), *clicks)
+    target = tmp_path / "out.eval"
+    write_run(Run(samples=[Sample(id="gui", trajectory=Trajectory(id="t", steps=steps))]), target, to="inspect")
+    roles = messages_df(str(target), quiet=True)["role"].tolist()
+    assert roles.count("assistant") == 3
+    assert [step.parts for sample in read(target).samples for step in sample.trajectory.steps] == [  # type: ignore[union-attr]
+        step.parts for step in steps
+    ]
+
+
 def test_model_calls_have_their_real_inputs_and_tools_their_answers(tmp_path: Path) -> None:
     target = tmp_path / "out.eval"
     write_run(Run(samples=[multi_turn()]), target, to="inspect")
     (sample,) = read_eval_log(str(target), resolve_attachments="full").samples or []
     models = [event for event in sample.events if event.event == "model"]
-    assert [len(event.input) for event in models] == [2, 6, 1, 7]
+    assert [len(event.input) for event in models] == [2, 6, 1, 8]
     assert [message.role for message in models[1].input][-3:] == ["tool", "tool", "user"]
     assert models[0].output.usage is not None
     assert models[0].output.usage.input_tokens == 20

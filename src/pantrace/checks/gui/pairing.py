@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from pantrace.matching.actions import actions_of
-from pantrace.model import Action, Media, Trajectory
+from pantrace.model import Action, Media, Part, Trajectory
+from pantrace.wire.gui_dsl import parse_reply
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -45,13 +48,19 @@ def _seen(trajectory: Trajectory) -> set[str]:
 
 
 def state_success(predicted: Trajectory, used: set[str | None]) -> bool | None:
-    """The last truth value that the model gave its state's `success`; None when it gave none."""
+    """The last truth value that the model gave its state's `success`; None when it gave none.
+
+    A state stands in the step's changes, in the model's answer as it was written, or at the end of the trajectory."""
     last = None
     for step in predicted.steps:
-        found = (step.state_delta or {}).get("success")
-        if isinstance(found, bool) and step.id in used:
-            last = found
-    if last is None:
-        found = (predicted.state or {}).get("success")
-        last = found if isinstance(found, bool) else None
-    return last
+        for state in (step.state_delta, *(_state(part) for part in step.parts)) if step.id in used else ():
+            found = (state or {}).get("success")
+            last = found if isinstance(found, bool) else last
+    final = (predicted.state or {}).get("success")
+    return last if last is not None else final if isinstance(final, bool) else None
+
+
+def _state(part: Part) -> dict[str, Any] | None:
+    if isinstance(part, Action) and isinstance(part.raw, str) and "state:" in part.raw.lower():
+        return parse_reply(part.raw).state
+    return None

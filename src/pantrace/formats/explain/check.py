@@ -204,8 +204,27 @@ def check_report(row: dict[str, Any]) -> Iterator[Violation]:
     for name, count in Counter(names).items():
         if count > 1 and name is not None:
             yield _error(f"case id {name!r} occurs {count} times", "cases")
+    yield from _check_scales(cases if isinstance(cases, list) else [])
     for path, stored, given in report.differences(row):
         yield _warning(f"stored {stored}, its cases give {'none' if given is None else given}", path)
+
+
+def _check_scales(cases: list[Any]) -> Iterator[Violation]:
+    """One word on composites that were taken over metrics of several scales."""
+    mixed = []
+    for case in cases:
+        metrics = case.get("metrics") if isinstance(case, dict) else None
+        names = (
+            [each.get("metricName") for each in metrics if isinstance(each, dict)] if isinstance(metrics, list) else []
+        )
+        scales = [scale for name in names if isinstance(name, str) and (scale := scale_of(name)) is not None]
+        if len({(scale.low, scale.high) for scale in scales}) > 1:
+            mixed.append(case)
+    if mixed:
+        yield _warning(
+            f"{len(mixed)} composites mix scales: PerceivedIntelligenceExplain is graded 1 to 10, the others 1 to 5",
+            "cases",
+        )
 
 
 def check_cases(rows: Iterable[tuple[str | None, Any]], scenarios: Path | None) -> Iterator[Violation]:

@@ -185,6 +185,8 @@ def _agent_totals(rows: list[dict[str, Any]], as_original: bool) -> dict[str, An
             metric = taken(raw, METRIC)[0]
             scores, probabilities = numbers.setdefault(metric["metricName"], ([], []))
             counts = as_original or ("status" not in metric and metric.get("score") != -1)
+            if isinstance(metric.get("value"), bool):
+                metric.setdefault("score", int(metric["value"]))
             if counts and "score" in metric:
                 scores.append(metric["score"])
             if counts and "probScore" in metric:

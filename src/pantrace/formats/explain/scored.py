@@ -121,14 +121,19 @@ def _metric(row: dict[str, Any]) -> Score:
     values, note = taken(row, METRIC, always=_ALWAYS)
     score, reasoning = values.get("score"), values.get("reasoning")
     value: float | bool | str | None = values.get("value", score)
+    stored: float | None = None
     status: Status = _UNVALUED.get(values.get("status", ""), "scored" if value is not None else "unscored")
     if score is not None and "value" not in values and (score == -1 or status != "scored"):
-        note["score"], value = score, None
+        stored, value = score, None
         if values.get("probScore") == -1:
             note["probScore"] = values.pop("probScore")
         if status == "scored":
             status, reasoning = "unscored", UNREADABLE if reasoning is None else reasoning
-    details = {"prob_score": values.get("probScore"), "chain_of_thought": values.get("chainOfThought")}
+    details = {
+        "stored_value": stored,
+        "prob_score": values.get("probScore"),
+        "chain_of_thought": values.get("chainOfThought"),
+    }
     maker = values.get("evalName")
     return Score(
         name=values["metricName"],
@@ -179,10 +184,10 @@ def _ended(sample: Sample) -> dict[str, Any]:
 
 def _metric_row(score: Score) -> dict[str, Any]:
     note = note_in(score.extra)
-    number = score.value if is_number(score.value) else note.get("score")
+    number = score.value if is_number(score.value) else score.details.get("stored_value")
     if isinstance(score.value, bool):
         number = int(score.value)
-    stored = number == -1 and score.status == "unscored" and "score" in note
+    stored = number == -1 and score.status == "unscored"
     row: dict[str, Any] = {
         "metricName": score.name,
         "evalName": score.maker.name if score.maker is not None else None,

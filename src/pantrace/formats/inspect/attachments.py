@@ -19,16 +19,24 @@ def reference(value: Any) -> str | None:
 
 def resolved(value: Any, attachments: dict[str, Any]) -> Any:
     """A value with every reference in it replaced by what it refers to; what has none is not copied."""
-    if isinstance(value, str):
-        key = reference(value)
-        return value if key is None else attachments.get(key, value)
-    if isinstance(value, dict):
-        items = {key: resolved(item, attachments) for key, item in value.items()}
-        return items if any(items[key] is not value[key] for key in items) else value
-    if isinstance(value, list):
-        found = [resolved(item, attachments) for item in value]
-        return found if any(new is not old for new, old in zip(found, value, strict=True)) else value
-    return value
+    kind = type(value)
+    if kind is str:
+        return attachments.get(value.partition("://")[2], value) if value.startswith(_SCHEMES) else value
+    result = value
+    if kind is dict or kind is list:
+        for key, item in value.items() if kind is dict else enumerate(value):
+            inner = type(item)
+            if inner is str:
+                if not item.startswith(_SCHEMES):
+                    continue
+            elif inner is not dict and inner is not list:
+                continue
+            new = resolved(item, attachments)
+            if new is not item:
+                if result is value:
+                    result = value.copy()
+                result[key] = new
+    return result
 
 
 def split_data_uri(text: str) -> tuple[str, str] | None:

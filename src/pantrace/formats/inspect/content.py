@@ -22,6 +22,8 @@ _FORMATS = {"audio/wav": "wav", "audio/mpeg": "mp3", "video/mp4": "mp4", "video/
 
 def kept(raw: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
     """`extra` for the keys that have no word in the model; empty ones are left out."""
+    if raw.keys() <= known:
+        return {}
     found = {key: value for key, value in raw.items() if key not in known and value is not None}
     return {"inspect": found} if found else {}
 

@@ -19,7 +19,7 @@ from .usage import to_usage
 
 _ROLES: dict[str, Role] = {"assistant": "agent", "user": "user", "system": "system", "tool": "tool"}
 _BACK = {role: name for name, role in _ROLES.items()}
-_SAID = frozenset({"id", "content", "role", "metadata"})
+_SAID = frozenset({"id", "content", "role"})
 _KNOWN = {
     "agent": _SAID | {"tool_calls", "model"},
     "user": _SAID,
@@ -53,14 +53,13 @@ def notes_of(message: dict[str, Any]) -> dict[str, Any]:
 
 def to_step(message: Any, told: Told) -> Step:
     """One message as a step, with what the model and tool events tell about it."""
-    role = _ROLES.get(str(message.get("role"))) if isinstance(message, dict) else None
+    role = _ROLES.get(message.get("role", "")) if isinstance(message, dict) else None
     if role is None:
         return Step(role="system", kind="note", parts=(Unknown(kind="inspect:message", raw=message),))
     extra = kept(message, _KNOWN[role])
-    if (metadata := message.get("metadata")) is not None:
-        extra = {"inspect": {**own(extra), "metadata": metadata}}
-    notes = told.notes_on(message)
-    name = None if notes.get("unnamed") else notes.get("id", message.get("id"))
+    name = message.get("id")
+    if told.notes and (notes := told.notes_on(message)):
+        name = None if notes.get("unnamed") else notes.get("id", name)
     if role == "tool":
         return _tool_step(message, name, extra, told)
     parts, extra = _content(message.get("content"), told.attachments, extra)
@@ -72,24 +71,29 @@ def to_step(message: Any, told: Told) -> Step:
     event = told.model_event(message)
     if event is None:
         return Step(id=name, role="agent", parts=tuple(parts), model=message.get("model"), extra=extra)
-    return with_event(Step(id=name, role="agent", parts=tuple(parts), extra=extra), message, event, told)
+    return answer(event, told, name, tuple(parts), message.get("model"), extra)
 
 
-def with_event(step: Step, message: dict[str, Any], event: dict[str, Any], told: Told) -> Step:
+def answer(
+    event: dict[str, Any],
+    told: Told,
+    name: str | None = None,
+    parts: tuple[Part, ...] = (),
+    model: str | None = None,
+    extra: dict[str, Any] = {},  # noqa: B006 -- never changed
+) -> Step:
     """A model's answer with usage, time, stop and error of the event that made it."""
     output = event.get("output") or {}
     choices: Any = output.get("choices") or ({},)
     timed = is_timed(event)
-    model = message.get("model")
-    extra = step.extra
     if model is None and (model := event.get("model")) is not None:
         extra = {**extra, "inspect": {**own(extra), "model": None}}
     error = event.get("error")
     return Step(
-        id=step.id,
+        id=name,
         role="agent",
         agent=told.agent_of(event.get("span_id")),
-        parts=step.parts,
+        parts=parts,
         at=from_iso(event.get("timestamp")) if timed else None,
         ended=from_iso(event.get("completed")) if timed else None,
         model=model,
@@ -102,6 +106,8 @@ def with_event(step: Step, message: dict[str, Any], event: dict[str, Any], told:
 
 def _content(content: Any, attachments: dict[str, Any], extra: dict[str, Any]) -> tuple[list[Part], dict[str, Any]]:
     if isinstance(content, str):
+        if not attachments:
+            return ([Text(text=content)] if content else []), extra
         return ([text_part(content, attachments, {})] if content else []), extra
     parts: list[Part] = []
     for raw in content or ():
@@ -207,7 +213,7 @@ _UNIQUE = 16
 
 def message_name(step: Step, place: int, prefix: str) -> str:
     """The id of a step's message. Inspect drops messages whose id another sample has: short ids get a prefix."""
-    if step.id is not None and len(step.id) >= _UNIQUE:
+    if step.id is not None and (len(step.id) >= _UNIQUE or step.id.startswith(f"{prefix[:12]}.")):
         return step.id
     return f"{prefix[:12]}.{step.id or f'step{place + 1}'}"
 
@@ -225,18 +231,21 @@ class Telling:
 
 def from_step(step: Step, name: str, telling: Telling) -> list[dict[str, Any]]:
     """The messages that tell one step: its own, and one for each tool answer that stands in it."""
-    content = [part for part in step.parts if _is_content(part)]
-    calls = [part for part in step.parts if isinstance(part, (ToolCall, Action)) and not _is_content(part)]
-    results = [part for part in step.parts if isinstance(part, ToolResult) and not _is_content(part)]
     notes: dict[str, Any] = {}
+    if aside := [[place, to_plain(part)] for place, part in enumerate(step.parts) if _is_foreign(part)]:
+        notes["aside"] = aside
+    parts = [part for part in step.parts if not _is_foreign(part)]
+    content = [part for part in parts if _is_content(part)]
+    calls = [part for part in parts if isinstance(part, (ToolCall, Action)) and not _is_content(part)]
+    results = [part for part in parts if isinstance(part, ToolResult) and not _is_content(part)]
     if step.id is None:
         notes["unnamed"] = True
     elif step.id != name:
         notes["id"] = step.id
     natural = [*content, *calls, *results]
-    if [id(part) for part in natural] != [id(part) for part in step.parts]:
+    if [id(part) for part in natural] != [id(part) for part in parts]:
         places = {id(part): place for place, part in enumerate(natural)}
-        notes["order"] = [places[id(part)] for part in step.parts]
+        notes["order"] = [places[id(part)] for part in parts]
     if step.role == "tool":
         first, *others = results or [ToolResult(output="\n\n".join(p.text for p in content if isinstance(p, Text)))]
         messages = [_tool_message(first, name, step, notes, telling)]
@@ -245,10 +254,29 @@ def from_step(step: Step, name: str, telling: Telling) -> list[dict[str, Any]]:
         messages = [_own_message(step, name, content, calls, telling)]
         if notes:
             telling.notes[name] = notes
+        if step.role == "agent":
+            messages.extend(_done(call, name, number, telling) for number, call in enumerate(calls, 1) if _is_act(call))
     for number, result in enumerate(results, 1):
         bare = Step(id=f"{name}.{number}", role="tool")
         messages.append(_tool_message(result, f"{name}.{number}", bare, {"step": name}, telling))
     return messages
+
+
+def _is_foreign(part: Part) -> bool:
+    """Whether a part belongs to another format and would only stand in a reader's way."""
+    return isinstance(part, Unknown) and not part.kind.startswith("inspect:")
+
+
+def _is_act(call: ToolCall | Action) -> bool:
+    return isinstance(call, Action)
+
+
+def _done(action: ToolCall | Action, name: str, number: int, telling: Telling) -> dict[str, Any]:
+    """The empty answer to a GUI action: Inspect takes calls in a row without answers for repetitions of one."""
+    call = from_call(action, name, number)
+    message = {"id": f"{name}.done{number}", "role": "tool", "content": ""}
+    telling.notes[message["id"]] = {"step": name, "made": True}
+    return {**message, "tool_call_id": call["id"], "function": call["function"]}
 
 
 def _is_content(part: Part) -> bool:

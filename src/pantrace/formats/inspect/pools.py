@@ -11,22 +11,22 @@ from .attachments import resolved
 from .content import own
 
 
-def resolved_events(sample: Sample) -> Iterator[dict[str, Any]]:
+def resolved_events(sample: Sample, *, attachments: bool = True) -> Iterator[dict[str, Any]]:
     """The events of a sample that came from Inspect: inputs and raw calls from the pools, attachments filled in.
 
     Messages are shared between events, not copied: do not change them."""
     trajectory = sample.trajectory
     kept = own(trajectory.extra) if trajectory is not None else {}
-    attachments = dict(kept.get("attachments") or {})
-    if trajectory is not None:
-        attachments |= _in_steps(trajectory.steps)
+    texts: dict[str, str] = {}
+    if attachments and trajectory is not None:
+        texts = {**(kept.get("attachments") or {}), **_in_steps(trajectory.steps)}
     data = kept.get("events_data") or {}
     messages, calls = data.get("messages") or [], data.get("calls") or []
-    if attachments:
-        messages, calls = resolved(messages, attachments), resolved(calls, attachments)
+    if texts:
+        messages, calls = resolved(messages, texts), resolved(calls, texts)
     for event in kept.get("events") or ():
-        if attachments:
-            event = resolved(event, attachments)
+        if texts:
+            event = resolved(event, texts)
         if event.get("event") == "model":
             event = _with_pools(event, messages, calls)
         yield event

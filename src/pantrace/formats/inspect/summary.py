@@ -8,7 +8,7 @@ from typing import Any
 
 from pantrace.wire.json import encode
 
-from .header import Counted
+from .header import NO_MODEL, Counted
 from .scores import number
 
 _SAME = (
@@ -141,7 +141,8 @@ class Collector:
         counted = self.counted
         counted.ids = list(self._ids)
         counted.digest = self._hash.hexdigest()
-        counted.model = max(self._models, key=lambda name: self._models[name]) if self._models else None
+        named = {name: times for name, times in self._models.items() if name != NO_MODEL} or self._models
+        counted.model = max(named, key=lambda name: named[name]) if named else None
         counted.scores = [_eval_score(name, [value for _, value in pairs]) for name, pairs in self._values.items()]
         return counted
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from pantrace.model import Agent, Step, ToolCall, ToolResult, Trajectory
+from pantrace.model import Agent, Part, Step, ToolCall, ToolResult, Trajectory
 from pantrace.wire.times import from_iso
 
 from .attachments import resolved
 from .content import own
-from .messages import error_of, notes_of, to_step, with_event
+from .messages import answer, error_of, notes_of, to_step
 from .told import Told, is_timed, output_message
 
 _KINDS = ("agent", "handoff", "scorer", "tool", "subtask")
@@ -33,27 +33,33 @@ class Main:
 def main_steps(messages: list[Any], told: Told) -> Main:
     """The steps of `messages`; answers that pantrace moved out of their step are put back."""
     main = Main()
-    orders: dict[int, list[int]] = {}
+    arranged: dict[int, dict[str, Any]] = {}
     by_name: dict[Any, int] = {}
     for message in messages:
+        notes = told.notes_on(message) if told.notes else {}
+        if notes.get("made"):
+            continue
         step = to_step(message, told)
-        notes = told.notes_on(message)
         if notes and (place := by_name.get(notes.get("step"), -1)) >= 0:
             main.steps[place] = msgspec.structs.replace(
                 main.steps[place], parts=(*main.steps[place].parts, *step.parts)
             )
             continue
-        if "order" in notes:
-            orders[len(main.steps)] = notes["order"]
+        if "order" in notes or "aside" in notes:
+            arranged[len(main.steps)] = notes
         name = message.get("id") if isinstance(message, dict) else None
         if name is not None:
             by_name[name] = len(main.steps)
         main.steps.append(step)
         main.names.append(name)
-    for place, order in orders.items():
-        parts = main.steps[place].parts
+    for place, notes in arranged.items():
+        parts = list(main.steps[place].parts)
+        order = notes.get("order", ())
         if sorted(order) == list(range(len(parts))):
-            main.steps[place] = msgspec.structs.replace(main.steps[place], parts=tuple(parts[each] for each in order))
+            parts = [parts[each] for each in order]
+        for index, raw in notes.get("aside", ()):
+            parts.insert(index, msgspec.convert(raw, Part))
+        main.steps[place] = msgspec.structs.replace(main.steps[place], parts=tuple(parts))
     return main
 
 
@@ -134,7 +140,7 @@ def _said(event: dict[str, Any], told: Told, seen: set[str]) -> list[Step]:
         steps.append(to_step(resolved(output, told.attachments), told))
     elif output is None:
         told.claimed[id(event)] = ""
-        steps.append(with_event(Step(role="agent"), {}, event, told))
+        steps.append(answer(event, told))
     return steps
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Any
 
 from pantrace.model import Usage, add_usage
@@ -23,30 +24,32 @@ def to_usage(raw: Any) -> Usage | None:
     """Tokens and cost of one model call or of many; None when nothing was counted."""
     if not isinstance(raw, dict):
         return None
-    fresh, output, total = _count(raw, "input_tokens"), _count(raw, "output_tokens"), _count(raw, "total_tokens")
-    read, write = _count(raw, "input_tokens_cache_read"), _count(raw, "input_tokens_cache_write")
+    fresh, output, total = raw.get("input_tokens"), raw.get("output_tokens"), raw.get("total_tokens")
+    read, write = raw.get("input_tokens_cache_read"), raw.get("input_tokens_cache_write")
+    reasoning, cost = raw.get("reasoning_tokens"), raw.get("total_cost")
+    if not {type(each) for each in (fresh, output, total, read, write, reasoning, cost)} <= _NUMBERS:
+        return None
     cached = (read or 0) + (write or 0)
-    extra = {key: value for key, value in raw.items() if key not in _KNOWN and value is not None}
+    extra: dict[str, Any] = {}
+    if not raw.keys() <= _KNOWN:
+        extra = {key: value for key, value in raw.items() if key not in _KNOWN and value is not None}
     if cached and fresh is not None and total == fresh + (output or 0):
         # Logs of early versions: the total shows that the cached tokens are already in the input.
         extra["input_includes_cache"] = True
         cached = 0
-    cost = raw.get("total_cost")
     return Usage(
         input=None if fresh is None else fresh + cached,
         output=output,
         cache_read=read,
         cache_write=write,
-        reasoning=_count(raw, "reasoning_tokens"),
+        reasoning=reasoning,
         total=total,
-        cost_usd=cost if isinstance(cost, (int, float)) else None,
+        cost_usd=cost,
         extra={"inspect": extra} if extra else {},
     )
 
 
-def _count(raw: dict[str, Any], key: str) -> int | None:
-    value = raw.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+_NUMBERS = {int, float, NoneType}
 
 
 def from_usage(usage: Usage) -> dict[str, Any]:

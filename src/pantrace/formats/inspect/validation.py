@@ -89,7 +89,7 @@ def _event(event: Any, place: str) -> Iterator[Violation]:
     if not isinstance(event, dict):
         return
     kind = event.get("event")
-    if kind not in EVENTS:
+    if not isinstance(kind, str) or kind not in EVENTS:
         yield _wrong(f"{place}.event", f"{kind!r} is none of the 25 event types; inspect_ai refuses the whole sample")
         return
     yield from violations(event, EVENTS[kind], place)

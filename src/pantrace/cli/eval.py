@@ -1,0 +1,142 @@
+"""`pantrace eval`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pantrace.engine.evaluation import Done, evaluate_into
+from pantrace.engine.plan import load_plan, prepare
+from pantrace.engine.reports import as_junit, as_markdown, estimate_words
+from pantrace.engine.summary import EvalSummary, gate_code, summarise
+from pantrace.wire import files
+
+from .arguments import as_json, expand, from_format, selecting, selection, sources
+from .output import print_json, progress, say, table
+
+
+@click.command("eval")
+@sources
+@click.option("--out", "out", required=True, metavar="DIR", help="Run directory to write, or to go on with.")
+@click.option("--plan", "plan", metavar="FILE", help="Plan (TOML); `pantrace init` writes one. Without it: everything.")
+@from_format
+@click.option("--gate", is_flag=True, help="Exit 1 if a sample fails, 3 if one could not be decided.")
+@click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
+@click.option("--markdown", metavar="FILE", help="Write the summary as Markdown.")
+@selecting
+@as_json
+def command(
+    sources: tuple[str, ...],
+    out: str,
+    plan: str | None,
+    from_: str | None,
+    gate: bool,
+    junit: str | None,
+    markdown: str | None,
+    since: str | None,
+    sessions: tuple[str, ...],
+    wheres: tuple[str, ...],
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Evaluate recordings: read, measure, check, decide, keep, report.
+
+    Results go to a run directory. The same command after an interruption goes on where it was; on unchanged input it
+    measures nothing again. Each case is decided by the profile it names, else by the plan's; what could not be
+    evaluated does not pass.
+
+    \b
+    pantrace eval runs/ --out results/today
+    pantrace eval runs/ --plan nightly.toml --out results/today --gate --junit eval.xml --markdown summary.md
+
+    Exit code: 0; with --gate or a [gate] in the plan 1 (failed) or 3 (could not decide).
+    """
+    path = Path(plan) if plan else None
+    loaded, text, folder = load_plan(path)
+    ready = prepare(loaded, folder, text, str(path or "plan"))
+    chosen = selection(since, sessions, wheres, limit)
+    unrestricted = not (since or sessions or wheres or limit)
+    with progress("samples") as count:
+        done = evaluate_into(
+            expand(sources),
+            Path(out),
+            ready,
+            text,
+            format=from_,
+            selection=None if unrestricted else chosen,
+            on_sample=count,
+        )
+    summary = summarise(Path(out))
+    write_reports(Path(out), summary, junit, markdown)
+    if as_json:
+        print_json({"out": out, "measured": done.measured, "kept": done.kept, **_broken(done), "summary": summary})
+    else:
+        tell_summary(summary)
+        _tell_done(done, out)
+    if gate or loaded.gate is not None:
+        rate = loaded.gate.min_pass_rate if loaded.gate is not None else 1.0
+        raise click.exceptions.Exit(tell_gate(summary, rate))
+
+
+def _broken(done: Done) -> dict[str, object]:
+    broken = [{"path": each.path, "place": each.place, "message": each.message} for each in done.notes.broken]
+    return {"broken": broken, "ignored": [str(path) for path in done.notes.ignored]}
+
+
+def _tell_done(done: Done, out: str) -> None:
+    for error in done.notes.broken:
+        say(f"left out: {error}")
+    if done.unmatched:
+        say(f"{done.unmatched} samples have no counterpart in the reference")
+    say(f"measured {done.measured} samples, {done.kept} were there already; results in {out}")
+
+
+def write_reports(out: Path, summary: EvalSummary, junit: str | None, markdown: str | None) -> None:
+    """The files that were asked for, before any exit."""
+    if junit:
+        with files.writing(Path(junit)) as file:
+            file.write(as_junit(out))
+    if markdown:
+        with files.writing(Path(markdown)) as file:
+            file.write(as_markdown(summary, f"Evaluation of {out.name}").encode())
+
+
+def tell_summary(summary: EvalSummary) -> None:
+    """Metrics and decisions as tables."""
+    columns = ["metric", "maker", "value", "scored", "n/a", "unscored", "why not"]
+    rows = [
+        [
+            each.metric,
+            each.maker or "",
+            estimate_words(each.estimate),
+            str(each.scored),
+            str(each.not_applicable),
+            str(each.unscored),
+            (each.why_not or "") if not each.scored else "",
+        ]
+        for each in summary.metrics
+    ]
+    table(columns, rows, right=("scored", "n/a", "unscored"))
+    shown = [each for each in summary.groups if each.estimate is not None and each.maker != "check"]
+    if shown:
+        click.echo()
+        table(
+            ["group", "metric", "value"],
+            [[each.group or "", each.metric, estimate_words(each.estimate)] for each in shown],
+        )
+    for each in summary.decisions:
+        click.echo(
+            f"\n{each.profile}: {each.passed} passed, {each.failed} failed, {each.undecided} could not be decided"
+            f" (pass rate {estimate_words(each.rate)})"
+        )
+        for reason, count in each.reasons:
+            click.echo(f"  {count} x {reason}")
+
+
+def tell_gate(summary: EvalSummary, rate: float, profile: str | None = None) -> int:
+    """Say how the gate went; gives the exit code."""
+    code = gate_code(summary, rate, profile)
+    words = {0: "passed", 1: "failed", 3: "could not decide, which is not a pass"}
+    say(f"gate (at least {rate:.0%} must pass): {words[code]}")
+    return code

@@ -1,0 +1,50 @@
+"""`pantrace gate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pantrace.engine.evaluation import decide_again
+from pantrace.engine.summary import summarise
+from pantrace.errors import UsageError
+from pantrace.policy import load_profile, profile_names
+from pantrace.store import is_run_directory
+
+from .arguments import as_json
+from .eval import tell_gate, tell_summary, write_reports
+from .output import print_json
+
+
+@click.command("gate")
+@click.argument("directory", metavar="DIR")
+@click.option("--profile", required=True, metavar="NAME|FILE", help="Profile to decide by.")
+@click.option("--min-pass-rate", type=click.FloatRange(0, 1), default=1.0, show_default=True, metavar="X")
+@click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
+@click.option("--markdown", metavar="FILE", help="Write the summary as Markdown.")
+@as_json
+def command(
+    directory: str, profile: str, min_pass_rate: float, junit: str | None, markdown: str | None, as_json: bool
+) -> None:
+    """Decide a run directory by a profile, without measuring or judging again.
+
+    What could not be evaluated does not pass.
+
+    \b
+    pantrace gate results/today --profile prep_default
+    pantrace gate results/today --profile our-profile.toml --min-pass-rate 0.9 --junit gate.xml
+
+    Exit code: 0 pass, 1 fail, 3 could not decide.
+    """
+    if not is_run_directory(Path(directory)):
+        raise UsageError(f"{directory} is not a run directory; `pantrace eval … --out DIR` makes one")
+    chosen = load_profile(profile)
+    decide_again(Path(directory), chosen)
+    summary = summarise(Path(directory))
+    write_reports(Path(directory), summary, junit, markdown)
+    if as_json:
+        print_json({"profile": chosen.name, "profiles": profile_names(), "summary": summary})
+    else:
+        tell_summary(summary)
+    raise click.exceptions.Exit(tell_gate(summary, min_pass_rate, chosen.name))

@@ -1,0 +1,59 @@
+"""`pantrace init`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pantrace.errors import UsageError
+from pantrace.wire import files
+
+PLAN = """\
+# A plan for `pantrace eval RUNS --plan {name} --out results/today`.
+# Every line that is commented out shows the default or an example.
+name = "nightly"
+
+[measure]
+# Metrics by name, "*" for all of them, "-NAME" to leave one out; `pantrace metrics` lists them.
+metrics = ["*"]
+# Python files with checks of your own, relative to this file.
+# plugins = ["my_checks.py"]
+# [measure.settings.token_usage]
+# prices = "prices.toml"
+
+[check]
+# Rule files, relative to this file, or packs; docs/rules.md explains how they are written.
+# rules = ["stateless-handoff", "house-rules.toml"]
+
+[reference]
+# What is expected, joined by sample or case id, where the recordings do not hold it themselves.
+# path = "golden/"
+
+[decide]
+# Who decides samples whose case names no profile: a built-in profile or a file.
+# profile = "profile.toml"
+# Let each case be decided by the profile it names.
+# case_profiles = true
+
+# With a gate, `pantrace eval` ends with 1 when it is not passed and with 3 when it cannot be decided.
+# [gate]
+# min_pass_rate = 1.0
+"""
+
+
+@click.command("init")
+@click.argument("path", default="eval.toml", metavar="[FILE]")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+def command(path: str, force: bool) -> None:
+    """Write a commented plan for `pantrace eval`.
+
+    \b
+    pantrace init eval.toml
+    """
+    target = Path(path)
+    if target.exists() and not force:
+        raise UsageError(f"{target} is there already; --force writes over it")
+    with files.writing(target) as file:
+        file.write(PLAN.format(name=target.name).encode())
+    click.echo(f"wrote {target}; next: pantrace eval RUNS --plan {target} --out results/today")

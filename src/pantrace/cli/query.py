@@ -1,0 +1,42 @@
+"""`pantrace query`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+
+import click
+
+from pantrace.store import query
+
+from .arguments import as_json
+from .output import print_json, table
+
+
+@click.command("query")
+@click.argument("words", nargs=-1, required=True, metavar="DIR... SQL")
+@click.option("--csv", "as_csv", is_flag=True, help="CSV on stdout.")
+@as_json
+def command(words: tuple[str, ...], as_csv: bool, as_json: bool) -> None:
+    """Ask run directories a question in SQL (DuckDB).
+
+    Tables: runs, samples, steps, calls, scores, decisions; docs/store.md lists their columns.
+
+    \b
+    pantrace query results/today "select name, avg(value) from scores where status = 'scored' group by name"
+    pantrace query results/* "select run, count(*) from samples group by run" --csv
+    """
+    if len(words) < 2:
+        raise click.UsageError("name at least one run directory, then the question")
+    answer = query(list(words[:-1]), words[-1])
+    if as_json:
+        print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
+    elif as_csv:
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(answer.columns)
+        writer.writerows(answer.rows)
+        sys.stdout.write(buffer.getvalue())
+    else:
+        table(list(answer.columns), [["" if cell is None else str(cell) for cell in row] for row in answer.rows])

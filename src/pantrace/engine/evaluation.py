@@ -1,0 +1,138 @@
+"""Evaluation: read, measure, check, decide, keep. What is kept already is not measured again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+
+from pantrace.errors import ReadError
+from pantrace.model import Run, RunHeader, Sample, header_of
+from pantrace.policy import Profile, decide
+from pantrace.store import Result, RunDirectory, query
+
+from .evaluate import evaluated, together
+from .measure import References
+from .plan import Ready
+from .read import Notes, inputs, open_run, read_pile, watched
+from .select import Selection
+
+CHUNK = 64
+"""Samples that are kept together: what a crash can cost is this much measuring."""
+
+
+@dataclass
+class Done:
+    """What an evaluation did."""
+
+    measured: int = 0
+    """Samples measured now."""
+    kept: int = 0
+    """Samples that were there already, of a run that was interrupted or repeated."""
+    notes: Notes = field(default_factory=Notes.keeping)
+    unmatched: int = 0
+    """Samples without a counterpart in the reference."""
+
+
+def evaluate_into(
+    paths: list[Path],
+    out: Path,
+    ready: Ready,
+    plan_text: str,
+    *,
+    format: str | None = None,  # noqa: A002
+    selection: Selection | None = None,
+    on_sample: Callable[[Sample], None] = lambda _: None,
+) -> Done:
+    """Evaluate inputs into a run directory; the same call after a crash goes on where it was."""
+    done = Done()
+    opened = list(inputs(paths, format, done.notes))
+    if not opened:
+        raise ReadError("nothing readable in it", path=", ".join(map(str, paths)))
+    reference = ready.plan.reference.path
+    references = References.of(read_pile([Path(reference)], notes=Notes())) if reference else None
+    with RunDirectory.open_for_writing(out, _header(paths, ready), plan_text, plan_hash(ready, selection)) as directory:
+        for path, chosen, variant in opened:
+            digest = digest_of(path)
+            end = f"{digest}-end"
+            if directory.is_done(end):
+                continue
+            run = open_run(path, chosen, variant, done.notes.on_broken)
+            samples = selection.apply(run.samples) if selection else run.samples
+            if references is not None:
+                samples = map(references.join, samples)
+            _keep(directory, digest, watched(samples, on_sample), ready, done)
+            directory.write_part(end, ())
+        directory.finish(_finished(directory.header, opened, done))
+    done.kept = query(out, "select count(*) from samples").rows[0][0] - done.measured
+    done.unmatched = references.unmatched if references is not None else 0
+    return done
+
+
+def _keep(directory: RunDirectory, digest: str, samples: Iterable[Sample], ready: Ready, done: Done) -> None:
+    for number, chunk in enumerate(_chunks(samples)):
+        part = f"{digest}-{number:08d}"
+        if directory.is_done(part):
+            continue
+        directory.write_part(part, _results(chunk, ready))
+        done.measured += len(chunk)
+
+
+def _chunks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
+    iterator = iter(samples)
+    while chunk := list(islice(iterator, CHUNK)):
+        yield chunk
+
+
+def _results(samples: list[Sample], ready: Ready) -> Iterator[Result]:
+    for sample in samples:
+        scores, decisions = evaluated(sample, ready)
+        yield Result(sample=sample, scores=tuple(scores), decisions=tuple(decisions))
+
+
+def _header(paths: list[Path], ready: Ready) -> RunHeader:
+    return RunHeader(name=ready.plan.name, dataset={"inputs": [str(path) for path in paths]})
+
+
+def _finished(header: RunHeader, opened: Iterable[tuple[Path, object, str]], done: Done) -> RunHeader:
+    from msgspec.structs import replace
+
+    broken = [str(error) for error in done.notes.broken]
+    config = {**header.config, "broken_records": broken} if broken else header.config
+    return replace(header_of(header), status="complete", config=config)
+
+
+def plan_hash(ready: Ready, selection: Selection | None) -> str:
+    """What a run directory is bound to: the plan, and which samples were chosen."""
+    chosen = "" if selection is None else f"{selection.since} {selection.sessions} {selection.where} {selection.limit}"
+    return sha256(f"{ready.hash} {chosen}".encode()).hexdigest()
+
+
+def digest_of(path: Path) -> str:
+    """A hash of an input's content: of a file's bytes, of a directory's names and bytes."""
+    digest = sha256()
+    files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+    for file in files:
+        digest.update(str(file.relative_to(path) if path.is_dir() else "").encode() + b"\0")
+        try:
+            with file.open("rb") as stream:
+                while block := stream.read(1 << 20):
+                    digest.update(block)
+        except OSError as error:
+            raise ReadError(f"cannot be read: {error.strerror}", path=str(file)) from None
+        digest.update(b"\0")
+    return digest.hexdigest()[:32]
+
+
+def decide_again(out: Path, profile: Profile) -> Run:
+    """Decide every sample of a run directory by another profile; nothing is measured."""
+    with RunDirectory.open(out, writing=True) as directory:
+        found = []
+        for result in directory.results():
+            required = (result.sample.case.required_evals or ()) if result.sample.case else ()
+            scores = together(result.sample, result.scores)
+            found.append(decide(result.sample.id, scores, profile, required=required))
+        directory.replace_decisions(profile.name, found)
+        return directory.run()

@@ -1,0 +1,102 @@
+"""Reports of an evaluation for machines and for people: JUnit XML and Markdown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from pantrace.stats import Estimate
+from pantrace.store import query
+
+from .check import xml_text
+from .summary import EvalSummary, MetricSummary
+
+
+def estimate_words(estimate: Estimate | None, *, signed: bool = False) -> str:
+    """0.42 [0.3, 0.54] n=200."""
+    if estimate is None:
+        return "-"
+    form = "+.3g" if signed else ".3g"
+    value = format(estimate.value, form)
+    if estimate.low is None or estimate.high is None:
+        return f"{value} n={estimate.n}"
+    return f"{value} [{format(estimate.low, form)}, {format(estimate.high, form)}] n={estimate.n}"
+
+
+def as_junit(out: Path) -> bytes:
+    """One test case for each decision: failed, skipped when it could not be decided, else passed."""
+    from msgspec.json import decode
+
+    rows = query(
+        out, "select profile, sample, epoch, passed, reasons from decisions order by profile, sample, epoch"
+    ).rows
+    root = ElementTree.Element("testsuites", name="pantrace eval", tests=str(len(rows)))
+    suites: dict[str, ElementTree.Element] = {}
+    counts: dict[str, list[int]] = {}
+    for profile, sample, epoch, passed, reasons in rows:
+        if profile not in suites:
+            suites[profile] = ElementTree.SubElement(root, "testsuite", name=xml_text(profile))
+        suite = suites[profile]
+        count = counts.setdefault(profile, [0, 0, 0])
+        count[0] += 1
+        name = sample if epoch is None else f"{sample} (epoch {epoch})"
+        case = ElementTree.SubElement(suite, "testcase", classname=xml_text(profile), name=xml_text(name))
+        if passed is not True:
+            count[1 if passed is False else 2] += 1
+            kind = "failure" if passed is False else "skipped"
+            ElementTree.SubElement(case, kind, message=xml_text("; ".join(decode(reasons))))
+    for profile, suite in suites.items():
+        tests, failures, skipped = counts[profile]
+        suite.set("tests", str(tests))
+        suite.set("failures", str(failures))
+        suite.set("skipped", str(skipped))
+    root.set("failures", str(sum(each[1] for each in counts.values())))
+    root.set("skipped", str(sum(each[2] for each in counts.values())))
+    ElementTree.indent(root)
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def as_markdown(summary: EvalSummary, title: str) -> str:
+    """The summary as a page that reads well in a pull request."""
+    lines = [f"# {title}", "", f"{summary.samples} samples.", ""]
+    if summary.decisions:
+        lines += ["## Decisions", "", "| profile | passed | failed | undecided | pass rate |", "|---|---|---|---|---|"]
+        for each in summary.decisions:
+            lines.append(
+                f"| {each.profile} | {each.passed} | {each.failed} | {each.undecided} | {estimate_words(each.rate)} |"
+            )
+        reasons = [(reason, count) for each in summary.decisions for reason, count in each.reasons]
+        if reasons:
+            lines += ["", "Most frequent reasons:", ""]
+            lines += [
+                f"- {count} × {_cell(reason)}" for reason, count in sorted(reasons, key=lambda item: -item[1])[:8]
+            ]
+        lines.append("")
+    lines += ["## Metrics", "", *_table(summary.metrics)]
+    if summary.groups:
+        lines += ["", "## By group", "", *_table(summary.groups)]
+    foot = "Intervals are 95 %: Wilson for shares, t for means. What cannot be measured is left out and counted."
+    lines += ["", foot]
+    return "\n".join(lines) + "\n"
+
+
+def _table(metrics: tuple[MetricSummary, ...]) -> list[str]:
+    grouped = any(each.group for each in metrics)
+    head = (["group"] if grouped else []) + ["metric", "maker", "value", "scored", "n/a", "unscored"]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for each in metrics:
+        cells = ([each.group or ""] if grouped else []) + [
+            each.metric,
+            each.maker or "",
+            estimate_words(each.estimate),
+            str(each.scored),
+            str(each.not_applicable),
+            str(each.unscored),
+        ]
+        lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
+    return lines
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

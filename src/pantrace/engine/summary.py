@@ -1,0 +1,162 @@
+"""Summary: what an evaluation found, from the run directory alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pantrace.model import Record
+from pantrace.stats import Estimate, mean, wilson
+from pantrace.store import query
+
+
+class MetricSummary(Record, frozen=True, kw_only=True):
+    """One metric over all samples, or over those of one group."""
+
+    metric: str
+    maker: str | None
+    """check, rubric, stored."""
+    group: str | None = None
+    """"label=value" or "agent=name"; None for all samples."""
+    scored: int
+    not_applicable: int
+    unscored: int
+    """Unscored and failed together."""
+    estimate: Estimate | None
+    """The mean of numbers, the share of true; None for words or when nothing was scored."""
+    why_not: str | None = None
+    """The most frequent reason of those that have no value."""
+
+
+class DecisionSummary(Record, frozen=True, kw_only=True):
+    """How the samples were decided by one profile."""
+
+    profile: str
+    passed: int
+    failed: int
+    undecided: int
+    rate: Estimate | None
+    """Passed of those decided."""
+    reasons: tuple[tuple[str, int], ...] = ()
+
+
+class EvalSummary(Record, frozen=True, kw_only=True):
+    """An evaluation in numbers."""
+
+    samples: int
+    metrics: tuple[MetricSummary, ...]
+    groups: tuple[MetricSummary, ...]
+    decisions: tuple[DecisionSummary, ...]
+
+
+_SCORES = """
+select s.name, s.maker_kind, s.origin, s.status, s.value, s.value_type, s.explanation, x.agent, x.labels
+from scores s join samples x using (run, part, number)
+order by s.run, s.part, s.number
+"""
+
+
+def summarise(out: Path) -> EvalSummary:
+    """The numbers of a run directory."""
+    samples = query(out, "select count(*) from samples").rows[0][0]
+    rows = query(out, _SCORES).rows
+    return EvalSummary(
+        samples=samples,
+        metrics=tuple(_metrics(rows, None)),
+        groups=tuple(_groups(rows)),
+        decisions=tuple(_decisions(out)),
+    )
+
+
+def _metrics(rows: Sequence[tuple[Any, ...]], group: str | None) -> list[MetricSummary]:
+    found: dict[tuple[str, str | None], list[tuple[Any, ...]]] = {}
+    for row in rows:
+        kind = row[1] or ("stored" if row[2] == "stored" else None)
+        found.setdefault((row[0], kind), []).append(row)
+    return [_metric(name, kind, each, group) for (name, kind), each in found.items()]
+
+
+def _metric(name: str, kind: str | None, rows: Sequence[tuple[Any, ...]], group: str | None) -> MetricSummary:
+    values = [(row[4], row[5]) for row in rows if row[3] == "scored" and row[4] is not None]
+    estimate = None
+    if values:
+        yes_or_no = all(value_type == "bool" for _, value_type in values)
+        numbers = [float(value) for value, _ in values]
+        estimate = wilson(int(sum(numbers)), len(numbers)) if yes_or_no else mean(numbers)
+    reasons = [row[6] for row in rows if row[3] != "scored" and row[6]]
+    return MetricSummary(
+        metric=name,
+        maker=kind,
+        group=group,
+        scored=sum(row[3] == "scored" for row in rows),
+        not_applicable=sum(row[3] == "not_applicable" for row in rows),
+        unscored=sum(row[3] in ("unscored", "failed") for row in rows),
+        estimate=estimate,
+        why_not=max(dict.fromkeys(reasons), key=reasons.count) if reasons else None,
+    )
+
+
+def _groups(rows: Sequence[tuple[Any, ...]]) -> list[MetricSummary]:
+    """Metrics per agent and per label, where there is more than one of a kind."""
+    from msgspec.json import decode
+
+    grouped: dict[str, dict[str, list[tuple[Any, ...]]]] = {}
+    for row in rows:
+        labels = dict(decode(row[8])) if row[8] else {}
+        if row[7]:
+            labels["agent"] = row[7]
+        for name, value in labels.items():
+            grouped.setdefault(name, {}).setdefault(str(value), []).append(row)
+    return [
+        each
+        for name, values in sorted(grouped.items())
+        if 1 < len(values) <= 12
+        for value, found in sorted(values.items())
+        for each in _metrics(found, f"{name}={value}")
+        if each.scored
+    ]
+
+
+def _decisions(out: Path) -> list[DecisionSummary]:
+    from msgspec.json import decode
+
+    found: dict[str, list[tuple[bool | None, str]]] = {}
+    for profile, passed, reasons in query(
+        out, "select profile, passed, reasons from decisions order by run, part, number"
+    ).rows:
+        found.setdefault(profile, []).append((passed, reasons))
+    summaries = []
+    for profile, rows in sorted(found.items()):
+        passed = sum(each is True for each, _ in rows)
+        failed = sum(each is False for each, _ in rows)
+        told: dict[str, int] = {}
+        for _, text in rows:
+            for reason in decode(text):
+                kind = reason.partition(":")[0] if len(reason) > 60 else reason
+                told[kind] = told.get(kind, 0) + 1
+        summaries.append(
+            DecisionSummary(
+                profile=profile,
+                passed=passed,
+                failed=failed,
+                undecided=len(rows) - passed - failed,
+                rate=wilson(passed, passed + failed) if passed + failed else None,
+                reasons=tuple(sorted(told.items(), key=lambda item: (-item[1], item[0]))[:8]),
+            )
+        )
+    return summaries
+
+
+def gate_code(summary: EvalSummary, min_pass_rate: float, profile: str | None = None) -> int:
+    """0 pass, 1 fail, 3 could not decide. What could not be decided does not pass."""
+    chosen = [each for each in summary.decisions if profile is None or each.profile == profile]
+    passed, failed = sum(each.passed for each in chosen), sum(each.failed for each in chosen)
+    undecided = sum(each.undecided for each in chosen)
+    total = passed + failed + undecided
+    if total == 0:
+        return 3
+    # Even if every undecided sample passed, the rate would be too low: that is a failure, not a doubt.
+    if (passed + undecided) / total < min_pass_rate:
+        return 1
+    return 0 if passed / total >= min_pass_rate else 3
