@@ -167,7 +167,7 @@ def _itself(value: Any) -> Any:
     raise NotImplementedError(type(value).__name__)
 
 
-def unknown_keys(row: dict[str, Any], known: Iterable[str]) -> dict[str, Any]:
+def unknown_keys(row: Any, known: Iterable[str]) -> dict[str, Any]:
     """The keys of a foreign object that its reader has no word for."""
     known = known if isinstance(known, (set, frozenset)) else set(known)
     return {key: value for key, value in row.items() if key not in known}

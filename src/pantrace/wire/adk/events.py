@@ -15,8 +15,8 @@ from pantrace.wire.patch import applied
 
 from .parts import NAME, part_from, parts_from, unwrapped
 from .recase import EVENT, is_camel, recased, snake, without_nulls
-from .usual import step_of
-from .usual import usual as usual_event
+from .schema import Event
+from .usual import step_of, usual
 
 CARRIER = "pantrace"
 """The key in an event's `custom_metadata` under which our writer keeps what ADK has no field for."""
@@ -76,12 +76,12 @@ def steps_from(events: Iterable[Any], *, camel: bool = False) -> list[Step]:
     told: list[tuple[Step, dict[str, Any] | None]] = []
     streamed = False
     for raw in events:
-        if not isinstance(raw, dict):
+        if not isinstance(raw, (dict, Event)):
             raise TypeError(f"an event must be an object, is {type(raw).__name__}")
-        usual = usual_event(raw, camel=camel)
-        step, note = (step_of(usual) if usual is not None else None), None
+        event = usual(raw, camel=camel) if isinstance(raw, dict) else raw
+        step, note = (step_of(event) if event is not None else None), None
         if step is None:
-            step, note = _step(raw, camel)
+            step, note = _step(raw if isinstance(raw, dict) else msgspec.to_builtins(raw), camel)
         if note is not None and note.get("joins") is True and told:
             whole, first_note = told[-1]
             told[-1] = (msgspec.structs.replace(whole, parts=(*whole.parts, *step.parts)), first_note)

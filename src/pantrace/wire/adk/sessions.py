@@ -15,6 +15,7 @@ from .event_writer import events_to
 from .events import CARRIER, steps_from, usage_from
 from .parts import NAME
 from .recase import SESSION, is_camel, snake, to_camel
+from .schema import Session
 from .typed import mapping, text
 
 _KNOWN = {"id", "app_name", "user_id", "state", "events", "last_update_time", "context"}
@@ -22,7 +23,7 @@ _KNOWN = {"id", "app_name", "user_id", "state", "events", "last_update_time", "c
 
 def trajectory_from(raw: Any, declarations: list[list[Agent]] | None = None) -> Trajectory:
     """A session as a trajectory. Fields of sessions before 1.0 (`context`, `event_logs`) are understood or kept."""
-    camel = is_camel(raw)
+    camel = not isinstance(raw, Session) and is_camel(raw)
     session = {snake(key) if camel else key: value for key, value in raw.items() if value is not None}
     steps = steps_from(session.get("events") or [], camel=camel)
     if isinstance(logs := session.get("event_logs"), list):
