@@ -158,10 +158,18 @@ class Event(Schema):
     timestamp: Any = None
 
 
+class ShortEvent(Schema):
+    author: str | None = None
+    content: Content | None = None
+    grounding_metadata: Any = None
+    usage_metadata: Counts | None = None
+    model_version: str | None = None
+
+
 class Intermediate(Schema):
     """What stands between prompt and response: events, or calls and answers told apart."""
 
-    invocation_events: list[Event] | None = None
+    invocation_events: list[ShortEvent] | None = None
     tool_uses: list[Call] | None = None
     tool_responses: list[Answer] | None = None
     intermediate_responses: Any = None
