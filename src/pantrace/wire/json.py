@@ -170,4 +170,6 @@ def _itself(value: Any) -> Any:
 def unknown_keys(row: Any, known: Iterable[str]) -> dict[str, Any]:
     """The keys of a foreign object that its reader has no word for."""
     known = known if isinstance(known, (set, frozenset)) else set(known)
+    if row.keys() <= known:
+        return {}
     return {key: value for key, value in row.items() if key not in known}

@@ -20,6 +20,9 @@ class Schema(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=
         value = getattr(self, name, None)
         return default if value is None else value
 
+    def keys(self) -> set[str]:
+        return {name for name, _ in self.items()}
+
     def items(self) -> Iterator[tuple[str, Any]]:
         return ((name, value) for name in self.__struct_fields__ if (value := getattr(self, name)) is not None)
 
