@@ -245,10 +245,12 @@ def _with_carried(step: Step, note: dict[str, Any]) -> Step:
 
 def _counted_once(steps: list[Step]) -> list[Step]:
     """Streamed reports are cumulative: only the last of a response counts, and pieces of a told whole are notes."""
-    for index, step in enumerate(steps):
+    following: Step | None = None
+    for index in reversed(range(len(steps))):
+        step = steps[index]
         if not is_partial(step):
+            following = step
             continue
-        following = next((other for other in steps[index + 1 :] if not is_partial(other)), None)
         after = steps[index + 1] if index + 1 < len(steps) else None
         told = following is not None and _same_response(step, following)
         repeated = told or (after is not None and is_partial(after) and _same_response(step, after))

@@ -45,11 +45,13 @@ def invocation_from(raw: Fields, name: str) -> Invocation:
 
 def names_of(invocations: Sequence[Fields]) -> list[str]:
     """A name for each invocation: its id, made unique where ids are empty or repeated."""
-    names: list[str] = []
+    names: dict[str, None] = {}
     for place, raw in enumerate(invocations, 1):
         name = text(raw.get("invocation_id"), "invocation_id") or f"invocation-{place}"
-        names.append(name if name not in names else f"{name}#{place}")
-    return names
+        while name in names:
+            name = f"{name}#{place}"
+        names[name] = None
+    return list(names)
 
 
 def steps_of(raw: Fields, name: str, agents: Sequence[Agent] = ()) -> list[Step]:
