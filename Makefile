@@ -14,10 +14,10 @@ help: ## This list
 
 .venv/demo: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[analysis]'
 	@touch $@
 
-demo: .venv/demo ## Read the bundled recordings, convert them, and say what each conversion lost
+demo: .venv/demo ## Read the bundled recordings, evaluate and gate them, convert them, and say what each conversion lost
 	@$(BIN)/python demo/demo.py
 
 lint: .venv/ready ## Style, types, layers

@@ -25,7 +25,9 @@ TARGETS = ["vertex-seed", "adk-jsonl", "openadapt-episodes", "explain", "inspect
 def run(*words: str) -> None:
     """Run a command as a user would, and show it."""
     print(f"\n$ pantrace {' '.join(words)}")
-    cli.main(args=list(words), prog_name="pantrace", standalone_mode=False)
+    code = cli.main(args=list(words), prog_name="pantrace", standalone_mode=False)
+    if code:
+        print(f"(exit code {code})")
 
 
 def main() -> None:
@@ -35,17 +37,19 @@ def main() -> None:
     run("detect", "examples")
     print("\nWhat did an agent do?")
     run("show", "examples/opencode/bad_tool_calls.json")
-    print("\nHow did they do? (deterministic, offline; n/a is not zero)")
-    run("measure", "examples/opencode", "examples/adk", "--no-stored")
+    print(
+        "\nHow did they do, and is that good enough? (offline; n/a is not zero, and what cannot be decided is no pass)"
+    )
+    run("eval", "examples", "--plan", "examples/eval.toml", "--out", str(OUT / "results"), "--gate")
     print("\nEvery recording as every format, and what each conversion loses:")
     found = cells(SOURCES, TARGETS, OUT)
     rows = [[name, *(cell.words() for cell in found if cell.source == name)] for name, _ in SOURCES]
     table(["from / to", *TARGETS], rows)
-    written = sorted(path for path in OUT.rglob("*") if path.is_file())
+    written = sorted(path for path in OUT.rglob("*") if path.is_file() and "results" not in path.parts)
     print(f"\nWrote {len(written)} files to {OUT}/:")
     for path in written:
         print(f"  {path}")
-    print("\nNext: pantrace convert YOUR_RUNS --to inspect -o out.eval --loss lost.jsonl")
+    print("\nNext: pantrace eval YOUR_RUNS --out results/today, or pantrace convert YOUR_RUNS --to inspect -o out.eval")
 
 
 if __name__ == "__main__":

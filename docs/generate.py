@@ -14,8 +14,10 @@ import click
 from pantrace.checks import all_checks
 from pantrace.cli import COMMANDS, cli
 from pantrace.cli.formats import option_list
+from pantrace.cli.rubrics import grade_range, marked_inputs
 from pantrace.engine.matrix import Cell, cells
 from pantrace.formats import all_formats
+from pantrace.judges import load_rubric, rubric_names
 from pantrace.store import schema
 
 ROOT = Path(__file__).parent.parent
@@ -117,6 +119,15 @@ def metric_table() -> str:
     return "\n".join(lines)
 
 
+def rubric_table() -> str:
+    """Every rubric that ships."""
+    lines = ["| rubric | grades | inputs | what it asks |", "|---|---|---|---|"]
+    for each in (load_rubric(name) for name in rubric_names()):
+        inputs = ", ".join(marked_inputs(each)).replace("|", "\\|")
+        lines.append(f"| `{each.name}` | {grade_range(each)} | {inputs} | {each.description} |")
+    return "\n".join(lines)
+
+
 def model_reference() -> str:
     """Every struct of the model with its fields, from the source."""
     blocks = []
@@ -174,6 +185,7 @@ def pages() -> dict[Path, str]:
         "README.md": {"formats": format_table("docs/")},
         "docs/formats.md": {"formats": format_table(""), "options": option_table()},
         "docs/commands.md": {"commands": command_help()},
+        "docs/judges.md": {"rubrics": rubric_table()},
         "docs/metrics.md": {"metrics": metric_table()},
         "docs/conversions.md": {"matrix": conversion_table(), "losses": conversion_losses()},
         "docs/model.md": {"model": model_reference()},

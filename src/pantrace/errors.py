@@ -6,8 +6,9 @@ PantraceError             a sentence for the user; `exit_code` says how the comm
 ├── WriteError            an output could not be written
 │   ├── SampleRefused     one sample cannot be said in the target format; the others can
 │   └── LossRefused       `--strict` was given and the target cannot hold everything
-└── UsageError            a wrong name, option or combination
-    └── MissingExtra      an optional dependency is not installed; names the install command
+├── UsageError            a wrong name, option or combination
+│   └── MissingExtra      an optional dependency is not installed; names the install command
+└── Unanswered            a judge gave no reply: why, and whether asking again may help
 """
 
 from __future__ import annotations
@@ -68,3 +69,27 @@ class MissingExtra(UsageError):
 
     def __init__(self, what: str, extra: str):
         super().__init__(f"{what} needs an optional part of pantrace: pip install 'pantrace[{extra}]'")
+
+
+class Unanswered(PantraceError):
+    """A judge gave no reply. Becomes the reason of an unscored score."""
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        again: bool = False,
+        wait: float | None = None,
+        hopeless: bool = False,
+        unasked: bool = False,
+    ):
+        super().__init__(reason)
+        self.reason = reason
+        self.again = again
+        """Whether asking again may help."""
+        self.wait = wait
+        """Seconds that the provider asks to wait."""
+        self.hopeless = hopeless
+        """Whether every other request will fare the same (a wrong key, an unknown model)."""
+        self.unasked = unasked
+        """Whether nobody was asked at all (a budget is used up, the cache does not know): a later run may do it."""

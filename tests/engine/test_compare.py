@@ -144,3 +144,28 @@ def test_p_values_are_adjusted_over_the_metrics_shown() -> None:
     assert found["a"].p_adjusted is not None
     assert alone.p_adjusted is not None
     assert found["a"].p_adjusted == pytest.approx(3 * alone.p_adjusted)
+
+
+def test_files_that_hold_only_numbers_are_compared_over_episodes(tmp_path: Any) -> None:
+    from pantrace.engine.compare_stored import compare_stored
+    from pantrace.wire.json import encode
+
+    paths = []
+    for name, accuracy, success in (("a", 0.3, 0.1), ("b", 0.8, 0.7)):
+        metrics = {
+            "num_episodes": 50,
+            "num_steps": 300,
+            "action_type_accuracy": accuracy,
+            "episode_success_rate": success,
+        }
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_bytes(
+            encode({"config_path": "c", "backend": "qwen3", "metrics": {**metrics, "mean_coord_error": 0.1}})
+        )
+    found = {each.metric: each for each in compare_stored(*paths)}
+    success = found["episode_success_rate"]
+    assert success.difference is not None
+    assert (success.verdict, success.difference.method) == ("better", "Newcombe, Fisher exact")
+    assert success.difference.n == 100
+    assert found["mean_coord_error"].verdict == "inconclusive"
+    assert "no interval can be given" in found["mean_coord_error"].notes[-1]

@@ -83,7 +83,7 @@ TABLE = [
     ("public/strands_extractors/*", "later"),
     ("public/swe_agent/*", "later"),
     ("public/mini_swe_agent/*", "later"),
-    ("public/tau_bench/*", "later"),
+    ("public/tau_bench/*", "tau-bench"),
     ("public/gemini_cli/NOT_A_SESSION_api_stream_mock.jsonl", "unknown"),
 ]
 

@@ -497,6 +497,21 @@ def test_any_sample_returns_whole(sample: Sample) -> None:
     assert to_plain(FORMAT.load(row)) == to_plain(sample)  # type: ignore[misc]
 
 
+def test_ids_that_look_like_made_ones_do_not_collide() -> None:
+    call, answer = ToolCall(id="c", name="f", arguments={}), ToolResult(call_id="c", name="f", output="x")
+    steps = (
+        Step(id="a", role="agent", parts=(call, answer)),
+        Step(id="a.1", role="agent", parts=(Text(text="one"),)),
+        Step(id="a", role="agent", parts=(Text(text="two"),)),
+        Step(role="user", parts=(Text(text="three"),)),
+        Step(id="step4", role="user", parts=(Text(text="four"),)),
+    )
+    sample = Sample(id="s", trajectory=Trajectory(id="t", steps=steps))
+    written = decode(encode(FORMAT.dump(sample, FORMAT.options())))  # type: ignore[misc]
+    assert len({message["id"] for message in written["messages"]}) == len(written["messages"]) == 6
+    assert FORMAT.load(written) == sample  # type: ignore[misc]
+
+
 def test_texts_are_not_kept_a_second_time_beside_the_log() -> None:
     written = FORMAT.dump(foreign(), FORMAT.options())  # type: ignore[misc]
     remainder = encode(written["metadata"]["pantrace"])

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from corpus import CORPUS, needs_corpus
+from pantrace.engine.read import read
 from pantrace.errors import UsageError
 from pantrace.model import Maker, Scale, Score
 from pantrace.policy import Profile, decide, load_profile, profile_names
@@ -205,3 +206,18 @@ def test_the_documented_policy_gives_every_stored_decision_of_the_reports() -> N
                 assert "; ".join(decision.reasons) == case["failureReason"]
                 told += 1
     assert (cases, told) == (253, 52)
+
+
+@needs_corpus
+def test_what_the_corrected_profiles_decide_differently_is_in_the_docs() -> None:
+    page = (Path(__file__).parents[2] / "docs/eval.md").read_text()
+    for path in sorted((CORPUS / "public/explain/agentsleague/reports").glob("*.json")):
+        counts = []
+        for suffix in (".documented", ""):
+            passed = [
+                decide(sample.id, list(sample.scores), load_profile(f"{sample.case.profile}{suffix}")).passed
+                for sample in read(path).samples
+                if sample.case is not None
+            ]
+            counts.append(f"{passed.count(True)} / {passed.count(False)} / {passed.count(None)}")
+        assert f"| {path.stem.removeprefix('eval-report-')} | {counts[0]} | {counts[1]} |" in page

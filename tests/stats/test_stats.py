@@ -181,13 +181,38 @@ def test_power() -> None:
     assert samples_needed(detectable_difference(0.01), 1.0) == pytest.approx(10_000)
 
 
+def exactly(value: Any) -> Any:
+    return pytest.approx(value, rel=1e-9, abs=1e-12)
+
+
 @needs_corpus
 def test_against_the_stored_oracles() -> None:
+    """Full-precision values of scipy and statsmodels, to 1e-9."""
     oracle = json.loads((CORPUS / "own/openadapt/golden/statistics.json").read_bytes())
-    assert holm(oracle["multiple"]["p"]) == pytest.approx(oracle["multiple"]["holm"])
-    assert benjamini_hochberg(oracle["multiple"]["p"]) == pytest.approx(oracle["multiple"]["fdr_bh"])
+    assert holm(oracle["multiple"]["p"]) == exactly(oracle["multiple"]["holm"])
+    assert benjamini_hochberg(oracle["multiple"]["p"]) == exactly(oracle["multiple"]["fdr_bh"])
     for each in oracle["proportion_ci_95"]:
         found = wilson(each["k"], each["n"])
-        assert [found.low, found.high] == pytest.approx(each["wilson"], abs=1e-12)
-    paired = paired_difference(oracle["paired"]["a"], oracle["paired"]["b"]).estimate
-    assert [paired.low, paired.high] == pytest.approx(oracle["paired"]["ci95_t"])
+        assert [found.low, found.high] == exactly(each["wilson"])
+    for each in oracle["two_independent"]:
+        difference = difference_of_proportions((each["k1"], each["n1"]), (each["k2"], each["n2"]))
+        assert [difference.low, difference.high] == exactly(each["newcomb"])
+        assert (difference.value, difference.p) == (exactly(each["diff_2_minus_1"]), exactly(each["fisher_p"]))
+    clusters = oracle["clustered_se"]
+    plain, clustered = mean(clusters["x"]), clustered_mean(clusters["x"], clusters["cluster"])
+    assert [plain.low, plain.high] == exactly(clusters["t_ci95"])
+    assert [clustered.low, clustered.high] == exactly(clusters["t_ci95_cluster_df_C-1"])
+    pairs = oracle["paired"]
+    paired = paired_difference(pairs["a"], pairs["b"]).estimate
+    assert [paired.low, paired.high] == exactly(pairs["ci95_t"])
+    assert paired.p == exactly(pairs["permutation_exact_two_sided_p"])
+    rates = paired_proportions([value == 1 for value in pairs["a"]], [value == 1 for value in pairs["b"]])
+    assert rates.estimate.p == exactly(pairs["mcnemar_exact_p"])
+    for each in oracle["pass_k"]:
+        assert pass_at_k(each["n"], each["c"], each["k"]) == exactly(each["pass_at_k"])
+        assert pass_hat_k(each["n"], each["c"], each["k"]) == exactly(each["pass_hat_k"])
+    power = oracle["power"]
+    for each in power["miller"]:
+        needed = samples_needed(each["delta"], each["omega2"], each["sA2"], each["K"])
+        assert needed == exactly(each["n"])
+    assert pairs_needed(0.1, 0.2) == exactly(power["mcnemar_n_pairs_p10=.1_p01=.2"])

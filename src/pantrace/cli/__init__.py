@@ -13,6 +13,7 @@ from pantrace import __version__
 from pantrace.errors import PantraceError
 
 COMMANDS = {
+    "aggregate": "Means over several evaluations, null left out and counted.",
     "check": "Check recordings against rule files: what must be said, called, or called first.",
     "compare": "Say whether run B is better than run A, or whether it is noise.",
     "convert": "Write recordings as another format and report what was lost.",
@@ -21,12 +22,15 @@ COMMANDS = {
     "formats": "List the formats, what they read and write, and their options.",
     "gate": "Decide a run directory by a profile, without measuring again.",
     "init": "Write a commented plan for eval.",
+    "judge": "Grade recordings by rubrics, with a language model as judge.",
     "measure": "Measure recordings with deterministic metrics.",
     "metrics": "List the metrics, their formulas, and when they do not apply.",
     "migrate": "Write files of an older version of their format as of today.",
+    "plot": "Draw evaluations: comparison, distribution, paired difference, pass^k.",
     "power": "Say how many cases a comparison needs to see a difference.",
     "query": "Ask run directories a question in SQL.",
     "redact": "Replace secrets in recordings.",
+    "rubrics": "List the rubrics that judges grade by, or show some of them whole.",
     "schema": "Print the JSON Schema of the native format.",
     "show": "Print a recording as a readable transcript.",
     "validate": "Name every place where a file is not as its format demands.",
@@ -83,10 +87,9 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> Any:
     """Run a command; every foreseen trouble ends in one sentence and an exit code."""
     try:
-        cli.main(args=arguments, prog_name="pantrace", standalone_mode=False)
+        code = cli.main(args=arguments, prog_name="pantrace", standalone_mode=False)
         sys.stdout.flush()
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
+        sys.exit(code if isinstance(code, int) else 0)
     except click.Abort:
         sys.exit(130)
     except click.ClickException as error:

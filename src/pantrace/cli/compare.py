@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from pantrace.engine.compare import Comparison, Side, compare_sides, side_of
+from pantrace.engine.compare_stored import compare_stored
 from pantrace.engine.read import Notes, read_pile
 from pantrace.engine.reports import estimate_words
 from pantrace.errors import UsageError
@@ -55,15 +56,12 @@ def command(
     if margin is not None and margin <= 0:
         raise UsageError("--margin must be above 0")
     sides = [_side(path, cluster, pair_by) for path in (first, second)]
-    for name in metrics:
-        for side in sides:
-            if name not in side.values:
-                known = ", ".join(sorted(side.values)) or "none"
-                raise UsageError(f"{side.name} has no numbers for {name!r}; it has: {known}")
-    found = compare_sides(*sides, metrics=metrics, margin=margin)
+    if not any(side.cases for side in sides):
+        found = compare_stored(Path(first), Path(second), metrics=metrics, margin=margin)
+    else:
+        found = _paired(sides, metrics, margin)
     if not found:
-        listed = [", ".join(sorted(side.values)) or "no scores" for side in sides]
-        raise UsageError(f"the two sides share no metric: A has {listed[0]}; B has {listed[1]}")
+        raise UsageError(f"{first} and {second} share no metric that has a number on both sides")
     if markdown:
         with files.writing(Path(markdown)) as file:
             file.write(as_markdown(found, first, second).encode())
@@ -72,6 +70,21 @@ def command(
     else:
         _tell(found, sides, flips)
     raise click.exceptions.Exit(exit_code(found) if gate else 0)
+
+
+def _paired(sides: list[Side], metrics: tuple[str, ...], margin: float | None) -> list[Comparison]:
+    for side in sides:
+        if not side.cases:
+            raise UsageError(f"{side.name}: there are no samples to compare with those of the other side")
+        for name in metrics:
+            if name not in side.values:
+                known = ", ".join(sorted(side.values)) or "none"
+                raise UsageError(f"{side.name} has no numbers for {name!r}; it has: {known}")
+    found = compare_sides(*sides, metrics=metrics, margin=margin)
+    if not found:
+        listed = [", ".join(sorted(side.values)) or "no scores" for side in sides]
+        raise UsageError(f"the two sides share no metric: A has {listed[0]}; B has {listed[1]}")
+    return found
 
 
 def exit_code(found: list[Comparison]) -> int:
@@ -87,8 +100,6 @@ def _side(path: str, cluster: str | None, pair_by: str) -> Side:
     run = read_pile(expand((path,)), notes=Notes())
     side = side_of(run, run.samples, cluster=cluster, pair_by=pair_by)
     side.name = path
-    if not side.cases:
-        raise UsageError(f"{path}: there are no samples to compare")
     return side
 
 

@@ -153,10 +153,10 @@ def tell(report: Report) -> None:
         say("nothing was lost")
     else:
         say(f"lost: {sum(report.losses.values())} values of {len(report.losses)} kinds")
-        rows = [[str(count), path, what, why] for (path, what, why), count in report.losses.most_common(20)]
+        rows = [[str(count), path, what, why] for (path, what, why), count in report.losses.most_common(12)]
         table(["count", "path", "what", "why"], rows, right=("count",), err=True)
-        if len(report.losses) > 20:
-            say(f"and {len(report.losses) - 20} more kinds; --loss FILE lists every one")
+        if len(report.losses) > 12:
+            say(f"and {len(report.losses) - 12} more kinds; --loss FILE lists every one")
     _tell_carried(report)
 
 

@@ -12,6 +12,7 @@ from pantrace.engine.read import Notes, inputs, open_run
 from pantrace.errors import ReadError
 from pantrace.formats import Format
 from pantrace.model import header_of
+from pantrace.wire.head import Head
 
 from .arguments import as_json, expand, from_format, sources
 from .output import print_json, say, table
@@ -65,10 +66,21 @@ def _described(path: Path, chosen: Format, variant: str, quick: bool) -> dict[st
         return row
     broken: list[ReadError] = []
     run = open_run(path, chosen, variant, broken.append)
+    row["keys"] = _keys(path)
     row["run"] = header_of(run)
     row["data"] = contents(run.samples)
     row["broken"] = [{"place": each.place, "message": each.message} for each in broken]
     return row
+
+
+def _keys(path: Path) -> list[str]:
+    """Keys of the first record, with those of the objects in it; empty for what is not JSON."""
+    found: list[str] = []
+    for key, value in Head(path).record.items():
+        found.append(key)
+        if isinstance(value, dict):
+            found += [f"{key}.{inner}" for inner in value]
+    return found
 
 
 _ALSO = {
@@ -90,6 +102,7 @@ def _row(each: dict[str, Any]) -> list[str]:
         return [each["path"], "unknown", "", "", "", "", ""]
     data = each.get("data", {})
     also = [f"{data[key]} {word}" for key, word in _ALSO.items() if data.get(key)]
+    also += [f"{count} without {word}" for word, count in data.get("absent", {}).items()]
     if each.get("broken"):
         also.append(f"{len(each['broken'])} broken records")
     numbers = [str(data.get(key, "")) for key in ("samples", "steps", "calls")]

@@ -118,7 +118,10 @@ def tell_summary(summary: EvalSummary) -> None:
         for each in summary.metrics
     ]
     table(columns, rows, right=("scored", "n/a", "unscored"))
-    shown = [each for each in summary.groups if each.estimate is not None and each.maker != "check"]
+    shown = [each for each in summary.groups if each.estimate is not None]
+    if len(shown) > 40:
+        say(f"{len(shown)} rows by group: those of deterministic metrics are in --markdown and --json")
+        shown = [each for each in shown if each.maker != "check"]
     if shown:
         click.echo()
         table(

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from pantrace.engine.intervals import with_intervals
 from pantrace.engine.measure import Chosen, References, Row, choose, measured, row
 from pantrace.engine.read import Notes, read_pile, split_children
 from pantrace.engine.tables import write_table
@@ -28,6 +29,7 @@ COLUMNS = Row.__struct_fields__
 @click.option("--by", type=click.Choice(["sample", "turn"]), default="sample", help="Measure whole samples or turns.")
 @click.option("--set", "settings", multiple=True, metavar="METRIC.KEY=VALUE", help="A metric's setting.")
 @click.option("--prices", metavar="FILE", help="Price table for token_usage (TOML) instead of the built-in one.")
+@click.option("--milestones", metavar="FILE", help="Milestones of GUI tasks (JSON or TOML) for the metric gui.")
 @click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Also the checks of this Python file.")
 @click.option("--no-stored", is_flag=True, help="Leave out the scores that the source itself stores.")
 @click.option(
@@ -48,6 +50,7 @@ def command(
     by: str,
     settings: tuple[str, ...],
     prices: str | None,
+    milestones: str | None,
     plugins: tuple[str, ...],
     no_stored: bool,
     format_: str | None,
@@ -71,6 +74,8 @@ def command(
     """
     if prices:
         settings = (*settings, f"token_usage.prices={prices}")
+    if milestones:
+        settings = (*settings, f"gui.milestones={milestones}")
     checks = choose(metrics, settings, [Path(path) for path in plugins])
     notes = Notes.keeping()
     run = read_pile(expand(sources), format=from_, notes=notes)
@@ -148,7 +153,7 @@ def aggregates(rows: list[Row], checks: list[Chosen]) -> list[Aggregate]:
                 Score(name=each.metric, value=each.value, status=each.status, details=each.details)  # type: ignore[arg-type]
                 for each in mine
             ]
-            found += check.aggregate(scores)
+            found += with_intervals(check.aggregate(scores), scores)
     return found
 
 

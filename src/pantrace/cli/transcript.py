@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text as Line
 
+from pantrace.engine.contents import absent_in
 from pantrace.model import (
     Action,
     Citation,
@@ -42,6 +43,8 @@ def transcript(sample: Sample, out: Console, *, full: bool) -> None:
         for name in ("question", "goal", "reference", "profile"):
             if value := getattr(sample.case, name):
                 _block(out, f"{name}: ", value, "dim", full)
+    if absent := absent_in(sample):
+        out.print(Line(harmless(f"the source does not hold: {', '.join(absent)}"), style="yellow"))
     if sample.trajectory is None:
         out.print(Line("not run: there is no trajectory", style="dim"))
     else:

@@ -133,7 +133,7 @@ def compare_sides(
     tested = [each for each in found if each.difference is not None and each.difference.p is not None]
     adjusted = holm([each.difference.p for each in tested if each.difference and each.difference.p is not None])
     by_name = {each.metric: p for each, p in zip(tested, adjusted, strict=True)}
-    return [_judged(each, by_name.get(each.metric), margin) for each in found]
+    return [judged(each, by_name.get(each.metric), margin) for each in found]
 
 
 def _compare(metric: str, first: Side, second: Side) -> Comparison:
@@ -154,8 +154,8 @@ def _compare(metric: str, first: Side, second: Side) -> Comparison:
     notes += result.notes
     return Comparison(
         metric=metric,
-        first=_average(one, binary),
-        second=_average(two, binary),
+        first=average(one, binary),
+        second=average(two, binary),
         difference=result.estimate,
         verdict="inconclusive",
         wins=result.wins,
@@ -232,7 +232,7 @@ def _per_case(values: dict[str, list[float]]) -> list[float]:
     return [_mean(each) for each in values.values()]
 
 
-def _average(values: dict[str, list[float]], binary: bool) -> Estimate | None:
+def average(values: dict[str, list[float]], binary: bool) -> Estimate | None:
     """The mean of one side: Wilson for one yes or no per case, clustered where cases repeat."""
     flat = [value for each in values.values() for value in each]
     try:
@@ -252,7 +252,8 @@ def _detectable(estimate: Estimate | None) -> float | None:
     return detectable_difference((estimate.high - estimate.low) / (2 * 1.959963985))
 
 
-def _judged(found: Comparison, p: float | None, margin: float | None) -> Comparison:
+def judged(found: Comparison, p: float | None, margin: float | None) -> Comparison:
+    """The comparison with its adjusted p-value and its verdict."""
     from msgspec.structs import replace
 
     verdict: Verdict = "inconclusive"

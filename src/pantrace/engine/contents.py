@@ -60,8 +60,10 @@ def contents(samples: Iterable[Sample]) -> dict[str, Any]:
     """How much there is of everything, with the names of agents, models and tools."""
     counts: Counter[str] = Counter()
     seen: dict[str, set[str]] = {"agents": set(), "models": set(), "tools": set()}
+    absent: Counter[str] = Counter()
     for sample in samples:
         counts["samples"] += 1
+        absent.update(absent_in(sample))
         counts["cases"] += sample.case is not None
         counts["expected"] += sample.expected is not None
         counts["scores"] += len(sample.scores)
@@ -72,7 +74,14 @@ def contents(samples: Iterable[Sample]) -> dict[str, Any]:
     return {
         **{key: counts[key] for key in KEYS},
         **{name: sorted(values) for name, values in seen.items()},
+        "absent": dict(sorted(absent.items())),
     }
+
+
+def absent_in(sample: Sample) -> list[str]:
+    """What a sample's reader missed, in the words of its format: data that other recordings of it have."""
+    notes = [extra.get("absent") for extra in sample.extra.values() if isinstance(extra, dict)]
+    return [word for note in notes if isinstance(note, list) for word in note if isinstance(word, str)]
 
 
 def _count_trajectory(trajectory: Trajectory, counts: Counter[str], seen: dict[str, set[str]]) -> None:

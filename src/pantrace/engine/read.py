@@ -176,8 +176,15 @@ def read_pile(paths: Iterable[Path], *, format: str | None = None, notes: Notes)
     if len(opened) == 1:
         path, chosen, variant = opened[0]
         run = open_run(path, chosen, variant, notes.on_broken)
-        return msgspec.structs.replace(run, samples=_counted(run, chosen, notes))
-    return Run(name=", ".join(path.name for path in paths), samples=_chained(opened, notes))
+        return msgspec.structs.replace(run, samples=_readable(_counted(run, chosen, notes), notes))
+    return Run(name=", ".join(path.name for path in paths), samples=_readable(_chained(opened, notes), notes))
+
+
+def _readable(samples: Iterator[Sample], notes: Notes) -> Iterator[Sample]:
+    """Samples of a pile; a pile of which nothing at all could be read is an error, not an empty pile."""
+    yield from samples
+    if notes.broken and not any(notes.formats.values()):
+        raise notes.broken[0]
 
 
 def _chained(opened: list[tuple[Path, Format, str]], notes: Notes) -> Iterator[Sample]:

@@ -18,7 +18,8 @@ def estimate_words(estimate: Estimate | None, *, signed: bool = False) -> str:
         return "-"
     form = "+.3g" if signed else ".3g"
     value = format(estimate.value, form)
-    if estimate.low is None or estimate.high is None:
+    # An interval of fewer than five values is so wide that it only distracts; --json has it.
+    if estimate.low is None or estimate.high is None or (estimate.n < 5 and estimate.method == "t"):
         return f"{value} n={estimate.n}"
     return f"{value} [{format(estimate.low, form)}, {format(estimate.high, form)}] n={estimate.n}"
 

@@ -50,8 +50,11 @@ class EvalSummary(Record, frozen=True, kw_only=True):
     decisions: tuple[DecisionSummary, ...]
 
 
+# Grades of Inspect (C, I, P, N) count as Inspect counts them.
 _SCORES = """
-select s.name, s.maker_kind, s.origin, s.status, s.value, s.value_type, s.explanation, x.agent, x.labels
+select s.name, s.maker_kind, s.origin, s.status,
+    coalesce(s.value, case s.text when 'C' then 1.0 when 'I' then 0.0 when 'P' then 0.5 when 'N' then 0.0 end),
+    s.value_type, s.explanation, x.agent, x.labels
 from scores s join samples x using (run, part, number)
 order by s.run, s.part, s.number
 """
@@ -81,7 +84,7 @@ def _metric(name: str, kind: str | None, rows: Sequence[tuple[Any, ...]], group:
     values = [(row[4], row[5]) for row in rows if row[3] == "scored" and row[4] is not None]
     estimate = None
     if values:
-        yes_or_no = all(value_type == "bool" for _, value_type in values)
+        yes_or_no = all(value_type == "boolean" for _, value_type in values)
         numbers = [float(value) for value, _ in values]
         estimate = wilson(int(sum(numbers)), len(numbers)) if yes_or_no else mean(numbers)
     reasons = [row[6] for row in rows if row[3] != "scored" and row[6]]

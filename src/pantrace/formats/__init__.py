@@ -30,6 +30,7 @@ NAMES = (
     "openadapt-eval",
     "openadapt-episodes",
     "explain",
+    "tau-bench",
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
 
@@ -79,6 +80,8 @@ def detect(path: Path) -> tuple[Format, str]:
             return format_, variant
     if head.kind == "empty":
         raise UnknownFormat("the file is empty", path=str(path))
+    if head.kind == "zip" and not head.members:
+        raise UnknownFormat("the archive is cut off or damaged", path=str(path), remedy="it may still be being written")
     raise UnknownFormat(
         f"no format recognises this {head.kind if head.kind != 'text' else 'file'}",
         path=str(path),

@@ -10,6 +10,7 @@ from .estimate import CONFIDENCE, Estimate, TooFew, t_quantile
 SEED = 20260101
 """Bootstrap intervals are the same each time."""
 RESAMPLES = 9999
+_NO_SPREAD = "all values are equal: no spread to take an interval from"
 
 
 def mean(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
@@ -22,7 +23,7 @@ def mean(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
         return Estimate(value=average, n=1, method="t", note="one value has no interval")
     spread = sqrt(fsum((value - average) ** 2 for value in values) / (n - 1))
     if spread == 0:
-        return Estimate(value=average, n=n, method="t", note="all values are equal: no spread to take an interval from")
+        return Estimate(value=average, n=n, method="t", note=_NO_SPREAD)
     half = t_quantile(confidence, n - 1) * spread / sqrt(n)
     return Estimate(value=average, low=average - half, high=average + half, n=n, method="t")
 
@@ -41,6 +42,8 @@ def clustered_mean(values: Sequence[float], clusters: Sequence[Hashable], confid
     if count < 2:
         return Estimate(value=average, n=n, method="clustered t", note="one cluster has no interval")
     error = sqrt(fsum(fsum(group) ** 2 for group in groups) * count / (count - 1)) / n
+    if error == 0:
+        return Estimate(value=average, n=n, method="clustered t", note=_NO_SPREAD)
     half = t_quantile(confidence, count - 1) * error
     return Estimate(
         value=average,
@@ -76,4 +79,6 @@ def ratio(parts: Sequence[float], wholes: Sequence[float], confidence: float = C
     sums = lower[picks].sum(axis=1)
     shares = np.divide(upper[picks].sum(axis=1), sums, out=np.full(RESAMPLES, np.nan), where=sums > 0)
     low, high = np.nanquantile(shares, [0.5 - confidence / 2, 0.5 + confidence / 2])
+    if low == high:
+        return Estimate(value=value, n=count, method="cluster bootstrap", note=_NO_SPREAD)
     return Estimate(value=value, low=float(low), high=float(high), n=count, method="cluster bootstrap")

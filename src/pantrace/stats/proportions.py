@@ -7,7 +7,7 @@ from math import sqrt
 from .estimate import CONFIDENCE, Estimate, TooFew, normal_quantile
 
 
-def wilson(successes: int, n: int, confidence: float = CONFIDENCE) -> Estimate:
+def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> Estimate:
     """One proportion with its Wilson interval: never empty, never outside 0..1, also at 0 of n and n of n."""
     if n <= 0:
         raise TooFew("no trial")

@@ -103,6 +103,7 @@ def _changed(value: Any, change: Any, kind: Any) -> Any:
             **{
                 name: fields[name][1] if "-" in inner else _changed(getattr(value, name), inner, fields[name][0])
                 for name, inner in change["d"].items()
+                if name in fields
             },
         )
     if "d" in change:

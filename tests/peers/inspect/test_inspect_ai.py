@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
-
-os.environ["XDG_DATA_HOME"] = tempfile.mkdtemp(prefix="pantrace-inspect-")  # Inspect writes there on import
 
 import pytest
 from inspect_ai.analysis import events_df, messages_df, samples_df

@@ -7,20 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
-from pantrace.model import (
-    CallPair,
-    Case,
-    Sample,
-    Text,
-    ToolResult,
-    Trajectory,
-    call_pairs,
-    final_response,
-    is_prompt,
-    merged_turns,
-)
+from pantrace.model import CallPair, Sample
+from pantrace.wire.told import Told, outcome_of, told_by
 
 from .keys import note_in, restored
 
@@ -37,21 +25,9 @@ EVALS = (
 )
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """What the judges are told about a sample; None where it does not say."""
-
-    question: str | None = None
-    context: str | None = None
-    relevant_context: str | None = None
-    answer: str | None = None
-    goal: str | None = None
-    available_tools: list[str] | None = None
-    calls: list[dict[str, Any]] = []
-
-
 def explain_inputs(sample: Sample) -> dict[str, dict[str, Any]]:
     """The nine payloads of a sample of any format; a value that the sample does not have is None."""
-    return inputs_of(told_by(sample))
+    return inputs_of(told_by(sample, invoked))
 
 
 def inputs_of(told: Told) -> dict[str, dict[str, Any]]:
@@ -74,39 +50,6 @@ def inputs_of(told: Told) -> dict[str, dict[str, Any]]:
     }
 
 
-def told_by(sample: Sample) -> Told:
-    """What a sample tells the judges. The question is the case's, else the last prompt; what was said before that
-    stands in the context, unless the case has one."""
-    case, trajectory = sample.case or Case(), sample.trajectory
-    question, context = case.question, case.context
-    if trajectory is not None and (question is None or context is None):
-        said = [turn for turn in merged_turns(trajectory) if turn.text]
-        if question is None:
-            question = next((turn.text for turn in reversed(said) if turn.role == "user"), None)
-        if context is None:
-            before = said[:-1] if said and said[-1].role == "agent" else said
-            context = "\n\n".join(f"{turn.role}: {turn.text}" for turn in before if turn.text != question) or None
-    return Told(
-        question=question,
-        context=context,
-        relevant_context=case.relevant_context,
-        answer=answer_of(trajectory) if trajectory is not None else None,
-        goal=case.goal,
-        available_tools=_available_tools(case, trajectory),
-        calls=[invoked(pair) for pair in call_pairs(trajectory)] if trajectory is not None else [],
-    )
-
-
-def answer_of(trajectory: Trajectory) -> str | None:
-    """The final response; "" when the agent's last message is empty, None when there is none."""
-    answer = final_response(trajectory)
-    if answer is None and trajectory.steps:
-        last = trajectory.steps[-1]
-        empty = last.role == "agent" and last.kind == "message" and any(isinstance(part, Text) for part in last.parts)
-        return "" if empty else None
-    return answer
-
-
 def invoked(pair: CallPair) -> dict[str, Any]:
     """A call that was made, in the dataset's words; a call without a result has no outcome."""
     row = {"tool": pair.call.name, "arguments": pair.call.arguments, "outcome": None}
@@ -114,30 +57,3 @@ def invoked(pair: CallPair) -> dict[str, Any]:
         return restored(row, note_in(pair.call.extra))
     row["outcome"] = outcome_of(pair.result)
     return restored(row, note_in(pair.call.extra), always=("outcome",))
-
-
-def outcome_of(result: ToolResult) -> Any:
-    """The output as recorded; an error stands beside it."""
-    if result.error is None:
-        return result.output
-    return {"error": result.error} if result.output is None else {"output": result.output, "error": result.error}
-
-
-def agent_of(sample: Sample) -> str | None:
-    """The agent under test: the case's, else the first that took part."""
-    if sample.case is not None and sample.case.agent is not None:
-        return sample.case.agent
-    if sample.trajectory is None:
-        return None
-    if sample.trajectory.agents:
-        return sample.trajectory.agents[0].name
-    return next((step.agent for step in sample.trajectory.steps if step.agent and not is_prompt(step)), None)
-
-
-def _available_tools(case: Case, trajectory: Trajectory | None) -> list[str] | None:
-    if case.available_tools is not None:
-        return list(case.available_tools)
-    declared = [agent.tools for agent in trajectory.agents if agent.tools is not None] if trajectory else []
-    if not declared:
-        return None
-    return list(dict.fromkeys(tool.name for tools in declared for tool in tools))

@@ -19,8 +19,9 @@ from pantrace.model import (
     call_pairs,
     final_response,
 )
+from pantrace.wire.told import Told, agent_of, told_by
 
-from .bundle import Told, agent_of, inputs_of, invoked, told_by
+from .bundle import inputs_of, invoked
 from .keys import (
     is_anything,
     is_object,
@@ -168,7 +169,7 @@ def _made(row: dict[str, Any], call_id: str) -> tuple[Part, ...]:
 
 def dump(sample: Sample, *, bundle: bool, labels: bool) -> dict[str, Any]:
     """A sample of any format as a case."""
-    case, told = sample.case or Case(), told_by(sample)
+    case, told = sample.case or Case(), told_by(sample, invoked)
     note = note_in(case.extra)
     answered = sample.trajectory is not None
     row: dict[str, Any] = {

@@ -6,8 +6,9 @@ from typing import Any, Literal, get_args
 
 from pantrace.errors import ReadError
 from pantrace.model import Case, Maker, Outcome, Sample, Scale, Score, Trajectory
+from pantrace.wire.told import agent_of
 
-from .bundle import EVALS, agent_of
+from .bundle import EVALS
 from .dataset import case_id
 from .keys import (
     NAME,
@@ -58,6 +59,7 @@ SCORED = vocabulary(
         "scenarioId": is_text,
         "thresholdProfile": is_text,
         "compositeScore": is_number,
+        "status": is_text,
         "passed": is_flag,
         "failureReason": is_text,
         "metrics": is_metrics,
@@ -83,7 +85,8 @@ def load(row: dict[str, Any]) -> Sample:
     metrics = [_metric(metric) for metric in values.get("metrics", ())]
     # An exception leaves a composite of 0 and no metrics: nothing was measured, so nothing is zero.
     reason = values.get("failureReason")
-    broke = not metrics and reason is not None and not values.get("passed", False)
+    unvalued = _UNVALUED.get(values.get("status", ""))
+    broke = (not metrics or unvalued == "failed") and reason is not None and not values.get("passed", False)
     case = Case(
         id=values["caseId"],
         scenario=values.get("scenarioId"),
@@ -94,7 +97,7 @@ def load(row: dict[str, Any]) -> Sample:
         id=values["caseId"],
         case=case,
         trajectory=Trajectory(outcome=Outcome(status="error", reason=reason)) if broke else None,
-        scores=(*_composite(values, measured=bool(metrics), broke=broke), *metrics),
+        scores=(*_composite(values, measured=bool(metrics) and unvalued is None, broke=broke), *metrics),
         extra={NAME: note},
     )
 
@@ -162,6 +165,8 @@ def dump(sample: Sample) -> dict[str, Any]:
         **(_decided(found) if found is not None else _ended(sample)),
     }
     row["metrics"] = [_metric_row(score) for score in sample.scores if score is not found]
+    # Without metrics a composite of 0 says that nothing was measured; beside other scores it must be said.
+    row["status"] = found.status if found is not None and found.status != "scored" and row["metrics"] else None
     return restored(row, note, always=() if "failureReason" in note.get("without", ()) else ("failureReason",))
 
 

@@ -7,13 +7,14 @@ those of the event before, marked as made up.
 from __future__ import annotations
 
 import hashlib
+from itertools import accumulate
 from typing import Any
 
 from pantrace.model import Action, Sample, Step, ToolCall, ToolResult, Trajectory, call_pairs, is_prompt
 from pantrace.wire.json import to_plain
 from pantrace.wire.times import iso
 
-from .messages import Telling, from_call, from_error, from_step, message_name, output_text
+from .messages import Telling, from_call, from_error, from_step, is_note, message_name, output_text
 from .usage import from_usage
 
 _STOPS = {
@@ -70,7 +71,7 @@ class _Maker:
         self.open("solvers", "solvers")
         name = self.trajectory.agents[0].name if self.trajectory.agents else (self.trajectory.title or "agent")
         span = self.open("agent", name)
-        self.conversation(self.trajectory, self.row["messages"], span)
+        self.conversation(self.trajectory, self.row["messages"], self.telling.sizes, span)
         for number, child in enumerate(self.trajectory.children):
             if not self._is_called(child, self.trajectory):
                 self.child(child, number)
@@ -121,22 +122,19 @@ class _Maker:
         text = f"{self.row['uuid']}/{self.row['epoch']}/{what}/{len(self.events)}"
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:22]
 
-    def conversation(self, trajectory: Trajectory, messages: list[Any], span: str) -> None:
+    def conversation(self, trajectory: Trajectory, messages: list[Any], sizes: list[int], span: str) -> None:
         """Model calls, tool calls and notes of one trajectory, in its order."""
         base = len(self.pool)
         self.pool.extend(messages)
         answers = {id(pair.call): pair.result for pair in call_pairs(trajectory, agent_only=False)}
-        by_name = _grouped(messages, self.telling.notes)
-        told = 0
+        firsts = accumulate(sizes, initial=base)
         start, turn = base, 0
         for place, step in enumerate(trajectory.steps):
-            if step.kind == "note":
+            if is_note(step):
                 notes = {"step": place} if trajectory is self.trajectory else {"step": place, "span": span}
                 self.add("info", step.at, notes, source="pantrace", data=to_plain(step))
                 continue
-            group = by_name[told]
-            told += 1
-            first = base + group[0]
+            first = next(firsts)
             if step.kind == "compaction":
                 self.add("compaction", step.at, type="summary", source="pantrace")
             if is_prompt(step):
@@ -219,15 +217,17 @@ class _Maker:
         """A sub-agent: a span of its own, whose messages lie in the pool."""
         messages: list[Any] = []
         names: list[str] = []
+        sizes: list[int] = []
         prefix = hashlib.sha256(f"{self._id('child')}/{child.id}/{number}".encode()).hexdigest()
         for place, step in enumerate(child.steps):
-            if step.kind != "note":
-                told = from_step(step, message_name(step, place, prefix), self.telling)
+            if not is_note(step):
+                told = from_step(step, self.telling.unique(message_name(step, place, prefix)), self.telling)
+                sizes.append(len(told))
                 names.extend(message["id"] for message in told)
                 messages.extend(told)
         name = child.agents[0].name if child.agents else (child.title or "agent")
         span = self.open("agent", name, span=child.id, at=child.created, messages=names)
-        self.conversation(child, messages, span)
+        self.conversation(child, messages, sizes, span)
         for other, grandchild in enumerate(child.children):
             if not self._is_called(grandchild, child):
                 self.child(grandchild, other)
@@ -285,14 +285,3 @@ def _are_schemas(properties: Any) -> bool:
 def _first_time(trajectory: Trajectory) -> float | None:
     times = [step.at for step in trajectory.steps if step.at is not None]
     return trajectory.created if trajectory.created is not None else min(times, default=None)
-
-
-def _grouped(messages: list[Any], notes: dict[str, Any]) -> list[list[int]]:
-    """Places of the messages of each step: its own and those of the answers that stand in it."""
-    groups: list[list[int]] = []
-    for place, message in enumerate(messages):
-        if "step" in notes.get(message.get("id"), ()) and groups:
-            groups[-1].append(place)
-        else:
-            groups.append([place])
-    return groups

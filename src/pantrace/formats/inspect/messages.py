@@ -227,6 +227,17 @@ class Telling:
         """Whether inline pictures go to the attachments."""
         self.notes: dict[str, Any] = {}
         """Notes on messages, by their ids."""
+        self.sizes: list[int] = []
+        """How many messages tell each step of the main conversation."""
+        self._names: set[str] = set()
+
+    def unique(self, name: str) -> str:
+        """The name, or one like it that no other message has."""
+        number, found = 2, name
+        while found in self._names:
+            number, found = number + 1, f"{name}#{number}"
+        self._names.add(found)
+        return found
 
 
 def from_step(step: Step, name: str, telling: Telling) -> list[dict[str, Any]]:
@@ -257,9 +268,15 @@ def from_step(step: Step, name: str, telling: Telling) -> list[dict[str, Any]]:
         if step.role == "agent":
             messages.extend(_done(call, name, number, telling) for number, call in enumerate(calls, 1) if _is_act(call))
     for number, result in enumerate(results, 1):
-        bare = Step(id=f"{name}.{number}", role="tool")
-        messages.append(_tool_message(result, f"{name}.{number}", bare, {"step": name}, telling))
+        own_name = telling.unique(f"{name}.{number}")
+        messages.append(_tool_message(result, own_name, Step(role="tool"), {"step": name}, telling))
     return messages
+
+
+def is_note(step: Step) -> bool:
+    """Whether a step is no part of the conversation; a message of an unknown role is one."""
+    first = step.parts[0] if len(step.parts) == 1 else None
+    return step.kind == "note" and not (isinstance(first, Unknown) and first.kind == "inspect:message")
 
 
 def _is_foreign(part: Part) -> bool:
@@ -274,7 +291,7 @@ def _is_act(call: ToolCall | Action) -> bool:
 def _done(action: ToolCall | Action, name: str, number: int, telling: Telling) -> dict[str, Any]:
     """The empty answer to a GUI action: Inspect takes calls in a row without answers for repetitions of one."""
     call = from_call(action, name, number)
-    message = {"id": f"{name}.done{number}", "role": "tool", "content": ""}
+    message = {"id": telling.unique(f"{name}.done{number}"), "role": "tool", "content": ""}
     telling.notes[message["id"]] = {"step": name, "made": True}
     return {**message, "tool_call_id": call["id"], "function": call["function"]}
 

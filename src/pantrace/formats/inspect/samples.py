@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import ReadError, SampleRefused
-from pantrace.model import Agent, Case, Outcome, Sample, Step, Tool, Trajectory, Unknown, Usage, is_prompt, said
+from pantrace.model import Agent, Case, Outcome, Sample, Step, Tool, Trajectory, Usage, is_prompt, said
 from pantrace.wire.remainder import SAME, changed, difference
 from pantrace.wire.times import from_iso, iso
 
 from .content import own
 from .made_events import made
-from .messages import Telling, from_step, message_name, notes_of
+from .messages import Telling, from_step, is_note, message_name, notes_of
 from .migration import sample_today
 from .scores import from_scores, to_scores
 from .threads import add_threads, main_steps, with_notes
@@ -295,18 +295,16 @@ def _identity(sample: Sample) -> str:
 def _messages(trajectory: Trajectory, telling: Telling, identity: str) -> list[Any]:
     """The conversation. Notes are no part of it: they are told as events."""
     messages: list[Any] = []
-    names: set[str] = set()
     foreign = "events" not in own(trajectory.extra)
     answers = set() if foreign else _answer_ids(own(trajectory.extra)["events"])
     prefixed = foreign or any(isinstance(each, str) and each.startswith(f"{identity[:12]}.") for each in answers)
     for place, step in enumerate(trajectory.steps):
-        if own(step.extra).get("beside") or (step.kind == "note" and not _is_raw_message(step)):
+        if is_note(step) or (own(step.extra).get("beside") and not foreign):
             continue
         name = message_name(step, place, identity) if prefixed or step.id is None else step.id
-        if name in names:
-            name = f"{name}#{place + 1}"
-        names.add(name)
-        messages.extend(from_step(step, name, telling))
+        told = from_step(step, telling.unique(name) if foreign else name, telling)
+        telling.sizes.append(len(told))
+        messages.extend(told)
     if not foreign:
         for message in messages:
             if telling.notes.get(message.get("id")) == {"unnamed": True} and message["id"] not in answers:
@@ -320,10 +318,6 @@ def _answer_ids(events: Any) -> set[Any]:
         if isinstance(event, dict) and event.get("event") == "model" and (message := output_message(event)):
             found.add(message.get("id"))
     return found
-
-
-def _is_raw_message(step: Step) -> bool:
-    return len(step.parts) == 1 and isinstance(step.parts[0], Unknown) and step.parts[0].kind == "inspect:message"
 
 
 def _times(trajectory: Trajectory) -> dict[str, Any]:

@@ -21,7 +21,7 @@ class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a log is written."""
 
     compression: Literal["zstd", "deflate"] = "zstd"
-    """zstd is what Inspect writes today; deflate is also read by versions before 0.3.170 or so and by any unzip."""
+    """zstd is what Inspect writes today; deflate is also read by old versions of Inspect and by any unzip."""
 
 
 def save(run: Run, target: Path, options: Options) -> None:

@@ -1,0 +1,162 @@
+"""`pantrace aggregate`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from pantrace.engine.aggregate import Group, Summary, aggregate, grouped
+from pantrace.engine.metric_values import KNOWN, Evaluation, read_evaluations, ungrouped
+from pantrace.engine.read import Notes
+from pantrace.errors import UsageError
+
+from .arguments import as_json, expand, from_format, sources
+from .output import harmless, print_json, say, table
+
+
+@click.command("aggregate")
+@sources
+@from_format
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="FIELD",
+    help="Groups of their own for each backend, dsl_mode, model, agent, task, format, label.NAME or config.NAME; "
+    "repeat for combinations.",
+)
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric; repeat for more.")
+@click.option(
+    "--null-as-zero", is_flag=True, help="Count null as 0 in the unweighted means, as OpenAdapt's script does."
+)
+@as_json
+def command(
+    sources: tuple[str, ...],
+    from_: str | None,
+    by: tuple[str, ...],
+    metrics: tuple[str, ...],
+    null_as_zero: bool,
+    as_json: bool,
+) -> None:
+    """Means over several evaluations: eval JSON files, or recordings whose samples have scores.
+
+    A file that stores only results is one evaluation; a file or folder with scored samples is one, by the means of its
+    scores. Null is left out and counted. The plain mean lets each evaluation count the same, with a t interval over
+    evaluations; the weighted one lets each count by its steps, clicks, episodes or samples.
+
+    \b
+    pantrace aggregate experiments/*.json
+    pantrace aggregate experiments/ --by backend --by dsl_mode --json
+    """
+    fields = [name for text in by for name in text.split(",")]
+    notes = Notes.keeping()
+    found = read_evaluations(expand(sources), format=from_, by=fields, notes=notes)
+    if metrics:
+        for each in found:
+            each.metrics = {name: each.metrics[name] for name in each.metrics if name in metrics}
+    if not any(each.metrics for each in found):
+        listed = ", ".join(metrics) if metrics else "a stored result or a score"
+        raise UsageError(f"nothing to aggregate: no input has {listed}")
+    apart = ungrouped(found) if fields else found
+    whole = aggregate(apart, null_as_zero=null_as_zero)
+    groups = grouped(found, fields, null_as_zero=null_as_zero) if fields else []
+    if as_json:
+        print_json(_document(found, whole, groups, fields, null_as_zero, notes))
+        return
+    _print(groups or [whole], fields, [name for name, each in whole.metrics.items() if each.evaluations])
+    _explain(whole, apart, null_as_zero)
+    for error in notes.broken:
+        say(f"left out: {error}")
+
+
+def _document(
+    found: list[Evaluation], whole: Group, groups: list[Group], by: list[str], null_as_zero: bool, notes: Notes
+) -> dict[str, Any]:
+    return {
+        **whole.documented(),
+        "null_as_zero": null_as_zero,
+        "evaluations": [
+            {
+                "path": each.path,
+                "format": each.format,
+                "name": each.name,
+                "by": dict(zip(by, each.group, strict=True)),
+                "samples": each.samples,
+                "metrics": {
+                    name: measured.estimate.value if measured.estimate else None
+                    for name, measured in each.metrics.items()
+                },
+            }
+            for each in found
+        ],
+        "totals": whole.totals,
+        "metrics": _summaries(whole),
+        "groups": [
+            {
+                "by": group.by,
+                "evaluations": group.evaluations,
+                **group.documented(),
+                "totals": group.totals,
+                "metrics": _summaries(group),
+            }
+            for group in groups
+        ],
+        "broken": [{"path": error.path, "place": error.place, "message": error.message} for error in notes.broken],
+    }
+
+
+def _summaries(group: Group) -> dict[str, Any]:
+    fields = [name for name in Summary.__struct_fields__ if name != "metric"]
+    return {name: {field: getattr(each, field) for field in fields} for name, each in group.metrics.items()}
+
+
+def _print(groups: list[Group], by: list[str], metrics: list[str]) -> None:
+    columns = [*by, "metric", "have it", "null", "mean [95 %]", "weighted mean [95 %]", "weight", "min", "max"]
+    rows = [
+        [
+            *group.by.values(),
+            name,
+            str(each.evaluations),
+            str(each.null),
+            _words(each.mean, each.low, each.high),
+            _words(each.weighted_mean, each.weighted_low, each.weighted_high),
+            "" if each.weight is None else f"{each.weight:.0f}",
+            _words(each.lowest),
+            _words(each.highest),
+        ]
+        for group in groups
+        for name, each in group.metrics.items()
+        if name in metrics
+    ]
+    table(columns, rows, right=("have it", "null", "weight", "min", "max"))
+
+
+def _words(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    if value is None:
+        return "-"
+    span = f" [{low:.3f}, {high:.3f}]" if low is not None and high is not None else ""
+    return f"{value:.3f}{span}"
+
+
+def _explain(whole: Group, found: list[Evaluation], null_as_zero: bool) -> None:
+    totals = ", ".join(f"{value:.0f} {KNOWN[name].unit}" for name, value in whole.totals.items())
+    noun = "evaluation" if len(found) == 1 else "evaluations"
+    click.echo(f"{len(found)} {noun}{': ' + totals if totals else ''}")
+    methods = {each.method for each in whole.metrics.values()} | {
+        each.weighted_method for each in whole.metrics.values()
+    }
+    if named := sorted(method for method in methods if method):
+        click.echo(f"intervals: {', '.join(named)}")
+    if any(each.null for each in whole.metrics.values()):
+        how = "counted as 0 in the plain mean" if null_as_zero else "left out of the means"
+        click.echo(f"null (not applicable or not in the file) is {how}")
+    if nowhere := [name for name, each in whole.metrics.items() if not each.evaluations]:
+        click.echo(harmless(f"null everywhere: {', '.join(nowhere)}"))
+    noted: dict[str, list[str]] = {}
+    for name, each in whole.metrics.items():
+        if each.left_out and each.evaluations:
+            noted.setdefault("scores without a number, left out", []).append(f"{name} {each.left_out}")
+        for note in each.notes if each.evaluations else ():
+            noted.setdefault(note, []).append(name)
+    for note, names in noted.items():
+        click.echo(harmless(f"{note}: {', '.join(names)}"))

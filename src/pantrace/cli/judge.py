@@ -1,0 +1,260 @@
+"""`pantrace judge`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+import msgspec
+
+from pantrace.engine.convert import write_run
+from pantrace.engine.judge import Access, Bench, bench, judge_all, planned
+from pantrace.engine.measure import Row, row
+from pantrace.engine.read import Notes, read_pile, split_children, watched
+from pantrace.engine.tables import write_table
+from pantrace.errors import UsageError
+from pantrace.judges import BUDGET, Rubric, Settings, load_rubric, split_name
+from pantrace.model import Run, Sample, Score, with_samples
+from pantrace.normalise.secrets import Redactor
+
+from .arguments import as_json, expand, from_format, selecting, selection, sources, sub_agents
+from .output import harmless, print_json, progress, say, table
+
+_KEYS = {
+    "openai": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+}
+
+
+@click.command("judge")
+@sources
+@from_format
+@click.option("--rubric", "names", multiple=True, required=True, metavar="NAME|FILE", help="Repeat for more.")
+@click.option(
+    "--judge",
+    "models",
+    multiple=True,
+    metavar="PROVIDER:MODEL",
+    help="openai:MODEL, anthropic:MODEL or google:MODEL; several make a panel.",
+)
+@click.option("--base-url", metavar="URL", help="Another server that speaks the provider's protocol.")
+@click.option("--samples", type=click.IntRange(1, 100), default=1, show_default=True, help="Verdicts of each judge.")
+@click.option(
+    "--combine", type=click.Choice(["mean", "majority"]), help="By default grades by mean, pass and fail by majority."
+)
+@click.option("--temperature", type=float, metavar="T", help="By default 0 for one sample, 0.7 for several.")
+@click.option("--seed", type=int, metavar="N", help="Sent to the provider, plus the number of the sample.")
+@click.option("--weighted", is_flag=True, help="Weigh grades by log-probabilities, where the provider tells them.")
+@click.option("--max-tokens", type=click.IntRange(min=16), default=2000, show_default=True, help="Of one reply.")
+@click.option(
+    "--max-chars", type=click.IntRange(min=2000), default=BUDGET, show_default=True, help="Of material in one prompt."
+)
+@click.option("--cache", metavar="FILE", help="Where replies are kept; by default in the user's cache folder.")
+@click.option("--replay", is_flag=True, help="Answer from the cache only, and say what is missing.")
+@click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop asking beyond so many tokens.")
+@click.option("--budget-usd", type=click.FloatRange(min=0, min_open=True), metavar="X", help="Stop beyond this cost.")
+@click.option("--concurrency", type=click.IntRange(1, 256), default=8, show_default=True, help="Questions at once.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.1), default=120.0, show_default=True, help="Seconds for a reply."
+)
+@click.option("--retries", type=click.IntRange(0, 20), default=4, show_default=True, help="How often to ask again.")
+@click.option("--no-redact", is_flag=True, help="Send texts as they are, secrets included.")
+@click.option("--dry-run", is_flag=True, help="Show the prompts, the number of calls and the tokens; ask nothing.")
+@click.option(
+    "-o",
+    "out",
+    metavar="OUT",
+    help="Write the scores (.json, .jsonl, .csv, .parquet), or the samples with them (.trace.jsonl).",
+)
+@sub_agents
+@selecting
+@as_json
+def command(
+    sources: tuple[str, ...],
+    from_: str | None,
+    names: tuple[str, ...],
+    models: tuple[str, ...],
+    base_url: str | None,
+    samples: int,
+    combine: str | None,
+    temperature: float | None,
+    seed: int | None,
+    weighted: bool,
+    max_tokens: int,
+    max_chars: int,
+    cache: str | None,
+    replay: bool,
+    budget_tokens: int | None,
+    budget_usd: float | None,
+    concurrency: int,
+    timeout: float,
+    retries: int,
+    no_redact: bool,
+    dry_run: bool,
+    out: str | None,
+    sub_agents: bool,
+    since: str | None,
+    sessions: tuple[str, ...],
+    wheres: tuple[str, ...],
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Grade recordings by rubrics, with a language model as judge.
+
+    Without --judge nothing is sent, and every score is unscored. Replies are kept in a cache: a second run asks
+    nothing, a run that was stopped goes on. What got no usable verdict is unscored with its reason, never a number.
+    Secrets are replaced before anything is sent. docs/judges.md says more.
+
+    Exit code: 3 when something was to be judged and nothing could be.
+
+    \b
+    pantrace judge runs/ --rubric HelpfulnessExplain --judge openai:gpt-4.1-mini
+    pantrace judge runs/ --rubric my.toml --judge openai:qwen3 --base-url http://127.0.0.1:8000/v1 --samples 5
+    pantrace judge runs/ --rubric tool_use_quality --dry-run
+    """
+    rubrics = [load_rubric(name) for name in dict.fromkeys(names)]
+    settings = Settings(
+        models=tuple(dict.fromkeys(models)),
+        samples=samples,
+        combine=combine,  # type: ignore[arg-type]
+        temperature=temperature,
+        max_tokens=max_tokens,
+        seed=seed,
+        weighted=weighted,
+        characters=max_chars,
+    )
+    if replay and not models:
+        raise UsageError("--replay needs --judge: replies are kept by the name of the judge")
+    providers = {split_name(model)[0] for model in settings.models}
+    if base_url and len(providers) > 1:
+        raise UsageError("--base-url is for judges of one provider; these are of several")
+    notes = Notes.keeping()
+    run = read_pile(expand(sources), format=from_, notes=notes)
+    chosen = selection(since, sessions, wheres, limit).apply(split_children(run.samples) if sub_agents else run.samples)
+    kept = Path(cache) if cache else _cache_folder() / "judge.sqlite"
+    access = Access(
+        keys={} if dry_run or replay else {provider: _key(provider, base_url) for provider in providers},
+        base_url=base_url or (os.environ.get("OPENAI_BASE_URL") if providers == {"openai"} else None),
+        timeout=timeout,
+        attempts=retries + 1,
+        concurrency=concurrency,
+        tokens=budget_tokens,
+        dollars=budget_usd,
+    )
+    if dry_run:
+        unasked = Bench(None, settings, Redactor() if not no_redact else None)
+        _dry_run(chosen, rubrics, unasked, kept, as_json)
+    else:
+        judging = bench(settings, access, cache=kept, replay=replay, redact=not no_redact)
+        with progress("samples") as count:
+            _judge(with_samples(run, watched(chosen, count)), rubrics, judging, out, as_json)
+    for error in notes.broken:
+        say(f"left out: {error}")
+    if not dry_run and judging.statuses["unscored"] and not judging.statuses["scored"]:
+        raise click.exceptions.Exit(3)
+
+
+def _key(provider: str, base_url: str | None) -> str:
+    found = next((key for name in _KEYS[provider] if (key := os.environ.get(name))), None)
+    if found is None and base_url is None and not os.environ.get("OPENAI_BASE_URL"):
+        raise UsageError(f"the judge needs a key: set {' or '.join(_KEYS[provider])}")
+    # Servers of one's own want no key, but their clients do.
+    return found or "none"
+
+
+def _cache_folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pantrace"
+
+
+def _judge(run: Run, rubrics: list[Rubric], judging: Bench, out: str | None, as_json: bool) -> None:
+    rows: list[Row] = []
+
+    def told() -> Iterator[tuple[Sample, list[Score]]]:
+        for sample, scores in judge_all(run.samples, rubrics, judging):
+            rows.extend(row(run.name, sample, None, score) for score in scores)
+            yield sample, scores
+
+    if out is not None and ".trace.jsonl" in Path(out).name:
+        together = (msgspec.structs.replace(sample, scores=(*sample.scores, *scores)) for sample, scores in told())
+        write_run(with_samples(run, together), Path(out), to="native", measure=False)
+        say(f"wrote the samples with their scores to {out}")
+    else:
+        for _ in told():
+            pass
+        if out is not None:
+            _write_rows(rows, out)
+    if as_json:
+        scores = [{name: getattr(each, name) for name in Row.__struct_fields__} for each in rows]
+        print_json({"summary": judging.summary(), "scores": scores})
+        return
+    _print(rows, rubrics)
+    _tell(judging)
+
+
+def _write_rows(rows: list[Row], out: str) -> None:
+    kinds = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+    kind = kinds.get(Path(out).suffix)
+    if kind is None:
+        raise UsageError(f"-o {out}: the name must end in .json, .jsonl, .csv, .parquet or .trace.jsonl")
+    say(f"wrote {write_table(rows, Path(out), kind, Row.__struct_fields__)} scores to {out}")  # type: ignore[arg-type]
+
+
+def _print(rows: list[Row], rubrics: list[Rubric]) -> None:
+    lines = []
+    for rubric in rubrics:
+        found = [each for each in rows if each.metric == rubric.name]
+        numbers = [float(each.value) for each in found if isinstance(each.value, (int, float))]
+        reasons = [each.explanation or "" for each in found if each.status != "scored"]
+        counts = [sum(each.status == status for each in found) for status in ("scored", "not_applicable", "unscored")]
+        mean = f"{sum(numbers) / len(numbers):.3g}" if numbers else ""
+        ends = [f"{min(numbers):g}", f"{max(numbers):g}"] if numbers else ["", ""]
+        why = max(dict.fromkeys(reasons), key=reasons.count) if reasons else ""
+        lines.append([rubric.name, *map(str, counts), mean, *ends, why])
+    columns = ["rubric", "scored", "n/a", "unscored", "mean", "min", "max", "most frequent reason for none"]
+    table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"))
+
+
+def _tell(judging: Bench) -> None:
+    found = judging.summary()
+    cost = f", {found['cost_usd']:.4f} USD" if found["cost_usd"] else ""
+    if found["calls"] or found["cached"]:
+        say(
+            f"{found['calls']} calls ({found['retries']} retries), {found['cached']} from the cache, "
+            f"{found['tokens']} tokens{cost}"
+        )
+    if found["missing"]:
+        say(f"{found['missing']} replies are missing in the cache")
+    for problem, count in judging.problems.most_common(5):
+        say(f"{count} unscored: {problem}")
+
+
+def _dry_run(
+    samples: Iterable[Sample],
+    rubrics: list[Rubric],
+    unasked: Bench,
+    cache: Path,
+    as_json: bool,
+) -> None:
+    found = list(planned(samples, rubrics, unasked, cache))
+    total = {
+        "calls": sum(each.calls for each in found),
+        "cached": sum(each.cached for each in found),
+        "estimated_tokens": sum(each.estimated_tokens for each in found),
+        "not_applicable": sum(each.not_applicable is not None for each in found),
+    }
+    if as_json:
+        print_json({**total, "prompts": [msgspec.to_builtins(each) for each in found]})
+        return
+    for each in found:
+        click.echo(f"=== {harmless(each.sample)} · {each.rubric}")
+        if each.prompt is None:
+            click.echo(f"not applicable: {each.not_applicable}\n")
+        else:
+            click.echo(harmless(f"--- system\n{each.prompt.system}\n--- prompt\n{each.prompt.text}\n"))
+    say(
+        f"{total['calls']} calls, about {total['estimated_tokens']} tokens; {total['cached']} more are in the cache; "
+        f"{total['not_applicable']} do not apply. Nothing was sent."
+    )

@@ -1,0 +1,83 @@
+"""`pantrace plot`."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from pantrace.engine.metric_values import read_evaluations
+from pantrace.engine.plot import Kind, figure, kind_of, labelled, save
+from pantrace.engine.read import Notes
+from pantrace.errors import UsageError
+
+from .arguments import as_json, expand, from_format, sources
+from .output import print_json, say
+
+
+@click.command("plot")
+@sources
+@from_format
+@click.option(
+    "--labels",
+    multiple=True,
+    metavar="A,B",
+    help="A name for each evaluation, in order, instead of the files' names; repeat or part by commas.",
+)
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric; repeat for more.")
+@click.option(
+    "--kind",
+    type=click.Choice(get_args(Kind)),
+    default="comparison",
+    show_default=True,
+    help="comparison: bars of all metrics; distribution: of samples' scores; paired: case by case between two "
+    "evaluations; passk: all of k trials succeed.",
+)
+@click.option("--title", metavar="TEXT", help="A title instead of the usual one.")
+@click.option("-o", "out", metavar="OUT", required=True, help="Picture to write: .png, .svg, .pdf, .html or .vl.json.")
+@as_json
+def command(
+    sources: tuple[str, ...],
+    from_: str | None,
+    labels: tuple[str, ...],
+    metrics: tuple[str, ...],
+    kind: Kind,
+    title: str | None,
+    out: str,
+    as_json: bool,
+) -> None:
+    """Draw evaluations: eval JSON files, or recordings whose samples have scores.
+
+    What is null or not in a file is a gap marked n/a, never a bar of zero. Nothing is fetched from a network; the HTML
+    page holds all it needs.
+
+    \b
+    pantrace plot eval_base.json eval_ft.json --labels "Base,Fine-tuned" -o comparison.png
+    pantrace plot results.json --kind passk -o reliability.svg
+    pantrace plot monday.eval tuesday.eval --kind paired --metric accuracy -o change.html
+    """
+    target = Path(out)
+    kind_of(target)
+    notes = Notes.keeping()
+    found = read_evaluations(expand(sources), format=from_, notes=notes)
+    if not found:
+        raise UsageError("nothing to draw: no input has a stored result or a score")
+    named = labelled(found, [name.strip() for row in csv.reader(labels) for name in row])
+    save(figure(kind, found, named, metrics, title), target)
+    for error in notes.broken:
+        say(f"left out: {error}")
+    if as_json:
+        print_json(
+            {
+                "output": out,
+                "kind": kind,
+                "evaluations": [
+                    {"label": label, "path": each.path, "format": each.format, "metrics": list(each.metrics)}
+                    for label, each in zip(named, found, strict=True)
+                ],
+            }
+        )
+    else:
+        say(f"drew {len(found)} {'evaluation' if len(found) == 1 else 'evaluations'} to {out}")

@@ -1,0 +1,173 @@
+"""Aggregate: means over evaluations, null left out and counted, weighted and unweighted, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import fsum
+
+from pantrace.model import Record, Scale
+from pantrace.stats import Estimate, mean
+
+from .compare import average
+from .metric_values import Evaluation, Measured, share_of
+
+DOCUMENTED = {
+    "mean_action_accuracy": "action_type_accuracy",
+    "mean_click_hit_rate": "click_hit_rate",
+    "mean_episode_success": "episode_success_rate",
+}
+"""The three keys of OpenAdapt's document, and the metric of which each is the mean."""
+
+
+class Summary(Record, frozen=True, kw_only=True):
+    """One metric over several evaluations."""
+
+    metric: str
+    evaluations: int
+    """That have a value."""
+    null: int
+    """That have none; left out, or counted as 0 where that was asked for."""
+    mean: float | None
+    """Each evaluation counts the same."""
+    low: float | None = None
+    high: float | None = None
+    method: str | None = None
+    weighted_mean: float | None = None
+    """Each counts by its steps, clicks, episodes or samples."""
+    weighted_low: float | None = None
+    weighted_high: float | None = None
+    weighted_method: str | None = None
+    weighted_evaluations: int = 0
+    """That say how much they weigh."""
+    weight: float | None = None
+    lowest: float | None = None
+    highest: float | None = None
+    left_out: int = 0
+    """Scores of samples that are no numbers."""
+    notes: tuple[str, ...] = ()
+
+
+class Group(Record, frozen=True, kw_only=True):
+    """The evaluations that belong together."""
+
+    by: dict[str, str]
+    evaluations: int
+    totals: dict[str, float]
+    """Counts, summed: episodes, steps."""
+    metrics: dict[str, Summary]
+
+    def documented(self) -> dict[str, float | None]:
+        """The three means that OpenAdapt's document names; None where no evaluation has the metric."""
+        return {key: self.metrics[name].mean if name in self.metrics else None for key, name in DOCUMENTED.items()}
+
+
+def grouped(evaluations: Sequence[Evaluation], by: Sequence[str], *, null_as_zero: bool = False) -> list[Group]:
+    """A group for each combination of what `by` names, sorted."""
+    groups: dict[tuple[str, ...], list[Evaluation]] = {}
+    for each in evaluations:
+        groups.setdefault(each.group, []).append(each)
+    return [
+        aggregate(groups[key], dict(zip(by, key, strict=True)), null_as_zero=null_as_zero) for key in sorted(groups)
+    ]
+
+
+def aggregate(
+    evaluations: Sequence[Evaluation], by: dict[str, str] | None = None, *, null_as_zero: bool = False
+) -> Group:
+    """All evaluations together."""
+    names = list(dict.fromkeys(name for each in evaluations for name in each.metrics))
+    counts = list(dict.fromkeys(name for each in evaluations for name in each.counts))
+    summaries = {
+        name: _summary(
+            name, [each.metrics.get(name) or Measured(name) for each in evaluations], null_as_zero=null_as_zero
+        )
+        for name in names
+    }
+    return Group(
+        by=by or {},
+        evaluations=len(evaluations),
+        totals={name: _whole(fsum(each.counts.get(name, 0.0) for each in evaluations)) for name in counts},
+        metrics=summaries,
+    )
+
+
+def _summary(name: str, found: list[Measured], *, null_as_zero: bool) -> Summary:
+    present = [(each, each.estimate) for each in found if each.estimate is not None]
+    values = [estimate.value for _, estimate in present]
+    null = len(found) - len(present)
+    bounds = next((each.bounds for each in found if each.bounds is not None), None)
+    over = mean([*values, *([0.0] * null if null_as_zero else [])]) if values or null_as_zero else None
+    notes = [over.note] if over is not None and over.note else []
+    if over is not None and (cut := within(over, bounds)) != over:
+        over = cut
+        notes.append("interval cut at the end of the scale")
+    weighing, weight, weighers = _weighted([each for each, _ in present])
+    if len({(each.scale.low, each.scale.high) for each, _ in present if each.scale is not None}) > 1:
+        notes.append("the evaluations declare different scales, so a mean over them means little")
+    return Summary(
+        metric=name,
+        evaluations=len(values),
+        null=null,
+        mean=over.value if over else None,
+        low=over.low if over else None,
+        high=over.high if over else None,
+        method=f"{over.method} over evaluations" if over and over.low is not None else None,
+        weighted_mean=weighing.value if weighing else None,
+        weighted_low=weighing.low if weighing else None,
+        weighted_high=weighing.high if weighing else None,
+        weighted_method=weighing.method if weighing and weighing.low is not None else None,
+        weighted_evaluations=weighers,
+        weight=None if weight is None else _whole(weight),
+        lowest=min(values, default=None),
+        highest=max(values, default=None),
+        left_out=sum(each.left_out for each in found),
+        notes=tuple(notes),
+    )
+
+
+def _whole(count: float) -> float:
+    return int(count) if count == int(count) else count
+
+
+def within(estimate: Estimate, scale: Scale | None) -> Estimate:
+    """The estimate with its interval cut where the scale ends: a t interval does not know that a share ends at 1.
+    An interval of no width claims a certainty that nobody has; it is left out."""
+    if estimate.low is None or estimate.high is None:
+        return estimate
+    low, high = estimate.low, estimate.high
+    if low == high:
+        note = "all values are equal: no spread to take an interval from"
+        return Estimate(value=estimate.value, n=estimate.n, method=estimate.method, p=estimate.p, note=note)
+    if scale is not None:
+        low = low if scale.low is None else max(scale.low, low)
+        high = high if scale.high is None else min(scale.high, high)
+    return Estimate(
+        value=estimate.value,
+        low=low,
+        high=high,
+        n=estimate.n,
+        method=estimate.method,
+        p=estimate.p,
+        note=estimate.note,
+    )
+
+
+def _weighted(found: list[Measured]) -> tuple[Estimate | None, float | None, int]:
+    """The mean in which each evaluation counts by its weight, the sum of weights, and how many have one."""
+    if found and all(each.values for each in found):
+        values: dict[str, list[float]] = {}
+        for each in found:
+            for case, numbers in each.values.items():
+                values.setdefault(case, []).extend(numbers)
+        flat = [value for numbers in values.values() for value in numbers]
+        estimate = average(values, all(value in (0.0, 1.0) for value in flat))
+        return (within(estimate, found[0].bounds) if estimate else None), float(len(flat)), len(found)
+    known = [(each.estimate.value, each.weight, each.independent) for each in found if each.estimate and each.weight]
+    if not known:
+        return None, None, 0
+    total = fsum(weight for _, weight, _ in known)
+    value = fsum(value * weight for value, weight, _ in known) / total
+    trials = [independent for _, _, independent in known if independent]
+    if len(trials) == len(known) and 0 <= value <= 1:
+        return share_of(value, fsum(trials)), total, len(known)
+    return Estimate(value=value, n=int(total), method="weighted"), total, len(known)

@@ -1,0 +1,64 @@
+"""Compare evaluations that store only numbers over all samples (OpenAdapt's eval JSON)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from pantrace.stats import Estimate, difference_of_proportions, holm
+
+from .compare import Comparison, judged
+from .metric_values import Evaluation, Measured, read_evaluations
+from .read import Notes
+
+
+def compare_stored(
+    first: Path, second: Path, *, metrics: Sequence[str] = (), margin: float | None = None
+) -> list[Comparison]:
+    """Each metric that both have: shares over episodes as independent proportions, others without an interval."""
+    one, two = (_evaluation(path) for path in (first, second))
+    names = [name for name in one.metrics if name in two.metrics and (not metrics or name in metrics)]
+    found = [_comparison(one.metrics[name], two.metrics[name]) for name in names]
+    found = [each for each in found if each.first is not None and each.second is not None]
+    tested = [each for each in found if each.difference is not None and each.difference.p is not None]
+    adjusted = holm([each.difference.p for each in tested if each.difference and each.difference.p is not None])
+    p_values = {each.metric: p for each, p in zip(tested, adjusted, strict=True)}
+    return [judged(each, p_values.get(each.metric), margin) for each in found]
+
+
+def _evaluation(path: Path) -> Evaluation:
+    return read_evaluations([path], notes=Notes())[0]
+
+
+def _comparison(one: Measured, two: Measured) -> Comparison:
+    difference: Estimate | None = None
+    notes = ["the files hold one number each, so nothing can be paired"]
+    if one.estimate is not None and two.estimate is not None:
+        difference = Estimate(value=two.estimate.value - one.estimate.value, n=0, method="none")
+        if one.independent and two.independent:
+            counts = [
+                (round(each.estimate.value * round(each.independent)), round(each.independent))
+                for each in (one, two)
+                if each.estimate is not None and each.independent
+            ]
+            proportions = difference_of_proportions(counts[0], counts[1])
+            # The counts are rounded to whole episodes; the difference itself is the files'.
+            difference = replace(proportions, value=difference.value)
+            notes.append("shares are taken over episodes, as steps of one episode are not independent")
+        else:
+            notes.append("the files do not say how far the number spreads, so no interval can be given")
+    better = one.scale.better if one.scale is not None else None
+    return Comparison(
+        metric=one.metric,
+        first=one.estimate,
+        second=two.estimate,
+        difference=difference,
+        verdict="inconclusive",
+        common=0,
+        only_first=0,
+        only_second=0,
+        better=better,
+        notes=tuple(notes),
+    )

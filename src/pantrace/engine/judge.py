@@ -1,0 +1,224 @@
+"""Judge: rubrics over samples, many questions at once, scores in the order of the samples."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+
+from pantrace.judges import (
+    Absent,
+    AtMost,
+    Budgeted,
+    Cache,
+    Cached,
+    Judge,
+    Patient,
+    Prompt,
+    Provider,
+    Replayed,
+    Request,
+    Routed,
+    Rubric,
+    Settings,
+    gathered,
+    judged,
+    prompt_for,
+    requests_for,
+)
+from pantrace.model import Record, Sample, Score
+from pantrace.normalise.secrets import Redactor
+
+_AHEAD = 3
+"""Samples in work for each question that may wait at once, so that one slow answer holds up little."""
+
+
+class Access(Record, frozen=True, kw_only=True):
+    """How to reach the judges."""
+
+    keys: dict[str, str] = {}
+    """Provider -> key."""
+    base_url: str | None = None
+    timeout: float = 120.0
+    attempts: int = 5
+    first_wait: float = 1.0
+    longest_wait: float = 60.0
+    """Seconds; a provider that asks to wait longer is not asked again."""
+    concurrency: int = 8
+    tokens: int | None = None
+    """Budget of tokens; what the cache knows is free."""
+    dollars: float | None = None
+
+
+@dataclass
+class Bench:
+    """The judges of one run, put together from the outside in: cache, budget, patience, concurrency, provider."""
+
+    judge: Judge | None
+    settings: Settings
+    redactor: Redactor | None = field(default_factory=Redactor)
+    """None: texts are sent as they are."""
+    concurrency: int = 8
+    cached: Cached | Replayed | None = None
+    budget: Budgeted | None = None
+    patient: Patient | None = None
+    providers: Routed | None = None
+    statuses: Counter[str] = field(default_factory=Counter)
+    problems: Counter[str] = field(default_factory=Counter)
+    """Why scores are unscored."""
+
+    def clean(self, text: str) -> str:
+        return text if self.redactor is None else self.redactor.text(text)[0]
+
+    def count(self, score: Score) -> None:
+        self.statuses[score.status] += 1
+        if score.status in ("unscored", "failed"):
+            self.problems[score.explanation or ""] += 1
+
+    def summary(self) -> dict[str, Any]:
+        """Calls, tokens and cost of this run, and what became of the scores."""
+        return {
+            "calls": self.budget.calls if self.budget else 0,
+            "retries": self.patient.retries if self.patient else 0,
+            "cached": self.cached.hits if self.cached else 0,
+            "missing": self.cached.missing if isinstance(self.cached, Replayed) else 0,
+            "tokens": self.budget.used_tokens if self.budget else 0,
+            "cost_usd": self.budget.used_dollars if self.budget and not self.budget.unpriced else None,
+            "scored": self.statuses["scored"],
+            "not_applicable": self.statuses["not_applicable"],
+            "unscored": self.statuses["unscored"] + self.statuses["failed"],
+            "unscored_because": dict(self.problems.most_common()),
+        }
+
+
+def bench(
+    settings: Settings,
+    access: Access,
+    *,
+    cache: Path | None = None,
+    replay: bool = False,
+    redact: bool = True,
+    judge: Judge | None = None,
+    seed: int = 0,
+) -> Bench:
+    """The judges of a run. `judge` takes the place of the providers; without models there is no judge at all."""
+    redactor = Redactor() if redact else None
+    if not settings.models:
+        return Bench(None, settings, redactor)
+    if replay:
+        assert cache is not None
+        replayed = Replayed(Cache(cache))
+        return Bench(replayed, settings, redactor, access.concurrency, cached=replayed)
+    providers = Routed(
+        {
+            name: Provider(
+                name, key=access.keys.get(name.partition(":")[0], ""), base_url=access.base_url, timeout=access.timeout
+            )
+            for name in settings.models
+        }
+    )
+    patient = Patient(
+        AtMost(judge or providers, access.concurrency),
+        dice=Random(seed),
+        attempts=access.attempts,
+        first_wait=access.first_wait,
+        longest_wait=access.longest_wait,
+    )
+    budget = Budgeted(patient, tokens=access.tokens, dollars=access.dollars)
+    found = Bench(budget, settings, redactor, access.concurrency, budget=budget, patient=patient, providers=providers)
+    if cache is not None:
+        found.cached = Cached(budget, Cache(cache))
+        found.judge = found.cached
+    return found
+
+
+def judge_all(samples: Iterable[Sample], rubrics: Sequence[Rubric], run: Bench) -> Iterator[tuple[Sample, list[Score]]]:
+    """Each sample with its scores, in the order given; several are in work at once."""
+    source = iter(samples)
+    waiting: deque[tuple[Sample, asyncio.Task[list[Score]]]] = deque()
+
+    async def following() -> tuple[Sample, list[Score]] | None:
+        while len(waiting) < run.concurrency * _AHEAD and (sample := next(source, None)) is not None:
+            waiting.append((sample, asyncio.create_task(judge_one(sample, rubrics, run))))
+        if not waiting:
+            return None
+        sample, task = waiting.popleft()
+        try:
+            return sample, await task
+        except BaseException:
+            # Trouble of the run, not of a sample: the others would meet it, too.
+            for _, other in waiting:
+                other.cancel()
+            await asyncio.gather(*(other for _, other in waiting), return_exceptions=True)
+            raise
+
+    with asyncio.Runner() as runner:
+        try:
+            while (found := runner.run(following())) is not None:
+                for score in found[1]:
+                    run.count(score)
+                yield found
+        finally:
+            if run.providers is not None:
+                runner.run(run.providers.close())
+
+
+async def judge_one(sample: Sample, rubrics: Sequence[Rubric], run: Bench) -> list[Score]:
+    """All scores of one sample."""
+    shown = sent(sample, run)
+    return list(
+        await asyncio.gather(*(judged(shown, rubric, run.judge, run.settings, run.clean) for rubric in rubrics))
+    )
+
+
+def sent(sample: Sample, run: Bench) -> Sample:
+    """The sample as judges may see it: without secrets, also those that only their key gives away."""
+    if run.redactor is None or run.judge is None:
+        return sample
+    return run.redactor.sample(msgspec.structs.replace(sample, scores=(), extra={}))[0]
+
+
+class Planned(Record, frozen=True, kw_only=True):
+    """A prompt that would be sent."""
+
+    sample: str
+    rubric: str
+    prompt: Prompt | None = None
+    not_applicable: str | None = None
+    calls: int = 0
+    estimated_tokens: int = 0
+    cached: int = 0
+
+
+def planned(samples: Iterable[Sample], rubrics: Sequence[Rubric], run: Bench, cache: Path | None) -> Iterator[Planned]:
+    """What judging would ask, without asking."""
+    known = Cache(cache) if cache is not None and cache.exists() else None
+    for sample in samples:
+        shown = sample if run.redactor is None else run.redactor.sample(sample)[0]
+        for rubric in rubrics:
+            material = gathered(shown, rubric)
+            if isinstance(material, Absent):
+                yield Planned(sample=sample.id, rubric=rubric.name, not_applicable=material.reason)
+                continue
+            prompt = prompt_for(rubric, material, budget=run.settings.characters, clean=run.clean)
+            requests = requests_for(prompt, run.settings) or _assumed(prompt, run.settings)
+            cached = [request for request in requests if known is not None and known.get(request.key) is not None]
+            yield Planned(
+                sample=sample.id,
+                rubric=rubric.name,
+                prompt=prompt,
+                calls=len(requests) - len(cached),
+                estimated_tokens=sum(each.estimated_tokens for each in requests if each not in cached),
+                cached=len(cached),
+            )
+
+
+def _assumed(prompt: Prompt, settings: Settings) -> list[Request]:
+    """The questions to one judge, for an estimate before any is named."""
+    return requests_for(prompt, msgspec.structs.replace(settings, models=("unnamed",)))

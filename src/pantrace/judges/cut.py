@@ -1,0 +1,135 @@
+"""Cutting: long material made to fit by a fixed rule, with every cut told.
+
+1. The middle of long tool outputs goes first; all are shortened to the same length, the longest that fits.
+2. Then the entries in the middle of long lists go (steps of a trajectory, calls, turns); head and tail stay.
+3. Then the middle of whatever text is still too long.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+OUTPUT_LENGTHS = (20_000, 8_000, 4_000, 2_000, 1_000, 500)
+_SEAM = "\n[{} characters cut here]\n"
+_LEAST = 200
+"""Texts shorter than this are never shortened."""
+
+
+class Block(msgspec.Struct, frozen=True):
+    """One entry of an input: something said, a call, an output."""
+
+    text: str
+    kind: Literal["text", "output"] = "text"
+
+
+Material = dict[str, list[Block]]
+"""Input name -> its entries."""
+
+
+def fitted(material: Material, budget: int) -> tuple[dict[str, str], list[str]]:
+    """The inputs as texts of at most `budget` characters together, and a note of each cut."""
+    notes: list[str] = []
+    for length in OUTPUT_LENGTHS:
+        if _size(material) <= budget:
+            break
+        shortened, count = _shorten_outputs(material, length)
+        if _size(shortened) <= budget or length == OUTPUT_LENGTHS[-1]:
+            material = shortened
+            if count:
+                notes.append(f"the middle of {count} long tool outputs ({length} characters of each are kept)")
+            break
+    if _size(material) > budget:
+        material = _drop_middles(material, budget, notes)
+    if _size(material) > budget:
+        material = _shorten_all(material, budget, notes)
+    return {name: "\n\n".join(block.text for block in blocks) for name, blocks in material.items()}, notes
+
+
+def _size(material: Material) -> int:
+    return sum(_length(blocks) for blocks in material.values())
+
+
+def _length(blocks: list[Block]) -> int:
+    return sum(len(block.text) + 2 for block in blocks)
+
+
+def shortened_text(text: str, length: int) -> str:
+    """The head and the tail of a text that is longer than `length`, with a line that says how much is missing."""
+    if len(text) <= length:
+        return text
+    kept = max(length - len(_SEAM) - 6, 2)
+    head, tail = kept - kept // 2, kept // 2
+    return text[:head] + _SEAM.format(len(text) - kept) + text[len(text) - tail :]
+
+
+def _shorten_outputs(material: Material, length: int) -> tuple[Material, int]:
+    count = 0
+    found: Material = {}
+    for name, blocks in material.items():
+        found[name] = []
+        for block in blocks:
+            if block.kind == "output" and len(block.text) > length:
+                block = Block(shortened_text(block.text, length), "output")
+                count += 1
+            found[name].append(block)
+    return found, count
+
+
+def _drop_middles(material: Material, budget: int, notes: list[str]) -> Material:
+    """Lists without the entries in their middle; each list gives up the same share."""
+    lists = {name: blocks for name, blocks in material.items() if len(blocks) > 2}
+    room = budget - sum(_length(blocks) for name, blocks in material.items() if name not in lists)
+    total = sum(_length(blocks) for blocks in lists.values())
+    found = dict(material)
+    for name, blocks in lists.items():
+        allowed = max(room, 0) * _length(blocks) // total
+        kept = _ends(blocks, allowed)
+        head, tail = kept
+        if head + tail >= len(blocks):
+            continue
+        first, last = head + 1, len(blocks) - tail
+        left_out = Block(f"[entries {first} to {last} of {len(blocks)} cut here]")
+        found[name] = [*blocks[:head], left_out, *blocks[len(blocks) - tail :]]
+        notes.append(f"entries {first} to {last} of the {len(blocks)} entries of {_words(name)}")
+    return found
+
+
+def _ends(blocks: list[Block], allowed: int) -> tuple[int, int]:
+    """How many entries stay at the head and at the tail, at least one of each."""
+    head, tail = 1, 1
+    used = len(blocks[0].text) + len(blocks[-1].text) + 60
+    while head + tail < len(blocks):
+        from_head = head <= tail
+        size = len(blocks[head if from_head else len(blocks) - tail - 1].text) + 2
+        if used + size > allowed:
+            break
+        used += size
+        head, tail = (head + 1, tail) if from_head else (head, tail + 1)
+    return head, tail
+
+
+def _shorten_all(material: Material, budget: int, notes: list[str]) -> Material:
+    lengths = sorted(len(block.text) + 2 for blocks in material.values() for block in blocks)
+    # The longest texts share equally what the shorter ones leave.
+    left, cap = budget, 0
+    for place, length in enumerate(lengths):
+        cap = left // (len(lengths) - place)
+        if length > cap:
+            break
+        left -= length
+    cap = max(cap - 2, _LEAST)
+    found: Material = {}
+    for name, blocks in material.items():
+        long = [block for block in blocks if len(block.text) > cap]
+        if long:
+            which = f"the middle of {_words(name)}" if len(blocks) == 1 else f"the middle of {len(long)} long entries"
+            of = "" if len(blocks) == 1 else f" of {_words(name)}"
+            notes.append(f"{which}{of} ({cap} characters of each are kept)")
+        found[name] = [Block(shortened_text(block.text, cap), block.kind) for block in blocks]
+    return found
+
+
+def _words(name: str) -> str:
+    return "the " + name.replace("_", " ")

@@ -1,0 +1,259 @@
+"""Judge one sample by one rubric: ask, perhaps several times or several judges, and make one score of it."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import Counter
+from statistics import fmean, pstdev
+from typing import Any, Literal
+
+import msgspec
+
+from pantrace.errors import Unanswered
+from pantrace.model import Maker, Record, Sample, Score
+
+from .ask import Judge, Reply, Request
+from .cut import Material
+from .frame import COMPLAINT
+from .inputs import Absent, gathered
+from .patience import tokens_of
+from .prompt import BUDGET, Clean, Prompt, choices, prompt_for
+from .rubric import Rubric
+from .verdict import Unusable, Verdict, verdict_of
+from .weigh import probabilities, weighted_mean
+
+NO_JUDGE = "no judge configured"
+
+
+class Settings(Record, frozen=True, kw_only=True):
+    """How to judge."""
+
+    models: tuple[str, ...] = ()
+    """PROVIDER:MODEL; several make a panel, in which each judge counts the same."""
+    samples: int = 1
+    """How often each judge is asked."""
+    combine: Literal["mean", "majority"] | None = None
+    """How several verdicts become one: None means the mean of grades and the majority of pass and fail."""
+    temperature: float | None = None
+    """None: 0 for one sample, 0.7 for several."""
+    max_tokens: int = 2_000
+    seed: int | None = None
+    """Sent with each question, plus the number of the sample; None sends none."""
+    weighted: bool = False
+    """Ask for log-probabilities and weigh the grades by them."""
+    characters: int = BUDGET
+    """How much material one prompt may hold."""
+
+
+class Given(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One verdict of one judge, or why there is none."""
+
+    model: str
+    index: int
+    score: float | bool | None = None
+    reason: str | None = None
+    thoughts: str | None = None
+    problem: str | None = None
+    """Why there is no score."""
+    unasked: bool = False
+    """Nobody was asked, so a later run may still get it."""
+    replies: list[str] = []
+    """What the judge said that could not be used."""
+    answered_by: str | None = None
+    tokens: int | None = None
+    cost_usd: float | None = None
+    probabilities: dict[int, float] | None = None
+
+
+async def judged(sample: Sample, rubric: Rubric, judge: Judge | None, settings: Settings, clean: Clean = str) -> Score:
+    """The score of one sample. What cannot be judged is not applicable; what got no usable verdict is unscored."""
+    material = gathered(sample, rubric)
+    if isinstance(material, Absent):
+        return Score(
+            name=rubric.name,
+            status="not_applicable",
+            explanation=material.reason,
+            details={"rubric_hash": rubric.hash},
+            maker=_maker(rubric, settings),
+        )
+    return await judged_material(material, rubric, judge, settings, clean)
+
+
+async def judged_material(
+    material: Material, rubric: Rubric, judge: Judge | None, settings: Settings, clean: Clean = str
+) -> Score:
+    """The score of material that was gathered in whatever way."""
+    if judge is None or not settings.models:
+        return _unscored(rubric, settings, NO_JUDGE, {"rubric_hash": rubric.hash})
+    prompt = prompt_for(rubric, material, budget=settings.characters, clean=clean)
+    requests = requests_for(prompt, settings)
+    given = await asyncio.gather(*(_ask(request, rubric, judge) for request in requests))
+    return _combined(list(given), rubric, settings, prompt)
+
+
+def requests_for(prompt: Prompt, settings: Settings) -> list[Request]:
+    """All questions that one prompt becomes: each judge, each sample."""
+    temperature = settings.temperature
+    if temperature is None:
+        temperature = 0.0 if settings.samples == 1 else 0.7
+    return [
+        Request(
+            model=model,
+            system=prompt.system,
+            prompt=prompt.text,
+            schema=prompt.schema,
+            temperature=temperature,
+            max_tokens=settings.max_tokens,
+            seed=None if settings.seed is None else settings.seed + index,
+            logprobs=settings.weighted,
+            index=index,
+        )
+        for model in settings.models
+        for index in range(settings.samples)
+    ]
+
+
+async def _ask(request: Request, rubric: Rubric, judge: Judge) -> Given:
+    """One verdict; an unusable reply is answered once with what is wrong with it."""
+    replies: list[Reply] = []
+    problem = ""
+    for attempt in (1, 2):
+        try:
+            reply = await judge.ask(request)
+        except Unanswered as error:
+            reason = error.reason if attempt == 1 else f"{problem}; then {error.reason}"
+            return _given(request, replies, problem=reason, unasked=error.unasked)
+        replies.append(reply)
+        try:
+            if reply.stop == "length":
+                raise Unusable(f"the reply was cut off at {request.max_tokens} tokens")
+            return _given(request, replies, verdict=verdict_of(reply.text, rubric), rubric=rubric)
+        except Unusable as error:
+            problem = str(error)
+            complaint = COMPLAINT.format(problem=problem, choices=choices(rubric))
+            request = msgspec.structs.replace(request, exchanges=((reply.text, complaint),))
+    return _given(request, replies, problem=problem)
+
+
+def _given(
+    request: Request,
+    replies: list[Reply],
+    *,
+    verdict: Verdict | None = None,
+    problem: str | None = None,
+    rubric: Rubric | None = None,
+    unasked: bool = False,
+) -> Given:
+    last = replies[-1] if replies else None
+    weights = None
+    if verdict is not None and rubric is not None and request.logprobs and last is not None and last.logprobs:
+        weights = probabilities(last.logprobs, verdict.score, rubric)
+    costs = [reply.usage.cost_usd for reply in replies if reply.usage is not None]
+    tokens = [tokens_of(reply) for reply in replies]
+    score = None if verdict is None else verdict.score
+    return Given(
+        model=request.model,
+        index=request.index,
+        score=weighted_mean(weights) if weights else score,
+        reason=verdict.reason if verdict else None,
+        thoughts=verdict.thoughts if verdict else None,
+        problem=problem,
+        unasked=unasked,
+        replies=[reply.text for reply in (replies if verdict is None else replies[:-1])],
+        answered_by=last.model if last is not None and last.model != request.model.partition(":")[2] else None,
+        tokens=_sum(tokens),
+        cost_usd=_sum(costs),
+        probabilities=weights,
+    )
+
+
+def _sum(numbers: list[Any]) -> Any:
+    """The sum, None where any is unknown: a part of a sum is no sum."""
+    return sum(numbers) if numbers and None not in numbers else None
+
+
+def _combined(given: list[Given], rubric: Rubric, settings: Settings, prompt: Prompt) -> Score:
+    details: dict[str, Any] = {
+        "rubric_hash": rubric.hash,
+        "samples": [msgspec.to_builtins(each, str_keys=True) for each in given],
+        "tokens": _sum([each.tokens for each in given if each.tokens is not None]),
+        "cost_usd": _sum([each.cost_usd for each in given]),
+        "cut": prompt.cut,
+    }
+    details = {name: value for name, value in details.items() if value not in (None, [])}
+    valid = [each for each in given if each.score is not None]
+    unasked = [each for each in given if each.unasked]
+    if not valid or unasked:
+        # Part of the verdicts would make another number than all of them will.
+        problems = list(dict.fromkeys(each.problem or "no verdict" for each in unasked or given))
+        return _unscored(rubric, settings, "; ".join(problems), details)
+    if len(given) > 1:
+        details["spread"] = _spread(valid, len(given))
+    if len(settings.models) > 1:
+        details["by_judge"] = {model: _centre(model, valid) for model in settings.models}
+    if any(each.probabilities for each in valid) and settings.weighted:
+        details["weighted"] = sum(each.probabilities is not None for each in valid)
+    combine = settings.combine or ("majority" if rubric.passes else "mean")
+    value = _majority(valid, rubric) if combine == "majority" else _mean(valid)
+    # The reason that is told is that of a verdict as near to the score as any.
+    nearest = min(valid, key=lambda each: abs(float(each.score or 0) - float(value)))
+    if nearest.thoughts:
+        details["chain_of_thought"] = nearest.thoughts
+    return Score(
+        name=rubric.name,
+        value=value,
+        scale=rubric.scale,
+        explanation=nearest.reason,
+        details=details,
+        maker=_maker(rubric, settings),
+    )
+
+
+def _mean(valid: list[Given]) -> float:
+    """The mean; each judge of a panel counts the same, however many of its verdicts failed."""
+    models = dict.fromkeys(each.model for each in valid)
+    return fmean(_centre(model, valid) or 0.0 for model in models)
+
+
+def _centre(model: str, valid: list[Given]) -> float | None:
+    scores = [float(each.score or 0) for each in valid if each.model == model]
+    return fmean(scores) if scores else None
+
+
+def _majority(valid: list[Given], rubric: Rubric) -> float | bool:
+    """The grade given most often; of several, the worst."""
+    counts = Counter(each.score for each in valid if each.score is not None)
+    most = max(counts.values())
+    tied = [score for score, count in counts.items() if count == most]
+    worst = min(tied) if rubric.better == "higher" else max(tied)
+    return bool(worst) if rubric.passes else float(worst)
+
+
+def _spread(valid: list[Given], asked: int) -> dict[str, Any]:
+    scores = [float(each.score or 0) for each in valid]
+    common = Counter(scores).most_common(1)[0][1]
+    return {
+        "asked": asked,
+        "scored": len(scores),
+        "low": min(scores),
+        "high": max(scores),
+        "stdev": round(pstdev(scores), 6) if len(scores) > 1 and math.isfinite(sum(scores)) else 0.0,
+        "agreement": common / len(scores),
+    }
+
+
+def _maker(rubric: Rubric, settings: Settings) -> Maker:
+    model = ", ".join(settings.models) or None
+    return Maker(name=rubric.name, kind="rubric", version=rubric.version, model=model)
+
+
+def _unscored(rubric: Rubric, settings: Settings, why: str, details: dict[str, Any]) -> Score:
+    return Score(
+        name=rubric.name,
+        status="unscored",
+        scale=rubric.scale,
+        explanation=why,
+        details=details,
+        maker=_maker(rubric, settings),
+    )

@@ -1,0 +1,108 @@
+"""Prompts: a rubric and a sample's material as the message that a judge is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pantrace.errors import UsageError
+
+from .cut import Block, Material, fitted
+from .fence import fence_word, fenced
+from .frame import LAYOUT, SYSTEM
+from .rubric import Rubric
+
+if TYPE_CHECKING:
+    from jinja2.sandbox import SandboxedEnvironment
+
+Clean = Callable[[str], str]
+"""Takes secrets out of a text."""
+
+BUDGET = 100_000
+"""Characters of material in one prompt, unless said otherwise: about 25,000 tokens."""
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """What a judge is sent about one sample."""
+
+    system: str
+    text: str
+    schema: dict[str, Any]
+    cut: list[str]
+    """What was left out of the material, in words."""
+
+
+class _Absent:
+    """An optional input that the sample does not have: false, and told as such."""
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        return "(not given)"
+
+
+def prompt_for(rubric: Rubric, material: Material, *, budget: int = BUDGET, clean: Clean = str) -> Prompt:
+    """The prompt of a rubric for some material: secrets out, cut to fit, fenced."""
+    cleaned = {name: [Block(clean(block.text), block.kind) for block in blocks] for name, blocks in material.items()}
+    texts, cut = fitted(cleaned, budget)
+    word = fence_word(texts.values())
+    values: dict[str, Any] = {name: _Absent() for name in rubric.inputs}
+    values |= {name: fenced(name, text, word) for name, text in texts.items()}
+    # Rendered first and put in whole: a recording with template syntax in it is text like any other.
+    body = _compiled(rubric.template).render(values).strip()
+    frame = {
+        "title": rubric.title,
+        "body": body,
+        "grades": [(grade, rubric.grades[str(grade)]) for grade in rubric.choices],
+        "fence": word,
+        "cut": cut,
+        "choices": choices(rubric),
+    }
+    return Prompt(SYSTEM, _compiled(LAYOUT).render(frame).strip(), schema_of(rubric), cut)
+
+
+def choices(rubric: Rubric) -> str:
+    """The grades as a judge is told of them: 1 | 2 | 3."""
+    return " | ".join(f'"{grade}"' if isinstance(grade, str) else str(grade) for grade in rubric.choices)
+
+
+def schema_of(rubric: Rubric) -> dict[str, Any]:
+    """JSON Schema of a verdict: the reason first, then a score out of a closed list."""
+    return {
+        "type": "object",
+        "properties": {
+            "reason": {"type": "string", "description": "two to five sentences that name the evidence"},
+            "score": {"type": "string" if rubric.passes else "integer", "enum": list(rubric.choices)},
+        },
+        "required": ["reason", "score"],
+        "additionalProperties": False,
+    }
+
+
+@cache
+def _environment() -> SandboxedEnvironment:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import SandboxedEnvironment
+
+    return SandboxedEnvironment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False, keep_trailing_newline=False
+    )
+
+
+@cache
+def _compiled(template: str) -> Any:
+    return _environment().from_string(template)
+
+
+def variables(template: str, place: str) -> set[str]:
+    """The inputs that a template uses; a UsageError when it is not a template."""
+    from jinja2 import TemplateSyntaxError, meta
+
+    try:
+        return meta.find_undeclared_variables(_environment().parse(template))
+    except TemplateSyntaxError as error:
+        raise UsageError(f"{place}: the template is not right: line {error.lineno}: {error.message}") from None

@@ -1,0 +1,174 @@
+"""Rubrics: what a judge is asked, as data: TOML files, or Markdown that begins with TOML between lines of +++."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from difflib import get_close_matches
+from functools import cache
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from pantrace.errors import UsageError
+from pantrace.model import Scale
+from pantrace.wire import toml
+from pantrace.wire.json import encode
+
+from .frame import COMPLAINT, LAYOUT, SYSTEM
+
+Need = Literal["required", "optional", "one_of"]
+"""one_of: at least one of the inputs marked so must be there."""
+
+
+class Variant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Another way to ask the same: its own inputs and template."""
+
+    inputs: dict[str, Need]
+    template: str
+
+
+class Rubric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a judge is asked about one sample, and the grades it may give."""
+
+    name: str
+    version: str
+    title: str
+    description: str = ""
+    inputs: dict[str, Need]
+    grades: dict[str, str]
+    """Whole numbers without a gap, or the two words pass and fail; each with what it stands for."""
+    better: Literal["higher", "lower"] = "higher"
+    template: str
+    """Jinja; every input is put in behind a fence. An input that is absent counts as false."""
+    variant: str = ""
+    """What `template` is called among the variants, where there are any."""
+    variants: dict[str, Variant] = {}
+
+    @property
+    def hash(self) -> str:
+        """Changes with anything that a judge reads: the rubric, and the frame around it."""
+        return sha256(encode([SYSTEM, LAYOUT, COMPLAINT, self])).hexdigest()
+
+    @property
+    def passes(self) -> bool:
+        """Whether the grades are pass and fail."""
+        return "pass" in self.grades
+
+    @property
+    def scale(self) -> Scale:
+        if self.passes:
+            return Scale(low=0, high=1, better=self.better)
+        numbers = [int(grade) for grade in self.grades]
+        return Scale(low=min(numbers), high=max(numbers), better=self.better)
+
+    @property
+    def choices(self) -> list[int] | list[str]:
+        """The grades, worst number first; pass before fail."""
+        return ["pass", "fail"] if self.passes else sorted(int(grade) for grade in self.grades)
+
+
+def check_rubric(rubric: Rubric, place: str, known: Collection[str] | None = None) -> None:
+    """A UsageError for a rubric that could never work; `known` are the inputs that there are."""
+    from .prompt import variables
+
+    if set(rubric.grades) != {"pass", "fail"}:
+        if not all(grade.lstrip("-").isdigit() for grade in rubric.grades):
+            raise UsageError(f"{place}: grades are whole numbers, or pass and fail; not {', '.join(rubric.grades)}")
+        numbers = sorted(int(grade) for grade in rubric.grades)
+        if len(numbers) < 2 or numbers != list(range(numbers[0], numbers[-1] + 1)):
+            raise UsageError(f"{place}: grades must be at least two whole numbers without a gap")
+    asked = {"": (rubric.inputs, rubric.template)} | {
+        name: (each.inputs, each.template) for name, each in rubric.variants.items()
+    }
+    for name, (inputs, template) in asked.items():
+        where = f"{place}: variant {name}" if name else place
+        for each in inputs:
+            if known is not None and each not in known:
+                close = get_close_matches(each, known, n=1)
+                hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(sorted(known))}"
+                raise UsageError(f"{where}: unknown input {each!r}; {hint}")
+        used = variables(template, where)
+        if missing := sorted(used - set(inputs)):
+            raise UsageError(f"{where}: the template uses {missing[0]!r}, which is not among the inputs")
+        unused = [each for each in inputs if each not in used]
+        if unused:
+            raise UsageError(f"{where}: the template does not use the input {unused[0]!r}")
+
+
+@cache
+def _built_in() -> dict[str, Rubric]:
+    folder = resources.files(__package__).joinpath("rubrics")
+    found = [toml.load(each.read_text("utf-8"), each.name, Rubric) for each in folder.iterdir()]
+    return {rubric.name: rubric for rubric in sorted(found, key=lambda rubric: rubric.name)}
+
+
+def rubric_names() -> list[str]:
+    """Names of the rubrics that come with pantrace."""
+    return list(_built_in())
+
+
+def load_rubric(name_or_path: str) -> Rubric:
+    """A rubric by its name ("NAME:VARIANT" for a variant), or from a TOML or Markdown file."""
+    name, _, variant = name_or_path.partition(":")
+    if name in _built_in():
+        return chosen(_built_in()[name], variant)
+    path = Path(name_or_path)
+    if path.suffix in (".toml", ".md") or path.is_file():
+        return _from_file(path)
+    close = get_close_matches(name, rubric_names(), n=1)
+    hint = f"did you mean {close[0]}?" if close else "`pantrace rubrics` lists them, or name a .toml or .md file"
+    raise UsageError(f"unknown rubric {name_or_path!r}; {hint}")
+
+
+def chosen(rubric: Rubric, variant: str) -> Rubric:
+    """One variant of a rubric, under the name NAME:VARIANT; the main one for ""."""
+    if not variant:
+        return rubric
+    if variant == rubric.variant:
+        return msgspec.structs.replace(rubric, name=f"{rubric.name}:{variant}")
+    if variant not in rubric.variants:
+        listed = ", ".join(each for each in (rubric.variant, *rubric.variants) if each) or "none"
+        raise UsageError(f"{rubric.name} has no variant {variant!r}; its variants: {listed}")
+    other = rubric.variants[variant]
+    return msgspec.structs.replace(
+        rubric, name=f"{rubric.name}:{variant}", inputs=other.inputs, template=other.template, variant=variant
+    )
+
+
+def _from_file(path: Path) -> Rubric:
+    from .inputs import INPUTS
+
+    if path.suffix == ".md":
+        rubric = _from_markdown(path)
+    else:
+        rubric = toml.load_file(path, Rubric)
+    check_rubric(rubric, str(path), INPUTS)
+    return rubric
+
+
+class _FrontMatter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    version: str
+    title: str
+    description: str = ""
+    inputs: dict[str, Need]
+    grades: dict[str, str]
+    better: Literal["higher", "lower"] = "higher"
+
+
+def _from_markdown(path: Path) -> Rubric:
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read: {error}") from None
+    mark, _, rest = text.partition("\n")
+    front, closed, body = rest.partition("\n+++\n")
+    if mark.strip() != "+++" or not closed:
+        raise UsageError(f"{path}: a rubric in Markdown begins with its data, as TOML between two lines of +++")
+    # A blank line in front keeps line numbers in messages those of the file.
+    data = toml.load(f"\n{front}", str(path), _FrontMatter)
+    fields = {name: getattr(data, name) for name in _FrontMatter.__struct_fields__}
+    return Rubric(**fields, template=body.strip())

@@ -1,0 +1,130 @@
+"""The pass^k curve: how often all of k trials of a task succeed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pantrace.model import Record
+from pantrace.stats import Estimate
+
+from .style import INK, colours, figure, number, shortened
+
+WIDTH, HEIGHT = 420, 280
+
+
+class Curve(Record, frozen=True, kw_only=True):
+    """One evaluation: its pass^1, pass^2, ... in order."""
+
+    label: str
+    estimates: tuple[Estimate, ...]
+
+
+def pass_curve(
+    curves: Sequence[Curve], *, metric: str, title: str | None = None, subtitle: Sequence[str] = ()
+) -> dict[str, Any]:
+    """A line for each evaluation over k, with intervals; the reliability that one trial per task cannot show."""
+    labels = [curve.label for curve in curves]
+    longest = max(len(curve.estimates) for curve in curves)
+    # Points of one k stand beside each other, so that their intervals do not hide each other.
+    step = min(0.09, 0.5 / max(1, len(curves)))
+    rows = [
+        _row(curve.label, k, estimate, (place - (len(curves) - 1) / 2) * step)
+        for place, curve in enumerate(curves)
+        for k, estimate in enumerate(curve.estimates, 1)
+    ]
+    x = {"type": "quantitative", "scale": {"domain": [0.7, longest + 0.3], "nice": False, "zero": False}}
+    x_axis = {
+        "title": "k (trials that must all succeed)",
+        "values": list(range(1, longest + 1)),
+        "format": "d",
+        "grid": False,
+    }
+    y = {"type": "quantitative", "scale": {"domain": [0, 1]}}
+    y_axis = {"title": "pass^k, mean over tasks", "format": ".1f", "tickCount": 6, "domain": False, "ticks": False}
+    scale = {"domain": labels, "range": colours(labels)}
+    legend: dict[str, Any] | None = None
+    if len(curves) > 1:
+        legend = {
+            "title": None,
+            "orient": "right",
+            "labelFontSize": 11.5,
+            "labelLimit": 260,
+            "symbolSize": 80,
+            "symbolOpacity": 1,
+        }
+    tone = {"field": "label", "type": "nominal", "scale": scale, "legend": legend}
+    form = {
+        "field": "label",
+        "type": "nominal",
+        "scale": {
+            "domain": labels,
+            "range": [
+                ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")[place % 6]
+                for place in range(len(labels))
+            ],
+        },
+        "legend": legend,
+    }
+    hint = [
+        {"field": "label", "type": "nominal", "title": "evaluation"},
+        {"field": "k", "type": "quantitative"},
+        {"field": "shown", "type": "nominal", "title": "pass^k"},
+        {"field": "n", "type": "quantitative", "title": "tasks"},
+    ]
+    place = {"field": "x", **x, "axis": x_axis}
+    layers: list[dict[str, Any]] = [
+        {
+            "mark": {"type": "line", "strokeWidth": 2},
+            "encoding": {"x": place, "y": {"field": "value", **y, "axis": y_axis}, "color": tone},
+        },
+        {
+            "transform": [{"filter": "isValid(datum.low)"}],
+            "mark": {"type": "rule", "strokeWidth": 1.3, "opacity": 0.75},
+            "encoding": {"x": place, "y": {"field": "low", **y}, "y2": {"field": "high"}, "color": tone},
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1, "stroke": "white", "strokeWidth": 0.8},
+            "encoding": {"x": place, "y": {"field": "value", **y}, "color": tone, "shape": form, "tooltip": hint},
+        },
+    ]
+    if len(curves) == 1:
+        mark = {
+            "type": "text",
+            "align": "left",
+            "baseline": "bottom",
+            "dx": 7,
+            "dy": -4,
+            "color": INK,
+            "fontSize": 11.5,
+        }
+        layers.append(
+            {
+                "mark": mark,
+                "encoding": {
+                    "x": place,
+                    "y": {"field": "value", **y},
+                    "text": {"field": "shown", "type": "nominal"},
+                },
+            }
+        )
+    heading = title or (
+        f"Reliability of {shortened(labels[0], 50)}" if len(curves) == 1 else "Reliability over repeated trials"
+    )
+    body = {"width": WIDTH, "height": HEIGHT, "data": {"values": rows}, "layer": layers}
+    return figure(heading, [f"All of k trials of a task succeed, by {metric}.", *subtitle], body)
+
+
+def _row(label: str, k: int, estimate: Estimate, beside: float) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "label": label,
+        "k": k,
+        "x": k + beside,
+        "value": estimate.value,
+        "shown": number(estimate.value),
+        "n": estimate.n,
+    }
+    if estimate.low is None or estimate.high is None:
+        return row
+    # An interval of means knows no ends of the scale; a share does.
+    return row | {"low": max(0.0, estimate.low), "high": min(1.0, estimate.high)}

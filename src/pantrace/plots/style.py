@@ -1,0 +1,119 @@
+"""Style: colours that colour-blind readers can tell apart, type sizes, and how numbers are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import log10
+from typing import Any
+
+OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+"""Okabe and Ito's palette, dark blue first; their black as a grey, so that an interval stays
+visible on it."""
+BETTER, WORSE, SAME = "#0072B2", "#D55E00", "#9A9A9A"
+INK, QUIET, FAINT, LINE = "#1F1F1F", "#5A5A5A", "#DCDCDC", "#333333"
+FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
+
+def colours(labels: list[str]) -> list[str]:
+    """A colour for each label. Beyond eight they come again in lighter tones; labels stand at every mark, so that
+    nothing rests on colour alone."""
+    return [_lighter(OKABE_ITO[place % len(OKABE_ITO)], place // len(OKABE_ITO) * 0.45) for place in range(len(labels))]
+
+
+def _lighter(colour: str, share: float) -> str:
+    parts = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+    share = min(share, 0.8)
+    return "#" + "".join(f"{round(part + (255 - part) * share):02X}" for part in parts)
+
+
+def figure(title: str, subtitle: list[str], body: dict[str, Any], *, offset: int = 14) -> dict[str, Any]:
+    """A whole figure: the body with its title, on white, in the house's type."""
+    heading: dict[str, Any] = {
+        "text": title,
+        "anchor": "start",
+        "frame": "bounds",
+        "fontSize": 16,
+        "fontWeight": 600,
+        "color": INK,
+        "offset": offset,
+    }
+    if subtitle:
+        heading |= {"subtitle": subtitle, "subtitleFontSize": 11.5, "subtitleColor": QUIET, "subtitlePadding": 5}
+    return {
+        "$schema": SCHEMA,
+        "background": "white",
+        "padding": 16,
+        "title": heading,
+        **body,
+        "config": {
+            "font": FONT,
+            "view": {"stroke": None},
+            "axis": {
+                "labelFontSize": 11,
+                "titleFontSize": 11.5,
+                "titleFontWeight": "normal",
+                "labelColor": INK,
+                "titleColor": QUIET,
+                "titlePadding": 7,
+                "gridColor": "#ECECEC",
+                "domainColor": "#B8B8B8",
+                "tickColor": "#B8B8B8",
+                "tickSize": 4,
+            },
+            "text": {"font": FONT, "fontSize": 11, "color": INK},
+            "title": {"font": FONT, "subtitleFont": FONT},
+            "concat": {"spacing": 26},
+        },
+    }
+
+
+def words(metric: str) -> str:
+    """A metric's name for a reader: "click_hit_rate" -> "Click hit rate"."""
+    text = " ".join(metric.replace("_", " ").split())
+    return text[:1].upper() + text[1:]
+
+
+def shortened(text: str, length: int) -> str:
+    """A text that fits, its middle left out when it is longer."""
+    if len(text) <= length:
+        return text
+    front = (length - 1) * 2 // 3
+    return f"{text[:front].rstrip()}…{text[len(text) - (length - 1 - front) :].lstrip()}"
+
+
+def decimals(values: Iterable[float]) -> int:
+    """How many decimals a column of numbers needs: two figures of the smallest, never fewer than two of a share."""
+    sizes = [abs(value) for value in values if value]
+    if not sizes or max(sizes) >= 1000:
+        return 0 if sizes else 2
+    if max(sizes) >= 10:
+        return 1
+    return 2 if min(sizes) >= 0.095 or max(sizes) >= 1 else 3
+
+
+def number(value: float) -> str:
+    """A number as a label: two decimals for shares, three figures for the small, few for the large."""
+    size = abs(value)
+    if size == 0:
+        return "0"
+    if size < 0.0005 or size >= 1e6:
+        return f"{value:.1e}"
+    if size < 0.1:
+        return f"{value:.3f}"
+    if size < 10:
+        return f"{value:.2f}"
+    return f"{value:,.0f}" if size >= 1000 else f"{value:.{max(0, 2 - int(log10(size)))}f}"
+
+
+def signed(value: float, places: int) -> str:
+    """A difference as a label, with a true minus."""
+    text = f"{abs(value):,.{places}f}"
+    return text if not float(text.replace(",", "")) else f"+{text}" if value > 0 else f"−{text}"
+
+
+def lookup(texts: Sequence[str], length: int) -> str:
+    """Texts, shortened, as an array of Vega's expression language."""
+    quoted = (shortened(" ".join(text.split()), length).replace("\\", "\\\\").replace("'", "\\'") for text in texts)
+    return "[" + ", ".join(f"'{text}'" for text in quoted) + "]"

@@ -1,0 +1,60 @@
+"""Rendering: every kind of file, without a network, and no label becomes a program."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+
+import pytest
+
+from pantrace.errors import MissingExtra, UsageError
+from pantrace.plots import KINDS, Bar, comparison, render
+
+HOSTILE = "</script><script>document.title='x'</script>"
+FIGURE = comparison([Bar(label=HOSTILE, metric="m", value=0.5, low=0.2, high=0.7), Bar(label="b", metric="m")])
+
+MAGIC = {"png": b"\x89PNG\r\n", "svg": b"<svg", "pdf": b"%PDF-", "html": b"<!doctype html>", "vl.json": b"{"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_begins_as_it_should(kind: str) -> None:
+    if kind != "vl.json":
+        pytest.importorskip("vl_convert", reason="the extra `analysis` is not installed")
+    picture = render(FIGURE, kind)
+    assert picture.startswith(MAGIC[kind])
+    assert len(picture) > 1000
+
+
+def test_the_page_fetches_nothing_and_runs_no_label() -> None:
+    pytest.importorskip("vl_convert", reason="the extra `analysis` is not installed")
+    page = render(FIGURE, "html").decode()
+    # Names of XML namespaces look like addresses; nothing is fetched from them.
+    assert set(re.findall(r"https?://([\w.-]+)", page)) <= {"www.w3.org"}
+    assert "default-src 'none'" in page
+    assert not re.search(r"<(?:link|iframe)\b|<script[^>]+src", page)
+    assert HOSTILE not in page
+    assert page.count("</script>") == 2
+    assert "actions: false" in page
+
+
+def test_a_picture_shows_the_gap_and_the_value() -> None:
+    pytest.importorskip("vl_convert", reason="the extra `analysis` is not installed")
+    drawing = render(FIGURE, "svg").decode()
+    assert ">n/a<" in drawing
+    assert ">0.50<" in drawing
+
+
+def test_the_dict_itself_can_be_read_back() -> None:
+    assert json.loads(render(FIGURE, "vl.json")) == FIGURE
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(UsageError, match="png, svg, pdf, html"):
+        render(FIGURE, "gif")
+
+
+def test_without_the_extra_one_line_names_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'pantrace\[analysis\]'"):
+        render(FIGURE, "png")
