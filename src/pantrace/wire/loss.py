@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -65,6 +66,7 @@ _INDEX = re.compile(r"\[[^.]*")
 _FORMAT = re.compile(r"(?:^|\.)extra\.[^.]*")
 
 
+@lru_cache(1 << 14)
 def general(path: str) -> str:
     """A path without its numbers, cut behind a format's name in `extra`: steps[3].usage -> steps[].usage."""
     place = _INDEX.sub("[]", path)
