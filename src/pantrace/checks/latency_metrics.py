@@ -11,6 +11,8 @@ from .pooling import pooled
 
 Span = tuple[float, float]
 
+_COUNTED = ("message", "compaction")
+
 
 @check(low=0, better="lower", aggregate=pooled("total_latency_seconds", "turns"))
 def latency_metrics(sample: Sample, settings: NoSettings) -> Found:
@@ -63,8 +65,7 @@ def _of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
     tool_spans: list[Span] = []
     durations: list[float] = []
     for each in all_trajectories(trajectory):
-        steps = [span for step in each.steps if (span := _span(step)) is not None]
-        runs = [run for step in each.steps for run in _runs(step)]
+        steps, runs = _measured(each.steps, _COUNTED)
         model_spans += _without(_union(steps), _union(runs))
         tool_spans += runs
         durations += [end - begin for begin, end in steps + runs]
@@ -86,42 +87,35 @@ def _of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
 def _wait(steps: tuple[Step, ...]) -> Span | None:
     """From the prompt, or the first measured begin, to the last measured end of a turn. A compaction behind the answer
     may come hours later, so it does not stretch the turn."""
-    measured = [step for step in steps if step.kind == "message"]
-    spans = [span for step in measured if (span := _span(step)) is not None]
-    spans += [run for step in measured for run in _runs(step)]
+    responses, runs = _measured(steps, ("message",))
+    spans = responses + runs
     if not spans:
         return None
-    begin = min(span[0] for span in spans)
+    begin, _ = min(spans)
     asked = [step.at for step in steps if is_prompt(step) and step.at is not None and step.at <= begin]
-    return max(asked, default=begin), max(span[1] for span in spans)
+    return max(asked, default=begin), max(end for _, end in spans)
 
 
-def _counts(step: Step) -> bool:
-    return step.kind in ("message", "compaction")
-
-
-def _span(step: Step) -> Span | None:
-    """When a response of the agent began and ended, where both were measured."""
-    if step.role != "agent" or not _counts(step) or step.at is None or step.ended is None or step.ended < step.at:
-        return None
-    return step.at, step.ended
-
-
-def _runs(step: Step) -> list[Span]:
-    """When the tools whose results a step holds ran."""
-    if not _counts(step):
-        return []
-    return [
-        (part.started, part.ended)
-        for part in step.parts
-        if isinstance(part, ToolResult) and part.started is not None and part.ended is not None
-        if part.started <= part.ended
-    ]
+def _measured(steps: tuple[Step, ...], kinds: tuple[str, ...]) -> tuple[list[Span], list[Span]]:
+    """When responses of the agent began and ended, and when tools ran, where both ends were measured."""
+    responses: list[Span] = []
+    runs: list[Span] = []
+    for step in steps:
+        if step.kind not in kinds:
+            continue
+        if step.role == "agent" and step.at is not None and step.ended is not None and step.at <= step.ended:
+            responses.append((step.at, step.ended))
+        for part in step.parts:
+            if not isinstance(part, ToolResult) or part.started is None or part.ended is None:
+                continue
+            if part.started <= part.ended:
+                runs.append((part.started, part.ended))
+    return responses, runs
 
 
 def _first_response(turn: Turn, wait: Span) -> float | None:
-    ends = [span[1] for step in turn.steps if (span := _span(step)) is not None]
-    return min(ends) - wait[0] if ends else None
+    responses, _ = _measured(turn.steps, _COUNTED)
+    return min(end for _, end in responses) - wait[0] if responses else None
 
 
 def _union(spans: list[Span]) -> list[Span]:

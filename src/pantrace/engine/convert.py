@@ -131,7 +131,7 @@ def write_run(
         if on_loss is not None:
             on_loss(loss)
 
-    def prepared() -> Iterator[Sample]:
+    def prepared() -> Iterator[Written]:
         for sample in _unique(run.samples if format_.nests else split_children(run.samples), report):
             if format_.dump is not None:
                 try:
@@ -148,12 +148,12 @@ def write_run(
                 lost(Loss(sample=sample.id, path="sample", what="absent", why=why))
                 continue
             report.samples += 1
-            yield sample
+            yield sample, row
         if strict and report.losses:
             count = sum(report.losses.values())
             raise LossRefused(f"{count} losses and --strict: nothing was written; --loss FILE lists them")
 
-    _save(with_samples(run, prepared()), target, format_, chosen, report)
+    _save(run, prepared(), target, format_, chosen, report)
     if measure and format_.open is not None and format_.save is not None and report.outputs:
         written = _reopened(report.outputs[0], format_)
         if written is not None:
@@ -217,37 +217,38 @@ def _unique(samples: Iterable[Sample], report: Report) -> Iterator[Sample]:
         yield sample
 
 
-def _save(run: Run, target: Path, format_: Format, options: Record, report: Report) -> None:
+Written = tuple[Sample, Any]
+"""A sample and its row."""
+
+
+def _save(run: Run, written: Iterator[Written], target: Path, format_: Format, options: Record, report: Report) -> None:
     if format_.save is not None:
         if target.is_dir():
             raise UsageError(f"{target} is a directory; {format_.name} is written to one file: name it with -o")
-        format_.save(run, target, options)
+        format_.save(with_samples(run, (sample for sample, _ in written)), target, options)
         report.outputs.append(target)
     elif format_.layout == "document":
-        _save_documents(run.samples, target, format_, options, report)
+        _save_documents(written, target, format_, report)
     else:
         if target.is_dir():
             raise UsageError(f"{target} is a directory; {format_.name} is written to one file: name it with -o")
-        assert format_.dump is not None
-        dump = format_.dump
-        write_rows((dump(sample, options) for sample in run.samples), target, default=format_.layout)
+        write_rows((row for _, row in written), target, default=format_.layout)
         report.outputs.append(target)
 
 
-def _save_documents(samples: Iterable[Sample], target: Path, format_: Format, options: Record, report: Report) -> None:
+def _save_documents(samples: Iterator[Written], target: Path, format_: Format, report: Report) -> None:
     """One file per sample: a directory of them, or the named file when there is only one."""
-    assert format_.dump is not None
     single = not target.is_dir() and files.bare_suffix(target) in (".json", ".jsonl", format_.suffix)
     folder = target.parent if single else target
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=folder) as temporary:
             written: list[str] = []
-            for sample in samples:
+            for sample, row in samples:
                 if single and written:
                     raise UsageError(f"{format_.name} holds one sample per file: give a directory, -o {target.stem}/")
                 name = target.name if single else f"{_file_name(sample)}{format_.suffix}"
-                write_rows([format_.dump(sample, options)], Path(temporary, name), default="document")
+                write_rows([row], Path(temporary, name), default="document")
                 written.append(name)
             for name in written:
                 shutil.move(Path(temporary, name), folder / name)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 import msgspec
 
 from .parts import Text, ToolCall, ToolResult
 from .trajectory import Step, Trajectory
 from .usage import Usage, add_usage, total_tokens
+
+T = TypeVar("T")
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -92,6 +95,21 @@ def call_pairs(trajectory: Trajectory, *, agent_only: bool = True, children: boo
     ]
 
 
+def _kept(view: Callable[[Trajectory], Iterable[T]]) -> Callable[[Trajectory], list[T]]:
+    """The view with its last answer kept, as many checks ask the same trajectory in a row."""
+    last: tuple[Trajectory | None, tuple[T, ...]] = (None, ())
+
+    def answer(trajectory: Trajectory) -> list[T]:
+        nonlocal last
+        kept = last
+        if kept[0] is not trajectory:
+            last = kept = (trajectory, tuple(view(trajectory)))
+        return list(kept[1])
+
+    return answer
+
+
+@_kept
 def _pairs(trajectory: Trajectory) -> Iterator[CallPair]:
     calls: list[tuple[ToolCall, Step]] = []
     waiting: dict[tuple[str | None, str | None], deque[int]] = {}
@@ -122,9 +140,9 @@ def has_failed(result: ToolResult) -> bool:
     return bool(output.get("status") == "error" or output.get("error") or output.get("error_message"))
 
 
-def model_calls(trajectory: Trajectory) -> list[tuple[str | None, Step, Usage]]:
+@_kept
+def model_calls(trajectory: Trajectory) -> Iterator[tuple[str | None, Step, Usage]]:
     """Model responses that report tokens or cost, sub-agents included: the model's name, the step, its usage."""
-    found: list[tuple[str | None, Step, Usage]] = []
     for each in all_trajectories(trajectory):
         models = {agent.name: agent.model for agent in each.agents}
         for step in each.steps:
@@ -132,8 +150,7 @@ def model_calls(trajectory: Trajectory) -> list[tuple[str | None, Step, Usage]]:
             if usage is None or step.kind in ("copied", "user_shell"):
                 continue
             if total_tokens(usage) is not None or usage.cost_usd is not None:
-                found.append((step.model or models.get(step.agent or ""), step, usage))
-    return found
+                yield step.model or models.get(step.agent or ""), step, usage
 
 
 def merged_turns(trajectory: Trajectory) -> list[MergedTurn]:

@@ -56,8 +56,14 @@ def read_error(path: Path, error: Exception) -> ReadError:
 
 def read_all(path: Path) -> bytes:
     """All bytes of a file, decompressed, without a byte order mark."""
-    with reading(path) as file:
-        return file.read().removeprefix(BOM)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise read_error(path, error) from None
+    if data.startswith((GZIP, ZSTD)):
+        with reading(path) as file:
+            data = file.read()
+    return data.removeprefix(BOM)
 
 
 @contextmanager

@@ -31,10 +31,31 @@ def snake(name: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
+_CALL, _ANSWER = {"id", "name", "args"}, {"id", "name", "response"}
+
+
+def _plain(raw: dict[str, Any]) -> Part | None:
+    """A part that is nothing but a text, a call or an answer: the quick way for nearly all of them."""
+    ((key, value),) = raw.items()
+    if key == "text" and type(value) is str:
+        return Text(text=value)
+    if type(value) is not dict:
+        return None
+    if key in ("function_call", "functionCall") and value.keys() <= _CALL:
+        return ToolCall(id=value.get("id"), name=value.get("name") or "", arguments=value.get("args"))
+    if key in ("function_response", "functionResponse") and value.keys() <= _ANSWER:
+        response = value.get("response")
+        if type(response) is not dict or not response.get("error"):
+            return ToolResult(call_id=value.get("id"), name=value.get("name"), output=response)
+    return None
+
+
 def part_from(raw: Any, format_name: str) -> Part:
     """One Gemini part as a part of the model; what it holds beyond the known stands under `extra[format_name]`."""
     if not isinstance(raw, dict):
         return Unknown(kind=f"{format_name}:part", raw=raw)
+    if len(raw) == 1 and (plain := _plain(raw)) is not None:
+        return plain
     part = {CAMEL.get(str(key), str(key)): value for key, value in raw.items() if value is not None}
 
     def extra(*known: str) -> dict[str, Any]:
@@ -42,7 +63,7 @@ def part_from(raw: Any, format_name: str) -> Part:
         return {format_name: rest} if rest else {}
 
     if isinstance(call := part.get("function_call"), dict):
-        inner = unknown_keys({key: value for key, value in call.items() if value is not None}, {"id", "name", "args"})
+        inner = {key: value for key, value in call.items() if value is not None and key not in _CALL}
         kept = extra("function_call")
         if inner:
             kept = {format_name: {**kept.get(format_name, {}), "function_call": inner}}
@@ -50,9 +71,7 @@ def part_from(raw: Any, format_name: str) -> Part:
     if isinstance(answer := part.get("function_response"), dict):
         response = answer.get("response")
         error = response.get("error") if isinstance(response, dict) else None
-        inner = unknown_keys(
-            {key: value for key, value in answer.items() if value is not None}, {"id", "name", "response"}
-        )
+        inner = {key: value for key, value in answer.items() if value is not None and key not in _ANSWER}
         kept = extra("function_response")
         if inner:
             kept = {format_name: {**kept.get(format_name, {}), "function_response": inner}}

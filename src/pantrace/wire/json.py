@@ -99,8 +99,8 @@ def decode_document(data: bytes | memoryview) -> Any:
     """Any JSON value with nothing lost: the earlier values of a repeated key stand beside it."""
     value = decode(data)
     raw = bytes(data)
-    # Each object key is followed by `":`. A repeated key makes the decoded value have fewer of them than the text.
-    if raw.count(b'":') + raw.count(b'" :') > encode(value).count(b'":'):
+    # Each key brings a colon, and those inside texts are the same on both sides: fewer of them mean a repeated key.
+    if raw.count(b":") > encode(value).count(b":"):
         return decode_patiently(raw)
     return value
 
@@ -167,7 +167,9 @@ def _itself(value: Any) -> Any:
     raise NotImplementedError(type(value).__name__)
 
 
-def unknown_keys(row: dict[str, Any], known: Iterable[str]) -> dict[str, Any]:
+def unknown_keys(row: Any, known: Iterable[str]) -> dict[str, Any]:
     """The keys of a foreign object that its reader has no word for."""
     known = known if isinstance(known, (set, frozenset)) else set(known)
+    if row.keys() <= known:
+        return {}
     return {key: value for key, value in row.items() if key not in known}

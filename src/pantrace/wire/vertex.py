@@ -206,27 +206,24 @@ def append_content(
     `fields` are those of the new step; an answer that has any but `at` keeps a step of its own. `start` is the first
     step that the content may join."""
     must_be_text(author=author, id=fields.get("id"))
-    if not isinstance(fields.get("state_delta"), (dict, type(None))):
+    fields = {key: value for key, value in fields.items() if value is not None}
+    if not isinstance(fields.get("state_delta", {}), dict):
         raise ReadError("must be an object", place="state_delta")
     raw = content.get("parts") if isinstance(content, dict) else None
-    parts = tuple(part_in(part, format_name) for part in raw) if isinstance(raw, list) else ()
+    parts = tuple([part_in(part, format_name) for part in raw]) if isinstance(raw, list) else ()
     if not parts and isinstance(content, dict) and isinstance(content.get("content"), str):
         parts = (Text(text=content["content"]),)
     role = content.get("role") if isinstance(content, dict) else None
     if parts and role != "model" and all(isinstance(part, ToolResult) for part in parts):
-        own = {key for key, value in fields.items() if value is not None} - {"at", "turn", "invocation"}
-        if len(steps) > start and not own and (joined := _answered(steps[-1], parts, author, fields.get("at"))):
+        alone = not fields.keys() <= {"at", "turn", "invocation"}
+        if len(steps) > start and not alone and (joined := _answered(steps[-1], parts, author, fields.get("at"))):
             steps[-1] = joined
             return
-        steps.append(Step(role="tool", agent=author, parts=parts, **_given(fields)))
+        steps.append(Step(role="tool", agent=author, parts=parts, **fields))
     elif role in ("model", "assistant") or (author is not None and author != "user"):
-        steps.append(Step(role="agent", agent=author, parts=parts, **_given(fields)))
+        steps.append(Step(role="agent", agent=author, parts=parts, **fields))
     else:
-        steps.append(Step(role="system" if role == "system" else "user", parts=parts, **_given(fields)))
-
-
-def _given(fields: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if value is not None}
+        steps.append(Step(role="system" if role == "system" else "user", parts=parts, **fields))
 
 
 def _answered(step: Step, results: tuple[Part, ...], author: str | None, ended: float | None) -> Step | None:

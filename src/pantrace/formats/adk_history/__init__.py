@@ -21,13 +21,14 @@ from pantrace.model import Run, RunHeader, Sample, Source, Violation, header_of,
 from pantrace.wire import files
 from pantrace.wire.adk import MISSHAPEN, shapes
 from pantrace.wire.adk.recase import CASE_RESULT, to_snake
+from pantrace.wire.adk.schema import Unusual
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, encode, to_plain
 from pantrace.wire.patch import applied, difference
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 
-from .cases import CARRIER, NAME, app_of, dump, load
+from .cases import CARRIER, NAME, app_of, decoded, dump, load
 from .document import Document, document, looks_like
 from .pile import grouped
 
@@ -90,7 +91,7 @@ def _samples(path: Path, found: Document, source: Source, on_broken: OnBroken) -
     for number, raw in enumerate(found.cases, 1):
         place = f"case {number}"
         try:
-            sample = load(raw if isinstance(raw, dict) else decode(raw))
+            sample = _loaded(raw)
         except ReadError as error:
             on_broken(error.at(path=str(path), place=place))
             continue
@@ -105,6 +106,15 @@ def _samples(path: Path, found: Document, source: Source, on_broken: OnBroken) -
         if sample.epoch is None and (epoch := epochs.get(number)) is not None:
             sample = msgspec.structs.replace(sample, epoch=epoch)
         yield sample
+
+
+def _loaded(raw: Any) -> Sample:
+    if isinstance(raw, dict):
+        return load(raw)
+    try:
+        return load(decoded(raw))
+    except Unusual:
+        return load(decode(raw))
 
 
 def _open_directory(folder: Path, on_broken: OnBroken) -> Run:

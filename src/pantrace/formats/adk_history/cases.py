@@ -22,10 +22,11 @@ from pantrace.wire.adk.invocations import (
 )
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import CASE_RESULT, to_snake
+from pantrace.wire.adk.schema import CaseResult, Fields, Schema, Session, Unusual
 from pantrace.wire.adk.scores import metric_to, metrics_of, pairs_from, scores_from, status_number
 from pantrace.wire.adk.sessions import app_name, invocation_ids, main_agent, session_to, trajectory_from, user_id
 from pantrace.wire.adk.typed import text
-from pantrace.wire.json import to_plain, unknown_keys
+from pantrace.wire.json import decode, to_plain, unknown_keys
 from pantrace.wire.patch import applied, difference
 
 NAME = "adk-history"
@@ -43,10 +44,13 @@ _KNOWN = {
     "user_id",
     CARRIER,
 }
+_CASE = msgspec.json.Decoder(CaseResult)
 _LIMITS = {"LlmCallsLimitExceededError"}
 
 
 def load(row: Any) -> Sample:
+    if isinstance(row, CaseResult):
+        return _sample(row)
     if not isinstance(row, dict):
         raise ReadError("not a case of an eval history: no object")
     case = to_snake(row, CASE_RESULT)
@@ -55,6 +59,19 @@ def load(row: Any) -> Sample:
             "not a case of an eval history: eval_id or the session and the invocations are missing",
             remedy="an eval set that has not been run is of format adk-evalset",
         )
+    return _sample(case)
+
+
+def decoded(raw: msgspec.Raw) -> Any:
+    """A case by type if it is as google-adk writes it, else as a dictionary."""
+    try:
+        case = _CASE.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return decode(raw)
+    return case if case.session_details is not None and case.eval_id is not None else decode(raw)
+
+
+def _sample(case: Fields) -> Sample:
     blocks = case.get("eval_metric_result_per_invocation") or []
     actual = [block.get("actual_invocation") or {} for block in blocks]
     trajectory, absent = _trajectory(case, actual)
@@ -66,7 +83,7 @@ def load(row: Any) -> Sample:
         outcome = _outcome(case, trajectory, scored=bool(scores))
         trajectory = msgspec.structs.replace(trajectory, outcome=outcome)
     sample = Sample(
-        id=str(case["eval_id"]),
+        id=str(case.get("eval_id")),
         case=_case(case, placed or actual, expected, trajectory),
         trajectory=trajectory,
         expected=expected,
@@ -78,7 +95,7 @@ def load(row: Any) -> Sample:
     return sample
 
 
-def _trajectory(case: dict[str, Any], actual: list[dict[str, Any]]) -> tuple[Trajectory | None, list[str]]:
+def _trajectory(case: Fields, actual: list[Fields]) -> tuple[Trajectory | None, list[str]]:
     """What happened, and which kinds of data the file does not have of it."""
     session = case.get("session_details")
     declarations = [declared(each.get("app_details")) for each in actual]
@@ -86,9 +103,9 @@ def _trajectory(case: dict[str, Any], actual: list[dict[str, Any]]) -> tuple[Tra
     absent = [] if any(declarations) else ["app_details"]
     if not actual:
         absent.append("invocations")
-    if isinstance(session, dict):
+    if isinstance(session, (dict, Session)):
         trajectory = trajectory_from(session, declarations)
-        events: dict[str, list[dict[str, Any]]] = {}
+        events: dict[str, list[Fields]] = {}
         for event in session.get("events") or ():
             events.setdefault(event.get("invocation_id") or event.get("invocationId") or "", []).append(event)
         recorded = [
@@ -109,7 +126,7 @@ def _trajectory(case: dict[str, Any], actual: list[dict[str, Any]]) -> tuple[Tra
             created=next((at for raw in actual if (at := raw.get("creation_timestamp"))), None),
             agents=agents_of(declarations, steps),
             steps=tuple(steps),
-            extra={ADK: {"user_id": case["user_id"]}} if case.get("user_id") is not None else {},
+            extra={ADK: {"user_id": case.get("user_id")}} if case.get("user_id") is not None else {},
         )
         recorded = [{} for _ in actual]
     if not any(step.usage is not None for step in trajectory.steps):
@@ -124,17 +141,19 @@ def _trajectory(case: dict[str, Any], actual: list[dict[str, Any]]) -> tuple[Tra
     return msgspec.structs.replace(trajectory, invocations=invocations), absent
 
 
-def _said(raw: dict[str, Any]) -> bool:
+def _said(raw: Fields) -> bool:
     return bool((raw.get("user_content") or {}).get("parts") or raw.get("invocation_id") or raw.get("final_response"))
 
 
-def _recorded(raw: dict[str, Any]) -> dict[str, Any]:
+def _recorded(raw: Fields) -> dict[str, Any]:
+    if isinstance(raw, Schema):
+        raise Unusual
     keys = ("user_content", "final_response", "intermediate_data")
-    return {key: raw[key] for key in keys if raw.get(key) is not None}
+    return {key: value for key in keys if (value := raw.get(key)) is not None}
 
 
 def _invocation(
-    raw: dict[str, Any], name: str, recorded: dict[str, Any], agents: list[Agent], known: dict[str, Agent]
+    raw: Fields, name: str, recorded: dict[str, Any], agents: list[Agent], known: dict[str, Agent]
 ) -> Invocation:
     """Times of one invocation, and what of its agents is not as in the rest of the case."""
     invocation = invocation_from(raw, name)
@@ -143,7 +162,8 @@ def _invocation(
     if any(is_declared(agent) and agent.name not in names for agent in known.values()):
         kept["agents"] = names
     if any(_changed(agent, known[agent.name]) for agent in agents):
-        kept["app_details"] = raw["app_details"]
+        details = raw.get("app_details")
+        kept["app_details"] = decode(details) if isinstance(details, msgspec.Raw) else details
     if not kept:
         return invocation
     return msgspec.structs.replace(invocation, extra={ADK: {**invocation.extra.get(ADK, {}), **kept}})
@@ -155,7 +175,7 @@ def _changed(agent: Agent, first: Agent) -> bool:
     return agent.instructions != first.instructions or agent.tools != first.tools
 
 
-def _expected(blocks: list[dict[str, Any]]) -> tuple[Trajectory | None, list[dict[str, Any]]]:
+def _expected(blocks: list[Fields]) -> tuple[Trajectory | None, list[Fields]]:
     placed = [(number, raw) for number, block in enumerate(blocks) if (raw := block.get("expected_invocation"))]
     if not placed:
         return None, []
@@ -170,13 +190,11 @@ def _expected(blocks: list[dict[str, Any]]) -> tuple[Trajectory | None, list[dic
     return expected, raws
 
 
-def _case(
-    case: dict[str, Any], asked: list[dict[str, Any]], expected: Trajectory | None, trajectory: Trajectory | None
-) -> Case:
+def _case(case: Fields, asked: list[Fields], expected: Trajectory | None, trajectory: Trajectory | None) -> Case:
     app = trajectory.extra.get(ADK, {}).get("app_name") if trajectory is not None else None
     set_id = case.get("eval_set_id")
     return Case(
-        id=str(case["eval_id"]),
+        id=str(case.get("eval_id")),
         agent=text(app, "app_name"),
         question=prompts_in(asked),
         reference=final_text(expected) if expected is not None else None,
@@ -185,7 +203,7 @@ def _case(
     )
 
 
-def _outcome(case: dict[str, Any], trajectory: Trajectory, *, scored: bool) -> Outcome | None:
+def _outcome(case: Fields, trajectory: Trajectory, *, scored: bool) -> Outcome | None:
     status = status_number(case.get("final_eval_status"))
     if status == 2 and not scored:
         # Inference failed: ADK says so only by an error event and empty lists of results.
@@ -199,21 +217,21 @@ def _outcome(case: dict[str, Any], trajectory: Trajectory, *, scored: bool) -> O
     return Outcome(status=word)  # type: ignore[arg-type]
 
 
-def _extra(case: dict[str, Any], trajectory: Trajectory | None, absent: list[str], *, pairs: bool) -> dict[str, Any]:
+def _extra(case: Fields, trajectory: Trajectory | None, absent: list[str], *, pairs: bool) -> dict[str, Any]:
     extra = {key: value for key, value in unknown_keys(case, _KNOWN).items() if value is not None}
     if absent:
         extra["absent"] = absent
     if case.get("eval_set_file") not in (None, case.get("eval_set_id")):
-        extra["eval_set_file"] = case["eval_set_file"]
+        extra["eval_set_file"] = case.get("eval_set_file")
     status = status_number(case.get("final_eval_status"))
     if status not in (1, 2, 3) and case.get("final_eval_status") is not None:
-        extra["final_eval_status"] = case["final_eval_status"]
+        extra["final_eval_status"] = case.get("final_eval_status")
     if not pairs and case.get("eval_metric_results"):
-        extra["eval_metric_results"] = case["eval_metric_results"]
+        extra["eval_metric_results"] = case.get("eval_metric_results")
     known = trajectory.extra.get(ADK, {}) if trajectory is not None else {}
     for key, told in (("session_id", trajectory.id if trajectory else None), ("user_id", known.get("user_id"))):
-        if case.get(key) is not None and case[key] != told:
-            extra[key] = case[key]
+        if case.get(key) is not None and case.get(key) != told:
+            extra[key] = case.get(key)
     return {NAME: extra} if extra else {}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,10 +52,11 @@ class Document:
     def epochs(self) -> dict[int, int]:
         """The repetition of each case (by its number) whose eval id occurs more than once."""
         ids = self.ids()
+        total = Counter(ids)
         counts: dict[str, int] = {}
         epochs: dict[int, int] = {}
         for number, name in enumerate(ids, 1):
-            if name is not None and ids.count(name) > 1:
+            if name is not None and total[name] > 1:
                 counts[name] = counts.get(name, 0) + 1
                 epochs[number] = counts[name]
         return epochs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,8 +54,9 @@ def grouped(paths: list[Path], on_broken: OnBroken) -> list[Group]:
         group.paths.append(path)
         group.ended = moment
         group.ids.update(ids)
+    total = Counter(name for group in groups for name in group.ids)
     for group in groups:
-        group.repeated = {name for name in group.ids if sum(name in other.ids for other in groups) > 1}
+        group.repeated = {name for name in group.ids if total[name] > 1}
     return groups
 
 

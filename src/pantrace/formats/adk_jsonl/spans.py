@@ -221,11 +221,23 @@ def invocations_in(spans: list[Span], known: set[str]) -> list[Invocation]:
     by_id = {span.get("span_id"): span for span in spans}
     found: list[Invocation] = []
     roots = [span for span in spans if span.get("name") == "invocation" and span.get("parent_span_id") not in by_id]
+    below: dict[int, list[Span]] = {}
+    for span in spans:
+        if (top := _top(span, by_id)) is not None and top is not span:
+            below.setdefault(id(top), []).append(span)
     for root in sorted(roots, key=lambda span: span.get("start_time") or 0):
         if (length := _length(root)) is None:
             continue
-        inside = [span for span in spans if span is not root and _within(span, root, by_id)]
-        models = [part for span in inside if _kind(span["name"]) == "LLM_CALL" for part in _own(span, inside)]
+        inside = below.get(id(root), [])
+        children: dict[Any, list[Span]] = {}
+        for span in inside:
+            children.setdefault(span.get("parent_span_id"), []).append(span)
+        models = [
+            part
+            for span in inside
+            if _kind(span["name"]) == "LLM_CALL"
+            for part in _own(span, children.get(span.get("span_id"), []))
+        ]
         tools = [_interval(span) for span in inside if _kind(span["name"]) == "TOOL_CALL" and _length(span) is not None]
         model_time = _union(models)
         names = [name for span in inside if (name := _invocation_id(span)) in known]
@@ -246,26 +258,25 @@ def _invocation_id(span: Span) -> Any:
     return attributes.get("gcp.vertex.agent.invocation_id") if isinstance(attributes, dict) else None
 
 
-def _within(span: Span, root: Span, by_id: dict[Any, Span]) -> bool:
-    for _ in range(64):
+def _top(span: Span, by_id: dict[Any, Span]) -> Span | None:
+    """The span above all others around this one; None when they go round in a ring."""
+    for _ in range(65):
         parent = by_id.get(span.get("parent_span_id"))
         if parent is None:
-            return False
-        if parent is root:
-            return True
+            return span
         span = parent
-    return False
+    return None
 
 
 def _interval(span: Span) -> Interval:
     return span["start_time"], span["end_time"]
 
 
-def _own(span: Span, others: list[Span]) -> list[Interval]:
+def _own(span: Span, inner: list[Span]) -> list[Interval]:
     """A model call without the spans nested in it: in google-adk 1.x the tools it asked for ran inside it."""
     if _length(span) is None:
         return []
-    nested = [_interval(each) for each in others if each.get("parent_span_id") == span.get("span_id") and _length(each)]
+    nested = [_interval(each) for each in inner if _length(each)]
     return _without([_interval(span)], _union(nested))
 
 

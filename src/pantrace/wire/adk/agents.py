@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 import msgspec
 
 from pantrace.model import Agent, Step, Tool
+from pantrace.wire.json import decode
 
 from .parts import NAME
 from .recase import without_nulls
@@ -17,10 +19,17 @@ from .typed import text
 
 def declared(app_details: Any) -> list[Agent]:
     """The agents of one `app_details` object, with instructions and full tool declarations."""
+    if isinstance(app_details, msgspec.Raw):
+        return _declared_in(bytes(app_details))
     details = app_details.get("agent_details") if isinstance(app_details, dict) else None
     if not isinstance(details, dict):
         return []
     return [_agent(name, each) for name, each in details.items() if isinstance(each, dict)]
+
+
+@lru_cache(64)
+def _declared_in(app_details: bytes) -> list[Agent]:
+    return declared(decode(app_details))
 
 
 def _agent(name: str, details: dict[str, Any]) -> Agent:

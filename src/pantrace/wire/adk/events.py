@@ -14,7 +14,9 @@ from pantrace.wire.json import to_plain
 from pantrace.wire.patch import applied
 
 from .parts import NAME, part_from, parts_from, unwrapped
-from .recase import EVENT, to_snake, without_nulls
+from .recase import EVENT, is_camel, recased, snake, without_nulls
+from .schema import Event
+from .usual import step_of, usual
 
 CARRIER = "pantrace"
 """The key in an event's `custom_metadata` under which our writer keeps what ADK has no field for."""
@@ -67,14 +69,19 @@ _NAMES = ("id", "invocation_id", "model_version", "finish_reason")
 _CHUNKS = ("web", "retrieved_context", "maps", "image")
 
 
-def steps_from(events: Iterable[Any]) -> list[Step]:
-    """The steps of a list of events: streamed pieces stand aside of the whole, and usage is counted once."""
+def steps_from(events: Iterable[Any], *, camel: bool = False) -> list[Step]:
+    """The steps of a list of events: streamed pieces stand aside of the whole, and usage is counted once.
+
+    With `camel`, all keys are those of a camelCase record; else each event is looked at."""
     told: list[tuple[Step, dict[str, Any] | None]] = []
     streamed = False
     for raw in events:
-        if not isinstance(raw, dict):
+        if not isinstance(raw, (dict, Event)):
             raise TypeError(f"an event must be an object, is {type(raw).__name__}")
-        step, note = _step(raw)
+        event = usual(raw, camel=camel) if isinstance(raw, dict) else raw
+        step, note = (step_of(event) if event is not None else None), None
+        if step is None:
+            step, note = _step(raw if isinstance(raw, dict) else msgspec.to_builtins(raw), camel)
         if note is not None and note.get("joins") is True and told:
             whole, first_note = told[-1]
             told[-1] = (msgspec.structs.replace(whole, parts=(*whole.parts, *step.parts)), first_note)
@@ -90,10 +97,10 @@ def is_partial(step: Step) -> bool:
     return NAME in step.extra and step.extra[NAME].get("partial") is True
 
 
-def _step(raw: dict[str, Any]) -> tuple[Step, dict[str, Any] | None]:
+def _step(raw: dict[str, Any], camel: bool) -> tuple[Step, dict[str, Any] | None]:
     event = {key: value for key, value in raw.items() if value is not None}
-    if not event.keys() <= _SNAKE:
-        event = to_snake(event, EVENT)
+    if camel or (not event.keys() <= _SNAKE and is_camel(event)):
+        event = recased(event, EVENT, snake)
     take = event.pop
     content, author = take("content", None), take("author", None)
     parts = parts_from(content)
@@ -238,10 +245,12 @@ def _with_carried(step: Step, note: dict[str, Any]) -> Step:
 
 def _counted_once(steps: list[Step]) -> list[Step]:
     """Streamed reports are cumulative: only the last of a response counts, and pieces of a told whole are notes."""
-    for index, step in enumerate(steps):
+    following: Step | None = None
+    for index in reversed(range(len(steps))):
+        step = steps[index]
         if not is_partial(step):
+            following = step
             continue
-        following = next((other for other in steps[index + 1 :] if not is_partial(other)), None)
         after = steps[index + 1] if index + 1 < len(steps) else None
         told = following is not None and _same_response(step, following)
         repeated = told or (after is not None and is_partial(after) and _same_response(step, after))

@@ -14,6 +14,7 @@ from .event_writer import events_to
 from .events import content_role, steps_from
 from .parts import NAME, part_from, part_to, parts_from, texts_in
 from .recase import without_nulls
+from .schema import Answer, Call, Content, Fields, Part, Schema, Unusual
 from .typed import number, text
 
 _KNOWN = {
@@ -29,7 +30,7 @@ _KNOWN = {
 }
 
 
-def invocation_from(raw: dict[str, Any], name: str) -> Invocation:
+def invocation_from(raw: Fields, name: str) -> Invocation:
     """The measured times of an invocation; a creation time of 0 is ADK's default and says nothing."""
     rest = {key: without_nulls(value) for key, value in raw.items() if key not in _KNOWN and value is not None}
     return Invocation(
@@ -42,24 +43,29 @@ def invocation_from(raw: dict[str, Any], name: str) -> Invocation:
     )
 
 
-def names_of(invocations: Sequence[dict[str, Any]]) -> list[str]:
+def names_of(invocations: Sequence[Fields]) -> list[str]:
     """A name for each invocation: its id, made unique where ids are empty or repeated."""
-    names: list[str] = []
+    names: dict[str, None] = {}
     for place, raw in enumerate(invocations, 1):
         name = text(raw.get("invocation_id"), "invocation_id") or f"invocation-{place}"
-        names.append(name if name not in names else f"{name}#{place}")
-    return names
+        while name in names:
+            name = f"{name}#{place}"
+        names[name] = None
+    return list(names)
 
 
-def steps_of(raw: dict[str, Any], name: str, agents: Sequence[Agent] = ()) -> list[Step]:
+def steps_of(raw: Fields, name: str, agents: Sequence[Agent] = ()) -> list[Step]:
     """What an invocation says happened: the prompt, what stands between, the final response."""
-    asked = _spoken(raw["user_content"], "user") if raw.get("user_content") else []
+    asked = _spoken(raw.get("user_content"), "user") if raw.get("user_content") else []
     data = raw.get("intermediate_data")
     final = raw.get("final_response")
-    if isinstance(data, dict) and isinstance(data.get("invocation_events"), list):
-        steps = _with_final(data["invocation_events"], final, agents)
+    data = data if isinstance(data, (dict, Schema)) else {}
+    if isinstance(events := data.get("invocation_events"), list):
+        if isinstance(raw, Schema):
+            raise Unusual
+        steps = _with_final(events, final, agents)
     else:
-        steps = _intermediate(data if isinstance(data, dict) else {}, final)
+        steps = _intermediate(data, final)
     asked = [step for step in asked if step.parts]
     return [msgspec.structs.replace(step, invocation=name) for step in (*asked, *steps)]
 
@@ -89,13 +95,19 @@ def _last_speaker(events: list[Any], agents: Sequence[Agent]) -> str | None:
     return agents[0].name if len(agents) == 1 else None
 
 
-def _intermediate(data: dict[str, Any], final: Any) -> list[Step]:
+def _intermediate(data: Fields, final: Any) -> list[Step]:
     """IntermediateData: calls, answers and what sub-agents said on the way are told apart, without a common order."""
     steps: list[Step] = []
-    calls = [part_from({"function_call": call}) for call in data.get("tool_uses") or ()]
+    calls = [
+        part_from(Part(function_call=call) if isinstance(call, Call) else {"function_call": call})
+        for call in data.get("tool_uses") or ()
+    ]
     if calls:
         steps.append(Step(role="agent", parts=tuple(calls)))
-    answers = [part_from({"function_response": answer}) for answer in data.get("tool_responses") or ()]
+    answers = [
+        part_from(Part(function_response=answer) if isinstance(answer, Answer) else {"function_response": answer})
+        for answer in data.get("tool_responses") or ()
+    ]
     if answers:
         steps.append(Step(role="tool", parts=tuple(answers)))
     for author, parts in data.get("intermediate_responses") or ():
@@ -103,21 +115,24 @@ def _intermediate(data: dict[str, Any], final: Any) -> list[Step]:
         steps.append(
             Step(role="agent", agent=text(author, "an author"), parts=told, extra={NAME: {"intermediate": True}})
         )
-    if isinstance(final, dict):
+    if isinstance(final, (dict, Content)):
         steps.extend(_spoken(final, "agent"))
     return steps
 
 
 def _spoken(content: Any, role: Literal["user", "agent"]) -> list[Step]:
     """The step of a content that nobody is named for; the quick way where it is nothing but parts of the usual role."""
-    if isinstance(content, dict) and content.get("parts") and content.keys() <= {"parts", "role"}:
+    typed = isinstance(content, Content)
+    if typed or (isinstance(content, dict) and content.get("parts") and content.keys() <= {"parts", "role"}):
         parts = parts_from(content)
         if content.get("role") in (content_role(role), None) and not all(type(part) is ToolResult for part in parts):
             return [Step(role=role, parts=parts)]
+    if typed:
+        content = msgspec.to_builtins(content)
     return steps_from([{"author": "user" if role == "user" else None, "content": content}])
 
 
-def expected_from(invocations: Sequence[dict[str, Any]]) -> Trajectory:
+def expected_from(invocations: Sequence[Fields]) -> Trajectory:
     """The reference trajectory that a list of invocations states."""
     names = names_of(invocations)
     declarations = [declared(raw.get("app_details")) for raw in invocations]
@@ -133,7 +148,7 @@ def expected_from(invocations: Sequence[dict[str, Any]]) -> Trajectory:
     )
 
 
-def prompts_in(invocations: Iterable[dict[str, Any]]) -> str | None:
+def prompts_in(invocations: Iterable[Fields]) -> str | None:
     """All that the user asks in a conversation, one prompt per line."""
     asked = [said for raw in invocations if (said := texts_in(raw.get("user_content")))]
     return "\n".join(asked) if asked else None
@@ -282,7 +297,7 @@ def is_final(event: dict[str, Any]) -> bool:
     return not calls and not answers and not event.get("partial") and not runs_code
 
 
-def repeats(raw: dict[str, Any], events: Sequence[dict[str, Any]]) -> bool:
+def repeats(raw: Fields, events: Sequence[Fields]) -> bool:
     """Whether an invocation says nothing that the session's events of it do not say as well."""
     told = [event.get("content") for event in events if event.get("author") == "user"]
     if raw.get("user_content") not in told:
@@ -291,22 +306,17 @@ def repeats(raw: dict[str, Any], events: Sequence[dict[str, Any]]) -> bool:
     if (final := raw.get("final_response")) is not None and all(event.get("content") != final for event in others):
         return False
     data = raw.get("intermediate_data") or {}
-    if not isinstance(data.get("invocation_events"), list):
-        return not any(data.values())
+    if not isinstance(short := data.get("invocation_events"), list):
+        return not any(value for _, value in data.items())
     rest = iter(others)
-    return all(any(_same(each, event, final) for event in rest) for each in data["invocation_events"])
+    return all(any(_same(each, event, final) for event in rest) for each in short)
 
 
-def _same(short: dict[str, Any], event: dict[str, Any], final: Any) -> bool:
-    for key, value in short.items():
-        if value is None and key != "content":
-            continue
-        if key == "content" and value is None:
-            if event.get("content") not in (None, final):
-                return False
-        elif event.get(key) != value:
-            return False
-    return True
+def _same(short: Fields, event: Fields, final: Any) -> bool:
+    empty = short.get("content") is None and (isinstance(short, Schema) or "content" in short)
+    if empty and event.get("content") not in (None, final):
+        return False
+    return all(event.get(key) == value for key, value in short.items() if value is not None)
 
 
 def final_text(trajectory: Trajectory) -> str | None:

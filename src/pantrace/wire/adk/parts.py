@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from types import NoneType
 from typing import Any
 
@@ -11,6 +12,8 @@ import msgspec
 from pantrace.model import Failure, Media, Part, Text, Thinking, ToolCall, ToolResult, Unknown
 from pantrace.wire import gemini
 from pantrace.wire.json import encode
+
+from . import schema
 
 NAME = "adk"
 """The key in `extra` that all four ADK formats share."""
@@ -40,6 +43,9 @@ _ANSWER = {"id", "name", "response"}
 
 def part_from(raw: Any) -> Part:
     """One part of an event's content."""
+    if isinstance(raw, schema.Part):
+        typed = _typed(raw)
+        return typed if typed is not None else part_from(msgspec.to_builtins(raw))
     if isinstance(raw, dict) and (usual := _usual(raw)) is not None:
         return usual
     if isinstance(raw, dict) and raw.get("thought") is True and raw.get("text") is None:
@@ -181,9 +187,44 @@ def unwrapped(part: Part) -> Part:
     return part
 
 
+_RARE = attrgetter(
+    *("media_resolution", "code_execution_result", "executable_code", "file_data", "inline_data", "video_metadata"),
+    *("tool_call", "tool_response", "part_metadata", "audio_transcription", "media_processing", "speech_metadata"),
+)
+_NONE = (None,) * 12
+
+
+def _typed(part: schema.Part) -> Part | None:
+    """A part decoded by type that is nothing but a text, a thought, a call or an answer; None for any other."""
+    text, thought, signature = part.text, part.thought, part.thought_signature
+    call, answer = part.function_call, part.function_response
+    if _RARE(part) != _NONE or (text is not None) + (call is not None) + (answer is not None) != 1:
+        return None
+    if text is not None:
+        if thought is True:
+            return Thinking(text=text, signature=signature)
+        return Text(text=text) if thought is None and signature is None else None
+    if thought is not None or signature is not None:
+        return None
+    if call is not None:
+        if call.partial_args is not None or call.will_continue is not None:
+            return None
+        return ToolCall(id=call.id, name=call.name or "", arguments=call.args)
+    if answer is None or answer.will_continue is not None or answer.scheduling is not None or answer.parts is not None:
+        return None
+    failure, error = failure_in(answer.response)
+    return ToolResult(call_id=answer.id, name=answer.name, output=answer.response, error=error, failure=failure)
+
+
+def usual_parts(content: schema.Content) -> tuple[Part, ...] | None:
+    """The parts of a content that has only texts, thoughts, calls and answers; None for any other."""
+    found = [_typed(part) for part in content.parts or ()]
+    return None if None in found else tuple(found)  # type: ignore[arg-type]
+
+
 def parts_from(content: Any) -> tuple[Part, ...]:
     """The parts of a Content object; none for anything else."""
-    parts = content.get("parts") if isinstance(content, dict) else None
+    parts = content.get("parts") if isinstance(content, (dict, schema.Content)) else None
     return tuple([part_from(part) for part in parts]) if isinstance(parts, list) else ()
 
 

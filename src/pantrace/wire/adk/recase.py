@@ -8,6 +8,8 @@ from typing import Any
 
 from pantrace.wire.gemini import snake
 
+_SCALARS = frozenset({str, int, float, bool})
+
 DEEP: dict[str, Any] = {"*": ...}
 """All keys below belong to the schema."""
 
@@ -81,24 +83,33 @@ def recased(value: Any, shape: Any, convert: Callable[[str], str]) -> Any:
     """A record with its schema keys converted, as far as the shape reaches; what the shape does not name is data."""
     if isinstance(value, dict) and isinstance(shape, dict):
         if shape is DEEP:
-            return {convert(key): recased(item, DEEP, convert) for key, item in value.items()}
+            return {
+                convert(key): item if item is None or type(item) in _SCALARS else recased(item, DEEP, convert)
+                for key, item in value.items()
+            }
         if "*" in shape:
             return {key: recased(item, shape["*"], convert) for key, item in value.items()}
-        return {
-            convert(key): recased(item, inner, convert) if (inner := shape.get(snake(key))) is not None else item
-            for key, item in value.items()
-        }
+        found = {}
+        for key, item in value.items():
+            # Nearly all values are null or a text: the shape is asked only for those that hold something.
+            if item is not None and type(item) not in _SCALARS and (inner := shape.get(snake(key))) is not None:
+                item = recased(item, inner, convert)
+            found[convert(key)] = item
+        return found
     if isinstance(value, list):
         inner = shape[0] if isinstance(shape, list) else shape
         return [recased(item, inner, convert) for item in value]
     return value
 
 
+def is_camel(record: dict[str, Any]) -> bool:
+    """Whether a record has a camelCase key at its top."""
+    return not all(key.islower() or key.isupper() for key in record if key)
+
+
 def to_snake(value: Any, shape: Any) -> Any:
     """A record in snake_case; one that has no camelCase key at its top is taken as it is."""
-    if isinstance(value, dict) and all(key.islower() or key.isupper() for key in value if key):
-        return value
-    return recased(value, shape, snake)
+    return value if isinstance(value, dict) and not is_camel(value) else recased(value, shape, snake)
 
 
 def to_camel(value: Any, shape: Any) -> Any:
@@ -124,6 +135,7 @@ __all__ = [
     "INVOCATION",
     "SESSION",
     "camel",
+    "is_camel",
     "recased",
     "snake",
     "to_camel",

@@ -37,6 +37,7 @@ SCALES = {
     "token_usage_v1": _COUNT,
     "invocation_duration_v1": _COUNT,
 }
+_PASSED = {1: True, 2: False}
 _KNOWN = {"metric_name", "threshold", "criterion", "score", "eval_status", "details"}
 
 
@@ -44,7 +45,7 @@ def status_number(value: Any) -> int | None:
     """1 passed, 2 failed, 3 not evaluated, 4 informational; names are understood, unknown ones are None."""
     if isinstance(value, str):
         return _NUMBERS.get(value.upper()) or (int(value) if value.isdigit() else None)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if type(value) is int else None
 
 
 def scores_from(overall: Sequence[Any], blocks: Sequence[Any]) -> list[Score]:
@@ -67,8 +68,9 @@ def _score(metric: dict[str, Any], entries: list[Any] | None) -> Score:
         criterion, threshold = details.get("criterion"), metric.get("threshold")
         details["per_invocation"] = [_entry(each, criterion, threshold) for each in entries]
     extra: dict[str, Any] = {}
-    if not metric.keys() <= _KNOWN:
-        extra = {key: item for key, item in metric.items() if key not in _KNOWN and item is not None}
+    for key, item in metric.items():
+        if item is not None and key not in _KNOWN:
+            extra[key] = item
     if status not in (1, 2, None):
         extra["eval_status"] = STATUS.get(status, status)
     elif status is None and metric.get("eval_status") is not None:
@@ -83,14 +85,16 @@ def _score(metric: dict[str, Any], entries: list[Any] | None) -> Score:
         details=details,
         maker=MAKER,
         threshold=number(metric.get("threshold"), "a threshold"),
-        passed={1: True, 2: False}.get(status or 0),
+        passed=_PASSED.get(status or 0),
         extra={NAME: extra} if extra else {},
     )
 
 
 def _details(metric: dict[str, Any]) -> dict[str, Any]:
-    told = metric.get("details")
-    details = {key: without_nulls(value) for key, value in told.items() if value is not None} if told else {}
+    details: dict[str, Any] = {}
+    for key, value in (metric.get("details") or {}).items():
+        if value is not None:
+            details[key] = without_nulls(value)
     if isinstance(criterion := metric.get("criterion"), dict):
         kept = {key: value for key, value in criterion.items() if value is not None}
         if kept.get("threshold") == metric.get("threshold"):
@@ -109,8 +113,9 @@ def _entry(result: dict[str, Any] | None, criterion: Any, threshold: Any) -> dic
     status = status_number(result.get("eval_status"))
     entry = {"score": result.get("score"), "status": STATUS.get(status or 0, result.get("eval_status"))}
     entry.update(_details(result))
-    if not result.keys() <= _KNOWN:
-        entry.update({key: value for key, value in result.items() if key not in _KNOWN and value is not None})
+    for key, value in result.items():
+        if value is not None and key not in _KNOWN:
+            entry[key] = value
     if result.get("threshold") != threshold:
         entry["threshold"] = result.get("threshold")
     if "criterion" in entry and entry["criterion"] == criterion:

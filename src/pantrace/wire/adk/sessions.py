@@ -14,7 +14,8 @@ from .agents import agents_of
 from .event_writer import events_to
 from .events import CARRIER, steps_from, usage_from
 from .parts import NAME
-from .recase import SESSION, to_camel, to_snake
+from .recase import SESSION, is_camel, snake, to_camel
+from .schema import Session
 from .typed import mapping, text
 
 _KNOWN = {"id", "app_name", "user_id", "state", "events", "last_update_time", "context"}
@@ -22,9 +23,9 @@ _KNOWN = {"id", "app_name", "user_id", "state", "events", "last_update_time", "c
 
 def trajectory_from(raw: Any, declarations: list[list[Agent]] | None = None) -> Trajectory:
     """A session as a trajectory. Fields of sessions before 1.0 (`context`, `event_logs`) are understood or kept."""
-    session = {key: value for key, value in to_snake(raw, SESSION).items() if value is not None}
-    events = session.get("events") or []
-    steps = steps_from(events)
+    camel = not isinstance(raw, Session) and is_camel(raw)
+    session = {snake(key) if camel else key: value for key, value in raw.items() if value is not None}
+    steps = steps_from(session.get("events") or [], camel=camel)
     if isinstance(logs := session.get("event_logs"), list):
         steps = _with_logs(steps, logs)
     rest = unknown_keys(session, _KNOWN)
