@@ -51,7 +51,7 @@ def bare(path: Path) -> Work:
             return sum(1 for name in opened.members if decode(opened.read(name)))
 
     def database() -> int:
-        opened = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        opened = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
         tables = ("message order by session_id, time_created, id", "part order by session_id, message_id, id")
         return sum(1 for table in tables for (data,) in opened.execute(f"select data from {table}") if decode(data))
 

@@ -22,7 +22,7 @@ def bare_scans(path: Path) -> Work:
     decode = msgspec.json.Decoder().decode
 
     def work() -> int:
-        database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        database = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
         messages = database.execute("select id, session_id, data from message order by session_id, time_created, id")
         count = sum(1 for *_, data in messages if decode(data))
         parts = database.execute("select id, message_id, data from part order by session_id, message_id, id")
