@@ -1,4 +1,4 @@
-"""What is peculiar to the JSONL of seed document 2: all its fields, and none of the original's defects."""
+"""What is peculiar to the JSONL of the ADK evaluation guide: all its fields, and none of the original's defects."""
 
 from __future__ import annotations
 

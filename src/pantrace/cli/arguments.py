@@ -6,15 +6,14 @@ import glob
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from pantrace.engine.select import Selection, parse_since, parse_where
 from pantrace.errors import UsageError
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 sources = click.argument("sources", nargs=-1, required=True, metavar="PATH...")
 from_format = click.option("--from", "from_", metavar="FORMAT", help="Read as this format instead of detecting it.")
@@ -23,8 +22,26 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Machine-readable
 sub_agents = click.option("--sub-agents", is_flag=True, help="Take each sub-agent as a sample of its own, too.")
 
 
-def selecting(command: F) -> F:
-    """The options that choose samples."""
+def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that choose samples; the command gets them as one `chosen: Selection`."""
+
+    @wraps(command)
+    def with_choice(
+        *arguments: Any,
+        since: str | None,
+        sessions: tuple[str, ...],
+        wheres: tuple[str, ...],
+        limit: int | None,
+        **others: Any,
+    ) -> Any:
+        chosen = Selection(
+            since=parse_since(since, datetime.now(UTC)) if since else None,
+            sessions=sessions,
+            where=tuple(parse_where(text) for text in wheres),
+            limit=limit,
+        )
+        return command(*arguments, chosen=chosen, **others)
+
     for option in (
         click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N samples."),
         click.option(
@@ -42,18 +59,8 @@ def selecting(command: F) -> F:
             help="Only samples created since then: 30m, 2h, 7d, today, 2026-11-15, 2026-11-15T08:00.",
         ),
     ):
-        command = option(command)
-    return command
-
-
-def selection(since: str | None, sessions: tuple[str, ...], wheres: tuple[str, ...], limit: int | None) -> Selection:
-    """The choice that the options make."""
-    return Selection(
-        since=parse_since(since, datetime.now(UTC)) if since else None,
-        sessions=sessions,
-        where=tuple(parse_where(text) for text in wheres),
-        limit=limit,
-    )
+        with_choice = option(with_choice)
+    return with_choice
 
 
 def expand(patterns: tuple[str, ...]) -> list[Path]:

@@ -11,10 +11,11 @@ from pantrace.engine.check import CheckReport, as_junit, run_rules, unknown_tool
 from pantrace.engine.check import as_json as report_json
 from pantrace.engine.measure import load_plugin
 from pantrace.engine.read import Notes, read_pile, split_children, watched
+from pantrace.engine.select import Selection
 from pantrace.wire import files
 from pantrace.wire.json import encode
 
-from .arguments import as_json, expand, from_format, selecting, selection, sources, sub_agents
+from .arguments import as_json, expand, from_format, selecting, sources, sub_agents
 from .output import print_json, progress, say, table
 
 
@@ -50,10 +51,7 @@ def command(
     out: str | None,
     verbose: bool,
     sub_agents: bool,
-    since: str | None,
-    sessions: tuple[str, ...],
-    wheres: tuple[str, ...],
-    limit: int | None,
+    chosen: Selection,
     as_json: bool,
 ) -> None:
     """Check recordings against rule files: what must be said, called, or called first.
@@ -73,9 +71,7 @@ def command(
     run = read_pile(paths, format=from_, notes=notes)
     report = CheckReport(inputs=[str(path) for path in paths], not_applicable_passes=as_ == "pass")
     with progress("samples") as count:
-        samples = selection(since, sessions, wheres, limit).apply(
-            split_children(run.samples) if sub_agents else run.samples
-        )
+        samples = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
         run_rules(watched(samples, count), loaded, checks, report)
     for path, data in ((out, encode(report_json(report), indent=2) + b"\n"), (junit, as_junit(report))):
         if path:

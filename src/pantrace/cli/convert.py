@@ -11,13 +11,14 @@ from typing import Any
 import click
 
 from pantrace.engine.convert import Report, convert, parse_options, to_stream
+from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
 from pantrace.formats import by_name
 from pantrace.model import Loss
 from pantrace.wire import files
 from pantrace.wire.json import encode
 
-from .arguments import as_json, expand, from_format, selecting, selection, sources
+from .arguments import as_json, expand, from_format, selecting, sources
 from .output import print_json, progress, say, table
 
 
@@ -47,10 +48,7 @@ def command(
     loss: str | None,
     no_loss: bool,
     strict: bool,
-    since: str | None,
-    sessions: tuple[str, ...],
-    wheres: tuple[str, ...],
-    limit: int | None,
+    chosen: Selection,
     as_json: bool,
 ) -> None:
     """Write recordings as another format and report what was lost.
@@ -66,7 +64,6 @@ def command(
     """
     target = by_name(to)
     given = parse_options(target, dict(_pair(text) for text in options))
-    chosen = selection(since, sessions, wheres, limit)
     if as_json and out == "-":
         raise UsageError("--json and the output cannot both go to stdout: name a file with -o")
     if loss and no_loss:

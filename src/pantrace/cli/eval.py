@@ -7,12 +7,17 @@ from pathlib import Path
 import click
 
 from pantrace.engine.evaluation import Done, evaluate_into
-from pantrace.engine.plan import load_plan, prepare
+from pantrace.engine.judge import Access, Bench, bench
+from pantrace.engine.plan import JudgeTable, load_plan, prepare
 from pantrace.engine.reports import as_junit, as_markdown, estimate_words
+from pantrace.engine.select import Selection
 from pantrace.engine.summary import EvalSummary, gate_code, summarise
+from pantrace.errors import UsageError
+from pantrace.judges import Settings, split_name
 from pantrace.wire import files
 
-from .arguments import as_json, expand, from_format, selecting, selection, sources
+from .arguments import as_json, expand, from_format, selecting, sources
+from .judge import cache_folder, judge_key, tell_judging
 from .output import print_json, progress, say, table
 
 
@@ -21,6 +26,10 @@ from .output import print_json, progress, say, table
 @click.option("--out", "out", required=True, metavar="DIR", help="Run directory to write, or to go on with.")
 @click.option("--plan", "plan", metavar="FILE", help="Plan (TOML); `pantrace init` writes one. Without it: everything.")
 @from_format
+@click.option("--judge", "models", multiple=True, metavar="PROVIDER:MODEL", help="Judge what is to be judged.")
+@click.option("--base-url", metavar="URL", help="Server of the judge (any that speaks OpenAI's protocol).")
+@click.option("--cache", metavar="FILE", help="Where the judges' replies are kept; by default in the user's cache.")
+@click.option("--replay", is_flag=True, help="Judge from the cache only.")
 @click.option("--gate", is_flag=True, help="Exit 1 if a sample fails, 3 if one could not be decided.")
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
 @click.option("--markdown", metavar="FILE", help="Write the summary as Markdown.")
@@ -31,13 +40,14 @@ def command(
     out: str,
     plan: str | None,
     from_: str | None,
+    models: tuple[str, ...],
+    base_url: str | None,
+    cache: str | None,
+    replay: bool,
     gate: bool,
     junit: str | None,
     markdown: str | None,
-    since: str | None,
-    sessions: tuple[str, ...],
-    wheres: tuple[str, ...],
-    limit: int | None,
+    chosen: Selection,
     as_json: bool,
 ) -> None:
     """Evaluate recordings: read, measure, check, decide, keep, report.
@@ -55,8 +65,7 @@ def command(
     path = Path(plan) if plan else None
     loaded, text, folder = load_plan(path)
     ready = prepare(loaded, folder, text, str(path or "plan"))
-    chosen = selection(since, sessions, wheres, limit)
-    unrestricted = not (since or sessions or wheres or limit)
+    judging = _judging(loaded.judge, models, base_url, cache, replay)
     with progress("samples") as count:
         done = evaluate_into(
             expand(sources),
@@ -64,19 +73,52 @@ def command(
             ready,
             text,
             format=from_,
-            selection=None if unrestricted else chosen,
+            selection=None if chosen == Selection() else chosen,
             on_sample=count,
+            judging=judging,
         )
     summary = summarise(Path(out))
     write_reports(Path(out), summary, junit, markdown)
     if as_json:
-        print_json({"out": out, "measured": done.measured, "kept": done.kept, **_broken(done), "summary": summary})
+        print_json(
+            {
+                "out": out,
+                "measured": done.measured,
+                "kept": done.kept,
+                **_broken(done),
+                "judging": judging.summary() if judging else None,
+                "summary": summary,
+            }
+        )
     else:
         tell_summary(summary)
         _tell_done(done, out)
+        if judging is not None:
+            tell_judging(judging)
     if gate or loaded.gate is not None:
         rate = loaded.gate.min_pass_rate if loaded.gate is not None else 1.0
         raise click.exceptions.Exit(tell_gate(summary, rate))
+
+
+def _judging(
+    table: JudgeTable, models: tuple[str, ...], base_url: str | None, cache: str | None, replay: bool
+) -> Bench | None:
+    """The judges that the plan or the command line names; None when nobody judges."""
+    named = tuple(dict.fromkeys(models or table.models))
+    if not named:
+        if replay:
+            raise UsageError("--replay needs a judge: replies are kept by its name")
+        return None
+    address = base_url or table.base_url
+    providers = {split_name(model)[0] for model in named}
+    access = Access(
+        keys={} if replay else {provider: judge_key(provider, address) for provider in providers},
+        base_url=address,
+        concurrency=table.concurrency,
+        tokens=table.budget_tokens,
+    )
+    settings = Settings(models=named, samples=table.samples)
+    return bench(settings, access, cache=Path(cache) if cache else cache_folder() / "judge.sqlite", replay=replay)
 
 
 def _broken(done: Done) -> dict[str, object]:

@@ -30,6 +30,14 @@ metrics = ["*"]
 # What is expected, joined by sample or case id, where the recordings do not hold it themselves.
 # path = "golden/"
 
+[judge]
+# Language models that grade what cases require, and these rubrics; docs/judges.md explains.
+# models = ["openai:gpt-4.1-mini"]
+# base_url = "http://127.0.0.1:8000/v1"
+# rubrics = ["HelpfulnessExplain", "our-rubric.toml"]
+# samples = 1
+# budget_tokens = 1000000
+
 [decide]
 # Who decides samples whose case names no profile: a built-in profile or a file.
 # profile = "profile.toml"

@@ -13,13 +13,14 @@ from pantrace.engine.convert import write_run
 from pantrace.engine.judge import Access, Bench, bench, judge_all, planned
 from pantrace.engine.measure import Row, row
 from pantrace.engine.read import Notes, read_pile, split_children, watched
+from pantrace.engine.select import Selection
 from pantrace.engine.tables import write_table
 from pantrace.errors import UsageError
 from pantrace.judges import BUDGET, Rubric, Settings, load_rubric, split_name
 from pantrace.model import Run, Sample, Score, with_samples
 from pantrace.normalise.secrets import Redactor
 
-from .arguments import as_json, expand, from_format, selecting, selection, sources, sub_agents
+from .arguments import as_json, expand, from_format, selecting, sources, sub_agents
 from .output import harmless, print_json, progress, say, table
 
 _KEYS = {
@@ -96,10 +97,7 @@ def command(
     dry_run: bool,
     out: str | None,
     sub_agents: bool,
-    since: str | None,
-    sessions: tuple[str, ...],
-    wheres: tuple[str, ...],
-    limit: int | None,
+    chosen: Selection,
     as_json: bool,
 ) -> None:
     """Grade recordings by rubrics, with a language model as judge.
@@ -133,10 +131,10 @@ def command(
         raise UsageError("--base-url is for judges of one provider; these are of several")
     notes = Notes.keeping()
     run = read_pile(expand(sources), format=from_, notes=notes)
-    chosen = selection(since, sessions, wheres, limit).apply(split_children(run.samples) if sub_agents else run.samples)
-    kept = Path(cache) if cache else _cache_folder() / "judge.sqlite"
+    picked = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
+    kept = Path(cache) if cache else cache_folder() / "judge.sqlite"
     access = Access(
-        keys={} if dry_run or replay else {provider: _key(provider, base_url) for provider in providers},
+        keys={} if dry_run or replay else {provider: judge_key(provider, base_url) for provider in providers},
         base_url=base_url or (os.environ.get("OPENAI_BASE_URL") if providers == {"openai"} else None),
         timeout=timeout,
         attempts=retries + 1,
@@ -146,18 +144,19 @@ def command(
     )
     if dry_run:
         unasked = Bench(None, settings, Redactor() if not no_redact else None)
-        _dry_run(chosen, rubrics, unasked, kept, as_json)
+        _dry_run(picked, rubrics, unasked, kept, as_json)
     else:
         judging = bench(settings, access, cache=kept, replay=replay, redact=not no_redact)
         with progress("samples") as count:
-            _judge(with_samples(run, watched(chosen, count)), rubrics, judging, out, as_json)
+            _judge(with_samples(run, watched(picked, count)), rubrics, judging, out, as_json)
     for error in notes.broken:
         say(f"left out: {error}")
     if not dry_run and judging.statuses["unscored"] and not judging.statuses["scored"]:
         raise click.exceptions.Exit(3)
 
 
-def _key(provider: str, base_url: str | None) -> str:
+def judge_key(provider: str, base_url: str | None) -> str:
+    """The key of a provider from the usual environment variables."""
     found = next((key for name in _KEYS[provider] if (key := os.environ.get(name))), None)
     if found is None and base_url is None and not os.environ.get("OPENAI_BASE_URL"):
         raise UsageError(f"the judge needs a key: set {' or '.join(_KEYS[provider])}")
@@ -165,7 +164,8 @@ def _key(provider: str, base_url: str | None) -> str:
     return found or "none"
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """Where replies are kept unless --cache says otherwise."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pantrace"
 
 
@@ -191,7 +191,7 @@ def _judge(run: Run, rubrics: list[Rubric], judging: Bench, out: str | None, as_
         print_json({"summary": judging.summary(), "scores": scores})
         return
     _print(rows, rubrics)
-    _tell(judging)
+    tell_judging(judging)
 
 
 def _write_rows(rows: list[Row], out: str) -> None:
@@ -217,7 +217,8 @@ def _print(rows: list[Row], rubrics: list[Rubric]) -> None:
     table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"))
 
 
-def _tell(judging: Bench) -> None:
+def tell_judging(judging: Bench) -> None:
+    """Calls, tokens and cost, and why scores are missing."""
     found = judging.summary()
     cost = f", {found['cost_usd']:.4f} USD" if found["cost_usd"] else ""
     if found["calls"] or found["cached"]:

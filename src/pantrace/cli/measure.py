@@ -11,11 +11,12 @@ import click
 from pantrace.engine.intervals import with_intervals
 from pantrace.engine.measure import Chosen, References, Row, choose, measured, row
 from pantrace.engine.read import Notes, read_pile, split_children
+from pantrace.engine.select import Selection
 from pantrace.engine.tables import write_table
 from pantrace.errors import UsageError
 from pantrace.model import Aggregate, Run, Score
 
-from .arguments import as_json, expand, from_format, selecting, selection, sources, sub_agents
+from .arguments import as_json, expand, from_format, selecting, sources, sub_agents
 from .output import print_json, progress, say, table
 
 COLUMNS = Row.__struct_fields__
@@ -56,10 +57,7 @@ def command(
     format_: str | None,
     out: str | None,
     sub_agents: bool,
-    since: str | None,
-    sessions: tuple[str, ...],
-    wheres: tuple[str, ...],
-    limit: int | None,
+    chosen: Selection,
     as_json: bool,
 ) -> None:
     """Measure recordings with deterministic metrics: tokens, latency, tool use, accuracy, behaviour.
@@ -79,7 +77,6 @@ def command(
     checks = choose(metrics, settings, [Path(path) for path in plugins])
     notes = Notes.keeping()
     run = read_pile(expand(sources), format=from_, notes=notes)
-    chosen = selection(since, sessions, wheres, limit)
     samples = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
     references = References.of(read_pile([Path(reference)], notes=Notes())) if reference else None
     if references is not None:

@@ -8,12 +8,13 @@ from pathlib import Path
 import click
 
 from pantrace.engine.redact import redact
+from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
 from pantrace.normalise.secrets import Redactor, Replacement
 from pantrace.wire import files
 from pantrace.wire.json import encode
 
-from .arguments import as_json, expand, from_format, selecting, selection, sources
+from .arguments import as_json, expand, from_format, selecting, sources
 from .convert import tell
 from .output import print_json, say, table
 
@@ -38,10 +39,7 @@ def command(
     emails: bool,
     patterns: tuple[str, ...],
     listing: str | None,
-    since: str | None,
-    sessions: tuple[str, ...],
-    wheres: tuple[str, ...],
-    limit: int | None,
+    chosen: Selection,
     as_json: bool,
 ) -> None:
     """Replace secrets in recordings: keys, tokens, passwords, private keys, connection strings.
@@ -60,7 +58,7 @@ def command(
         to=to,
         format=from_,
         redactor=Redactor(emails=emails, more=dict(_pattern(text) for text in patterns)),
-        selection=selection(since, sessions, wheres, limit),
+        selection=chosen,
         on_replacement=found.append,
     )
     if listing:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from pantrace.engine.read import Notes, read_pile
+from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
 from pantrace.model import Sample, call_pairs, usage_total
 from pantrace.wire.times import iso
 
-from .arguments import as_json, expand, from_format, selecting, selection, sources
+from .arguments import as_json, expand, from_format, selecting, sources
 from .output import console, print_json, say, table
 
 if TYPE_CHECKING:
@@ -30,10 +31,7 @@ def command(
     from_: str | None,
     wanted: str | None,
     full: bool,
-    since: str | None,
-    sessions: tuple[str, ...],
-    wheres: tuple[str, ...],
-    limit: int | None,
+    chosen: Selection,
     as_json: bool,
 ) -> None:
     """Print a recording as a readable transcript: turns, thoughts, tool calls, results, usage.
@@ -46,7 +44,7 @@ def command(
     """
     notes = Notes.keeping()
     run = read_pile(expand(sources), format=from_, notes=notes)
-    samples: Iterable[Sample] = selection(since, sessions, wheres, limit).apply(run.samples)
+    samples: Iterable[Sample] = chosen.apply(run.samples)
     if wanted is not None:
         samples = _pick(samples, wanted)
     if as_json:

@@ -12,11 +12,12 @@ from .measure import scores_of
 from .plan import Ready, profile_for
 
 
-def evaluated(sample: Sample, ready: Ready) -> tuple[list[Score], list[Decision]]:
-    """Our scores of a sample, and the decisions they lead to."""
+def evaluated(sample: Sample, ready: Ready, judged: Iterable[Score] = ()) -> tuple[list[Score], list[Decision]]:
+    """Our scores of a sample with those of the judges, and the decisions they lead to."""
     scores = scores_of(sample, ready.checks)
     for rules in ready.rules:
         scores += rule_scores(sample, rules)
+    scores += judged
     scores += unjudged(sample, scores)
     decision = decided(sample, scores, ready)
     return scores, [decision] if decision is not None else []

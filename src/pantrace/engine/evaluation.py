@@ -11,9 +11,11 @@ from pathlib import Path
 from pantrace.errors import ReadError
 from pantrace.model import Run, RunHeader, Sample, header_of
 from pantrace.policy import Profile, decide
-from pantrace.store import Result, RunDirectory, query
+from pantrace.store import RunDirectory, query
 
-from .evaluate import evaluated, together
+from .evaluate import together
+from .judge import Bench
+from .judging import Judges
 from .measure import References
 from .plan import Ready
 from .read import Notes, inputs, open_run, read_pile, watched
@@ -45,6 +47,7 @@ def evaluate_into(
     format: str | None = None,  # noqa: A002
     selection: Selection | None = None,
     on_sample: Callable[[Sample], None] = lambda _: None,
+    judging: Bench | None = None,
 ) -> Done:
     """Evaluate inputs into a run directory; the same call after a crash goes on where it was."""
     done = Done()
@@ -53,7 +56,8 @@ def evaluate_into(
         raise ReadError("nothing readable in it", path=", ".join(map(str, paths)))
     reference = ready.plan.reference.path
     references = References.of(read_pile([Path(reference)], notes=Notes())) if reference else None
-    with RunDirectory.open_for_writing(out, _header(paths, ready), plan_text, plan_hash(ready, selection)) as directory:
+    header, hashed = _header(paths, ready), plan_hash(ready, selection, judging)
+    with RunDirectory.open_for_writing(out, header, plan_text, hashed) as directory, Judges(ready, judging) as judges:
         for path, chosen, variant in opened:
             digest = digest_of(path)
             end = f"{digest}-end"
@@ -63,7 +67,7 @@ def evaluate_into(
             samples = selection.apply(run.samples) if selection else run.samples
             if references is not None:
                 samples = map(references.join, samples)
-            _keep(directory, digest, watched(samples, on_sample), ready, done)
+            _keep(directory, digest, watched(samples, on_sample), judges, done)
             directory.write_part(end, ())
         directory.finish(_finished(directory.header, opened, done))
     done.kept = query(out, "select count(*) from samples").rows[0][0] - done.measured
@@ -71,12 +75,12 @@ def evaluate_into(
     return done
 
 
-def _keep(directory: RunDirectory, digest: str, samples: Iterable[Sample], ready: Ready, done: Done) -> None:
+def _keep(directory: RunDirectory, digest: str, samples: Iterable[Sample], judges: Judges, done: Done) -> None:
     for number, chunk in enumerate(_chunks(samples)):
         part = f"{digest}-{number:08d}"
         if directory.is_done(part):
             continue
-        directory.write_part(part, _results(chunk, ready))
+        directory.write_part(part, judges.results(chunk))
         done.measured += len(chunk)
 
 
@@ -84,12 +88,6 @@ def _chunks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
     iterator = iter(samples)
     while chunk := list(islice(iterator, CHUNK)):
         yield chunk
-
-
-def _results(samples: list[Sample], ready: Ready) -> Iterator[Result]:
-    for sample in samples:
-        scores, decisions = evaluated(sample, ready)
-        yield Result(sample=sample, scores=tuple(scores), decisions=tuple(decisions))
 
 
 def _header(paths: list[Path], ready: Ready) -> RunHeader:
@@ -104,10 +102,11 @@ def _finished(header: RunHeader, opened: Iterable[tuple[Path, object, str]], don
     return replace(header_of(header), status="complete", config=config)
 
 
-def plan_hash(ready: Ready, selection: Selection | None) -> str:
-    """What a run directory is bound to: the plan, and which samples were chosen."""
+def plan_hash(ready: Ready, selection: Selection | None, judging: Bench | None = None) -> str:
+    """What a run directory is bound to: the plan, which samples were chosen, and who judges."""
     chosen = "" if selection is None else f"{selection.since} {selection.sessions} {selection.where} {selection.limit}"
-    return sha256(f"{ready.hash} {chosen}".encode()).hexdigest()
+    judge = "" if judging is None else repr(judging.settings)
+    return sha256(f"{ready.hash} {chosen} {judge}".encode()).hexdigest()
 
 
 def digest_of(path: Path) -> str:

@@ -12,6 +12,7 @@ from pantrace import __version__
 from pantrace.checks import Check, by_name, names, parse_settings
 from pantrace.checks.rules import RuleFile, load_rules
 from pantrace.errors import UsageError
+from pantrace.judges import Rubric, load_rubric
 from pantrace.policy import Profile, load_profile
 from pantrace.wire import toml
 from pantrace.wire.json import encode
@@ -58,6 +59,20 @@ class DecideTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Profile files that cases may name."""
 
 
+class JudgeTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Language models as judges. Without models nothing is sent, and what is to be judged is unscored."""
+
+    models: list[str] = []
+    """PROVIDER:MODEL; several make a panel."""
+    rubrics: list[str] = []
+    """Rubrics for every sample, by name or file, beside the evals that a case requires."""
+    base_url: str | None = None
+    samples: int = 1
+    """How often each judge is asked."""
+    concurrency: int = 8
+    budget_tokens: int | None = None
+
+
 class GateTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When the evaluation as a whole passes."""
 
@@ -72,6 +87,7 @@ class Plan(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     measure: MeasureTable = MeasureTable()
     check: CheckTable = CheckTable()
     reference: ReferenceTable = ReferenceTable()
+    judge: JudgeTable = JudgeTable()
     decide: DecideTable = DecideTable()
     gate: GateTable | None = None
 
@@ -82,6 +98,7 @@ class Ready(msgspec.Struct, frozen=True):
     plan: Plan
     checks: tuple[Chosen, ...]
     rules: tuple[RuleFile, ...]
+    rubrics: tuple[Rubric, ...]
     profiles: dict[str, Profile]
     """Profiles by the name under which cases speak of them."""
     default: Profile | None
@@ -101,10 +118,12 @@ def prepare(plan: Plan, folder: Path, text: str = "", name: str = "plan") -> Rea
     """Load all that a plan names; a UsageError with the line for what is not there."""
     checks = _checks(plan, folder, text, name)
     rules = tuple(load_rules(_located(rule, folder)) for rule in plan.check.rules)
+    rubrics = tuple(load_rubric(_located(each, folder)) for each in plan.judge.rubrics)
     named = [load_profile(_located(each, folder)) for each in plan.decide.profiles]
     default = load_profile(_located(plan.decide.profile, folder)) if plan.decide.profile else None
     profiles = {profile.name: profile for profile in [*named, *([default] if default else [])]}
-    return Ready(plan, checks, rules, profiles, default, _hash(plan, checks, rules, profiles))
+    hashed = _hash(plan, checks, rules, [rubric.hash for rubric in rubrics], profiles)
+    return Ready(plan, checks, rules, rubrics, profiles, default, hashed)
 
 
 def profile_for(ready: Ready, name: str | None) -> Profile | None:
@@ -153,13 +172,20 @@ def _located(name: str, folder: Path) -> str:
     return str(beside) if beside.is_file() else name
 
 
-def _hash(plan: Plan, checks: tuple[Chosen, ...], rules: tuple[RuleFile, ...], profiles: dict[str, Profile]) -> str:
+def _hash(
+    plan: Plan,
+    checks: tuple[Chosen, ...],
+    rules: tuple[RuleFile, ...],
+    rubrics: list[str],
+    profiles: dict[str, Profile],
+) -> str:
     """Changes when anything changes that results depend on: the plan, versions of checks, rules, profiles, pantrace."""
     described = [
         __version__,
         plan,
         [(check.name, check.version, settings) for check, settings in checks],
         rules,
+        rubrics,
         list(profiles.values()),
     ]
     return sha256(encode(described)).hexdigest()

@@ -1,4 +1,4 @@
-"""The metrics of seed document 3 over many episodes. None: not applicable."""
+"""The metrics of the OpenAdapt evaluation schema over many episodes. None: not applicable."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """ADK eval history: what `adk eval` leaves in `.adk/eval_history/`.
 
-Spec: the models of google-adk 0.5 to 2.13 (EvalSetResult); seed document 2 of pantrace.
+Spec: the models of google-adk 0.5 to 2.13 (EvalSetResult); the ADK evaluation guide of pantrace.
 Detect: `eval_case_results` beside an eval set or result id, in snake_case or camelCase; a JSON string that holds such
 JSON (up to 1.21); a directory whose JSON files are all of this kind.
 Lost: nothing; what ADK has no field for rides in `custom_metadata.pantrace` of an event or in a key `pantrace` of the

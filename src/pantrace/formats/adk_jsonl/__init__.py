@@ -1,6 +1,6 @@
-"""The JSONL of seed document 2: interactions with an ADK agent, ready for evaluation.
+"""The JSONL of the ADK evaluation guide: interactions with an ADK agent, ready for evaluation.
 
-Spec: seed document 2 of pantrace, "What We Extract to JSONL".
+Spec: the ADK evaluation guide of pantrace, "What We Extract to JSONL".
 Detect: `question_id` beside `final_session_state` or `extracted_data`; also the older CSV with the same columns.
 Lost: nothing; what a row has no key for stands in its key `pantrace`.
 """
@@ -132,8 +132,8 @@ def validate(path: Path) -> Iterable[Violation]:
 
 FORMAT = Format(
     name=NAME,
-    title="Interaction JSONL of seed document 2: request, response, session, trace, extracted data, ADK scores",
-    spec="seed document 2 of pantrace",
+    title="ADK interactions as evaluation JSONL: request, response, session, trace, extracted data, ADK scores",
+    spec="the ADK evaluation guide of pantrace",
     detect=detect,
     load=load,
     dump=dump,

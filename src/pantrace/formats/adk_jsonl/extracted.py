@@ -1,4 +1,4 @@
-"""`extracted_data`: what metrics of seed document 2 look at, with real content where the original put placeholders."""
+"""What the ADK evaluation guide extracts from a session: state, tools, agents, thoughts, grounding, tokens, history."""
 
 from __future__ import annotations
 

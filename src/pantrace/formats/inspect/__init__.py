@@ -1,6 +1,6 @@
 """Inspect AI logs: `.eval` archives and `.json` documents.
 
-Spec: https://inspect.aisi.org.uk/eval-logs.html; the shapes are those of inspect_ai 0.3.285, and seed document 5.
+Spec: https://inspect.aisi.org.uk/eval-logs.html; the shapes are those of inspect_ai 0.3.285, and the Inspect log guide.
 Detect: a zip with header.json or _journal/start.json, or a JSON object whose `eval` names a task.
 Lost: nothing; what Inspect has no word for lies in `metadata.pantrace` of the sample or of `eval`.
 """

@@ -19,7 +19,7 @@ NO_MODEL = "none/none"
 
 _EVAL = frozenset({"created", "task", "solver", "model", "config", "dataset", "packages"})
 DEMANDED = ("model_generate_config", "model_args", "task_attribs", "task_args", "task_args_passed", "packages")
-"""Fields of `eval` that seed document 5 demands, as empty objects at least."""
+"""Fields of `eval` that the Inspect log guide demands, as empty objects at least."""
 
 
 def to_header(raw: dict[str, Any]) -> RunHeader:

@@ -164,7 +164,7 @@ def archive_header(archive: ziplog.Archive) -> dict[str, Any]:
     if not isinstance(start, dict):
         raise ReadError("not an object", path=archive.path, place=START)
     if not isinstance(start.get("eval"), dict):
-        # The shape of seed document 5: the fields of `eval` without the frame around them.
+        # The shape of the Inspect log guide: the fields of `eval` without the frame around them.
         start = {"eval": start}
     updates = sorted_journal(archive, "_journal/config_updates/")
     found = {**start, "status": "started"}

@@ -1,4 +1,4 @@
-"""What the parts of a log must look like: what inspect_ai 0.3.285 refuses is an error, what only seed document 5
+"""What the parts of a log must look like: what inspect_ai 0.3.285 refuses is an error, what only the Inspect log guide
 demands is a warning."""
 
 from __future__ import annotations

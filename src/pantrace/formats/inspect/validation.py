@@ -1,4 +1,4 @@
-"""Validation: every place where a log is not as Inspect or seed document 5 wants it, above all the id rule.
+"""Validation: every place where a log is not as Inspect or the Inspect log guide wants it, above all the id rule.
 
 A sample shows only if its id is the same, type included, in the sample, in its member's name, in its summary and in
 `dataset.sample_ids`; otherwise the viewer stays blank without a word.

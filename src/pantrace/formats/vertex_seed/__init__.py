@@ -1,4 +1,4 @@
-"""The Vertex-native session JSON of seed document 1: contents, tool calls and flat strings of one session per object.
+"""Vertex-native evaluation JSON: one record per session, for programmatic checks and for rubrics.
 
 Spec: scripts/EVAL_SCHEMA.md of luutuankiet/gsd-lite ("Evaluation Output Schema", 2026-02-16).
 Detect: `session_id` beside `request.contents` and one of the document's other keys, or beside a list of tool calls
@@ -34,7 +34,7 @@ _MERGED = "consecutive messages of one side are one content; only its words and 
 
 FORMAT = Format(
     name=NAME,
-    title="Vertex-native session JSON of seed document 1",
+    title="Vertex-native evaluation JSON, one record per session",
     spec="https://github.com/luutuankiet/gsd-lite/blob/main/scripts/EVAL_SCHEMA.md",
     detect=detect,
     load=load,

@@ -1,4 +1,4 @@
-"""Writing: one session as the seed document says, or in the shape of the original script."""
+"""Writing: one session as the schema says, or in the shape of the original script."""
 
 from __future__ import annotations
 

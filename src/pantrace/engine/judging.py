@@ -1,0 +1,77 @@
+"""Judging inside an evaluation: each sample gets the plan's rubrics and exactly the evals that its case requires."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from functools import cache
+
+from pantrace.errors import UsageError
+from pantrace.judges import Rubric, load_rubric
+from pantrace.model import Sample, Score
+from pantrace.store import Result
+
+from .evaluate import evaluated
+from .judge import Bench, judge_one
+from .plan import Ready
+
+
+class Judges:
+    """The judges of one evaluation, held open while it runs; without a bench nothing is asked."""
+
+    def __init__(self, ready: Ready, bench: Bench | None):
+        self.ready = ready
+        self.bench = bench
+        self._runner: asyncio.Runner | None = None
+
+    def __enter__(self) -> Judges:
+        if self.bench is not None:
+            self._runner = asyncio.Runner()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._runner is not None:
+            if self.bench is not None and self.bench.providers is not None:
+                self._runner.run(self.bench.providers.close())
+            self._runner.close()
+
+    def results(self, samples: list[Sample]) -> Iterator[Result]:
+        """Samples with all their scores and decisions."""
+        judged = self._judged(samples)
+        for sample, verdicts in zip(samples, judged, strict=True):
+            scores, decisions = evaluated(sample, self.ready, verdicts)
+            yield Result(sample=sample, scores=tuple(scores), decisions=tuple(decisions))
+
+    def _judged(self, samples: list[Sample]) -> list[list[Score]]:
+        if self.bench is None or self._runner is None:
+            return [[] for _ in samples]
+        found = self._runner.run(self._ask(samples))
+        for scores in found:
+            for score in scores:
+                self.bench.count(score)
+        return found
+
+    async def _ask(self, samples: list[Sample]) -> list[list[Score]]:
+        assert self.bench is not None
+        bench = self.bench
+        return await asyncio.gather(*(self._one(sample, bench) for sample in samples))
+
+    async def _one(self, sample: Sample, bench: Bench) -> list[Score]:
+        required = (sample.case.required_evals or ()) if sample.case is not None else ()
+        found = {name: rubric_of(name) for name in required}
+        rubrics = {rubric.name: rubric for rubric in (*self.ready.rubrics, *found.values()) if rubric is not None}
+        unknown = [
+            Score(name=name, status="unscored", explanation="there is no rubric of that name")
+            for name, rubric in found.items()
+            if rubric is None
+        ]
+        return [*await judge_one(sample, list(rubrics.values()), bench), *unknown]
+
+
+@cache
+def rubric_of(name: str) -> Rubric | None:
+    """The rubric of an eval that a case requires; None when there is none."""
+    try:
+        return load_rubric(name)
+    except UsageError:
+        return None

@@ -1,0 +1,71 @@
+"""Judges inside an evaluation: exactly what a case requires, decided by its profile, asked once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from goldens import ROOT
+from pantrace.engine.evaluation import evaluate_into
+from pantrace.engine.judge import Access, Bench, bench
+from pantrace.engine.plan import JudgeTable, MeasureTable, Plan, prepare
+from pantrace.engine.read import read
+from pantrace.engine.summary import summarise
+from pantrace.judges import Settings
+from pantrace.store import query
+from scripted import Scripted, verdict
+
+CASES = ROOT / "explain/cases.explain.jsonl"
+READY = prepare(Plan(measure=MeasureTable(metrics=())), Path())
+
+
+def judging(judge: Any, cache: Path) -> Bench:
+    return bench(Settings(models=("openai:m",)), Access(), cache=cache, judge=judge)
+
+
+def test_each_case_runs_exactly_what_it_requires_and_is_decided_by_its_profile(tmp_path: Path) -> None:
+    scripted = Scripted(lambda _: verdict(5))
+    evaluate_into([CASES], tmp_path / "out", READY, "", judging=judging(scripted, tmp_path / "cache.sqlite"))
+    rows = query(tmp_path / "out", "select sample, name, status from scores order by sample, name").rows
+    by_case: dict[str, dict[str, str]] = {}
+    for sample, name, status in rows:
+        by_case.setdefault(sample, {})[name] = status
+    required = {sample.id: set(sample.case.required_evals or ()) for sample in read(CASES).samples if sample.case}
+    assert {sample: set(scores) for sample, scores in by_case.items()} == required
+    unknown = next(scores for scores in by_case.values() if "PolitenessExplain" in scores)
+    assert unknown["PolitenessExplain"] == "unscored"
+    assert len(scripted.requests) == sum(
+        status == "scored" for scores in by_case.values() for status in scores.values()
+    )
+    decisions = {
+        each.profile: (each.passed, each.failed, each.undecided) for each in summarise(tmp_path / "out").decisions
+    }
+    assert decisions["prep_default"] == (1, 0, 0)
+    assert decisions["unheard_of"] == (0, 0, 1)
+
+
+def test_a_second_run_asks_nothing_and_a_new_directory_takes_the_cache(tmp_path: Path) -> None:
+    first, second, third = (Scripted(lambda _: verdict(4)) for _ in range(3))
+    cache = tmp_path / "cache.sqlite"
+    evaluate_into([CASES], tmp_path / "out", READY, "", judging=judging(first, cache))
+    evaluate_into([CASES], tmp_path / "out", READY, "", judging=judging(second, cache))
+    evaluate_into([CASES], tmp_path / "new", READY, "", judging=judging(third, cache))
+    assert first.requests
+    assert second.requests == []
+    assert third.requests == []
+    scores = [
+        query(tmp_path / name, "select sample, name, value, status from scores order by all").rows
+        for name in ("out", "new")
+    ]
+    assert scores[0] == scores[1]
+
+
+def test_rubrics_of_the_plan_are_for_every_sample(tmp_path: Path) -> None:
+    plan = Plan(measure=MeasureTable(metrics=()), judge=JudgeTable(rubrics=["HelpfulnessExplain"]))
+    scripted = Scripted(lambda _: verdict(3))
+    source = ROOT / "opencode/bad_tool_calls.json"
+    evaluate_into(
+        [source], tmp_path / "out", prepare(plan, Path()), "", judging=judging(scripted, tmp_path / "c.sqlite")
+    )
+    rows = query(tmp_path / "out", "select name, value, maker_kind, maker_model from scores").rows
+    assert rows == [("HelpfulnessExplain", 3.0, "rubric", "openai:m")]
