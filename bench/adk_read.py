@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from measuring import Work, contest
+from measuring import Aim, Work, contest
 from recordings import adk_history
 
 
@@ -57,7 +57,7 @@ if __name__ == "__main__":
     contest(
         __file__,
         {OURS: pantrace_reads, PARSE: adk_parses, VALIDATE: adk_validates, BARE: bare_decode},
-        [(OURS, PARSE, 10), (OURS, VALIDATE, None), (OURS, BARE, None)],
+        [Aim(OURS, PARSE, faster=10), Aim(OURS, VALIDATE), Aim(OURS, BARE)],
         adk_history,
         size=200,
         unit="cases",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from measuring import Work, contest
+from measuring import Aim, Work, contest
 from recordings import eval_log
 
 
@@ -98,11 +98,11 @@ if __name__ == "__main__":
             THEIR_SUMMARIES: inspect_summaries,
         },
         [
-            (OURS, WHOLE, 8),
-            (OURS, STREAM, None),
-            (OURS, BARE, None),
-            (HEADER, THEIR_HEADER, None),
-            (SUMMARIES, THEIR_SUMMARIES, None),
+            Aim(OURS, WHOLE, faster=8, memory=0.1),
+            Aim(OURS, STREAM),
+            Aim(OURS, BARE),
+            Aim(HEADER, THEIR_HEADER),
+            Aim(SUMMARIES, THEIR_SUMMARIES),
         ],
         eval_log,
         size=500,

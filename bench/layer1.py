@@ -12,13 +12,12 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from measuring import Measured, Work, race, ratio, take_part, told_ratio
+from measuring import Aim, Measured, Work, race, ratio, take_part
 from recordings import adk_history, adk_jsonl, eval_log, native, opencode_database, vertex_rows
 
 BARE, READ, CHECKS, BOTH = "bare decode", "read", "all metrics", "read and all metrics"
-RATIOS = ((BOTH, BARE, 1 / 6), (CHECKS, READ, 1 / 1.5))
+AIMS = (Aim(BOTH, BARE, slower=6), Aim(CHECKS, READ, slower=1.5))
 
 INPUTS: dict[str, tuple[Callable[[Path, int], Path], int]] = {
     "native": (native, 200),
@@ -84,10 +83,6 @@ def both(path: Path) -> Work:
 CONTESTANTS = {BARE: bare, READ: read, CHECKS: checks, BOTH: both}
 
 
-def told(measured: dict[str, Measured]) -> list[Any]:
-    return [ratio(measured, what, peer, target) for what, peer, target in RATIOS]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--format", choices=[*INPUTS], action="append", help="only this one; repeat for more")
@@ -113,7 +108,7 @@ def main() -> None:
         tables = {
             name: {
                 "measured": {each: asdict(found) for each, found in measured.items()},
-                "ratios": [{**asdict(each), "reached": each.reached} for each in told(measured)],
+                "ratios": [ratio(measured, aim).plain() for aim in AIMS],
             }
             for name, measured in results.items()
         }
@@ -121,8 +116,8 @@ def main() -> None:
         return
     for name, measured in results.items():
         print(name, *(f"{each} {found.seconds * 1000:.1f} ms" for each, found in measured.items()), sep="   ")
-        for each in told(measured):
-            print(f"  {each.what}: {told_ratio(each)} of {each.against}")
+        for aim in AIMS:
+            print(f"  {ratio(measured, aim).told()}")
 
 
 if __name__ == "__main__":

@@ -46,19 +46,62 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Ratio:
-    """One contestant against another."""
+class Aim:
+    """One contestant against another, and what is to be reached."""
 
     what: str
     against: str
+    faster: float | None = None
+    """At least so many times its speed."""
+    slower: float | None = None
+    """At most so many times its time."""
+    memory: float | None = None
+    """At most this share of its memory."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How an aim was met."""
+
+    aim: Aim
     times_faster: float
     memory_share: float
-    target: float | None = None
-    """At least so many times faster; a number below one: at most so many times the other's time."""
 
     @property
     def reached(self) -> bool | None:
-        return None if self.target is None else self.times_faster >= self.target
+        """None where nothing is to be reached."""
+        met = []
+        if self.aim.faster is not None:
+            met.append(self.times_faster >= self.aim.faster)
+        if self.aim.slower is not None:
+            met.append(1 / self.times_faster <= self.aim.slower)
+        if self.aim.memory is not None:
+            met.append(self.memory_share <= self.aim.memory)
+        return all(met) if met else None
+
+    def told(self) -> str:
+        """In words."""
+        aim, words = self.aim, []
+        if aim.slower is None and self.times_faster >= 1:
+            words.append(f"{self.times_faster:.1f}x the speed" + _target("at least", aim.faster))
+        else:
+            words.append(f"{1 / self.times_faster:.2f}x the time" + _target("at most", aim.slower))
+        words.append(f"{self.memory_share:.2f}x the memory" + _target("at most", aim.memory))
+        verdict = {True: ": reached", False: ": MISSED", None: ""}[self.reached]
+        return f"{aim.what}: {', '.join(words)} of {aim.against}{verdict}"
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            **asdict(self.aim),
+            "times_faster": self.times_faster,
+            "memory_share": self.memory_share,
+            "reached": self.reached,
+        }
+
+
+def _target(words: str, number: float | None) -> str:
+    return "" if number is None else f" (target: {words} {number:.3g}x)"
 
 
 def race(script: Path, names: Sequence[str], path: Path, rounds: int) -> dict[str, Measured]:
@@ -135,14 +178,14 @@ def memory_mb() -> tuple[float, float]:
 def contest(
     script: str,
     contestants: Mapping[str, Contestant],
-    against: Sequence[tuple[str, str, float | None]],
+    aims: Sequence[Aim],
     make: Callable[[Path, int], Path],
     *,
     size: int,
     unit: str,
     rounds: int = 5,
 ) -> None:
-    """A whole benchmark with its command line; `against` names pairs with the target of their ratio."""
+    """A whole benchmark with its command line."""
     document = sys.modules["__main__"].__doc__ or ""
     parser = argparse.ArgumentParser(description=document.partition("\n")[0])
     parser.add_argument("--size", type=int, default=size, help=f"how many {unit} (default {size})")
@@ -157,15 +200,15 @@ def contest(
     with tempfile.TemporaryDirectory(prefix="pantrace-bench-") as folder:
         path = given.file or make(Path(folder), given.size)
         measured = race(Path(script), list(contestants), path, given.rounds)
-        ratios = [ratio(measured, what, peer, target) for what, peer, target in against]
+        ratios = [ratio(measured, aim) for aim in aims]
         input_bytes = path.stat().st_size if path.is_file() else None
     show(document.partition("\n")[0], measured, ratios, as_json=given.json, input_bytes=input_bytes)
 
 
-def ratio(measured: Mapping[str, Measured], what: str, peer: str, target: float | None) -> Ratio:
+def ratio(measured: Mapping[str, Measured], aim: Aim) -> Ratio:
     """One contestant's time and memory against another's."""
-    one, other = measured[what], measured[peer]
-    return Ratio(what, peer, other.seconds / max(one.seconds, 1e-9), one.peak_mb / other.peak_mb, target)
+    one, other = measured[aim.what], measured[aim.against]
+    return Ratio(aim, other.seconds / max(one.seconds, 1e-9), one.peak_mb / max(other.peak_mb, 1e-9))
 
 
 def show(
@@ -177,7 +220,7 @@ def show(
             "title": title,
             "input_bytes": input_bytes,
             "measured": {name: asdict(each) for name, each in measured.items()},
-            "ratios": [{**asdict(each), "reached": each.reached} for each in ratios],
+            "ratios": [each.plain() for each in ratios],
         }
         print(json.dumps(told, indent=1))
         return
@@ -186,15 +229,4 @@ def show(
     for name, each in measured.items():
         print(f"  {name:{width}}  {each.seconds * 1000:10.1f} ms  peak {each.peak_mb:6.0f} MB  found {each.found}")
     for each in ratios:
-        print(f"  {each.what}: {told_ratio(each)} of {each.against}")
-
-
-def told_ratio(ratio: Ratio) -> str:
-    """A ratio in words, with its target."""
-    faster = ratio.times_faster >= 1 and (ratio.target is None or ratio.target >= 1)
-    words = f"{ratio.times_faster:.1f}x the speed" if faster else f"{1 / ratio.times_faster:.2f}x the time"
-    words += f", {ratio.memory_share:.2f}x the memory"
-    if ratio.target is None:
-        return words
-    aim = f"at least {ratio.target:g}x" if ratio.target >= 1 else f"at most {1 / ratio.target:g}x"
-    return f"{words} (target {aim}: {'reached' if ratio.reached else 'MISSED'})"
+        print(f"  {each.told()}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from measuring import Work, contest
+from measuring import Aim, Work, contest
 from recordings import opencode_database
 
 
@@ -80,7 +80,7 @@ if __name__ == "__main__":
             MEASURED: pantrace_converts_and_measures,
         },
         # 15 times the original ingest, which takes 34 times the bare scans, is 34/15 of these.
-        [(OURS, BARE, None), (CONVERTED, BARE, 15 / 34), (MEASURED, BARE, None)],
+        [Aim(OURS, BARE), Aim(CONVERTED, BARE, slower=34 / 15), Aim(MEASURED, BARE)],
         opencode_database,
         size=200,
         unit="sessions",

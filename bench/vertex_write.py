@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from measuring import Work, contest
+from measuring import Aim, Work, contest
 from recordings import made_sample, vertex_rows
 
 TURNS = 6
@@ -95,7 +95,7 @@ if __name__ == "__main__":
             SEED: pantrace_seed,
             THEIR_SEED: client_seed,
         },
-        [(AGENT, THEIR_AGENT, 10), (FLAT, THEIR_FLAT, 10), (SEED, THEIR_SEED, 10)],
+        [Aim(AGENT, THEIR_AGENT, faster=10), Aim(FLAT, THEIR_FLAT, faster=10), Aim(SEED, THEIR_SEED, faster=10)],
         make,
         size=300,
         unit="sessions",

@@ -79,6 +79,18 @@ ROWS = [
         [("trajectory.steps[0].parts[0].arguments.path", "absent")],
     ),
     (
+        "an argument that has the name of a field",
+        sample(Step(role="agent", parts=(ToolCall(id="1", name="read", arguments={"source": "a"}),))),
+        sample(Step(role="agent", parts=(ToolCall(id="1", name="read", arguments={}),))),
+        [("trajectory.steps[0].parts[0].arguments.source", "absent")],
+    ),
+    (
+        "a text is not taken for an empty result",
+        sample(said("a", role="user"), Step(role="agent", parts=(CALL,))),
+        sample(Step(role="agent", parts=(CALL, ToolResult()))),
+        [("trajectory.steps[0]", "absent")],
+    ),
+    (
         "true is not 1",
         sample(said("a"), state={"k": True}),
         sample(said("a"), state={"k": 1}),

@@ -50,6 +50,24 @@ def test_names_and_contents_return(compression: ziplog.Compression, tmp_path: Pa
         assert archive.namelist() == list(members)
 
 
+def test_of_repeated_names_the_last_counts(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    with path.open("wb") as file:
+        writer = ziplog.Writer(file)
+        for content in (b"first", b"last"):
+            writer.add("a.json", content)
+        writer.finish()
+    assert ziplog.names(path) == ("a.json", "a.json")
+    with ziplog.reading(path) as archive:
+        assert archive.read("a.json") == b"last"
+
+
+def test_a_torn_archive_has_no_names(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    path.write_bytes(b"PK\x03\x04 and then nothing")
+    assert ziplog.names(path) == ()
+
+
 def test_what_is_no_archive_is_refused_in_words(tmp_path: Path) -> None:
     path = tmp_path / "log.eval"
     path.write_bytes(b"PK\x03\x04 and then nothing")

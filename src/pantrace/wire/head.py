@@ -87,13 +87,9 @@ class Head:
         """Names in a zip archive; empty for anything else or when it is torn."""
         if self.kind != "zip":
             return ()
-        from zipfile import BadZipFile, ZipFile
+        from .ziplog import names
 
-        try:
-            with ZipFile(self.path) as archive:
-                return tuple(archive.namelist())
-        except (BadZipFile, OSError, NotImplementedError):
-            return ()
+        return names(self.path)
 
     def has(self, relative: str) -> bool:
         """Whether a directory holds this path (a glob pattern is fine)."""

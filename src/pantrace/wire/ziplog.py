@@ -67,10 +67,12 @@ class Archive:
     def __init__(self, file: IO[bytes], path: str):
         self.file = file
         self.path = path
-        self.members: dict[str, Member] = {}
-        for member in _directory(file, path):
-            self.members.pop(member.name, None)
-            self.members[member.name] = member
+        self.members: dict[str, int] = {}
+        """Names, with their places in the directory: a log of many samples has as many of them."""
+        self._directory, count = _directory(file, path)
+        for name, place in _entries(self._directory, count, path):
+            self.members.pop(name, None)
+            self.members[name] = place
         self._inflate = inflater()
         self._zstd = zstandard.ZstdDecompressor()
 
@@ -79,10 +81,10 @@ class Archive:
 
     def read(self, name: str) -> bytes:
         """The content of a member; a ReadError that names it when it is damaged."""
-        member = self.members[name]
         try:
+            member = _member(name, self._directory, self.members[name])
             content = self._content(member)
-        except (OSError, zlib.error, zstandard.ZstdError, struct.error, ValueError, MemoryError) as error:
+        except (OSError, zlib.error, zstandard.ZstdError, struct.error, ValueError, IndexError, MemoryError) as error:
             raise ReadError(f"cannot be unpacked: {error}", path=self.path, place=name) from None
         if len(content) != member.size or zlib.crc32(content) != member.crc:
             raise ReadError(
@@ -129,19 +131,33 @@ def reading(path: Path) -> Iterator[Archive]:
         yield Archive(file, str(path))
 
 
-def _directory(file: IO[bytes], path: str) -> Iterator[Member]:
-    cut = ReadError(
+def names(path: Path) -> tuple[str, ...]:
+    """The names in an archive; none when it is torn."""
+    try:
+        with path.open("rb") as file:
+            directory, count = _directory(file, str(path))
+            return tuple(name for name, _ in _entries(directory, count, str(path)))
+    except (ReadError, OSError):
+        return ()
+
+
+def _cut(path: str) -> ReadError:
+    return ReadError(
         "the archive's directory is missing or broken",
         path=path,
         remedy="the file is cut off or still being written",
     )
+
+
+def _directory(file: IO[bytes], path: str) -> tuple[bytes, int]:
+    """The directory's bytes, and how many entries it has."""
     try:
         length = file.seek(0, 2)
         begin = file.seek(max(length - _END.size - 0xFFFF, 0))
         tail = file.read()
         place = tail.rfind(b"PK\x05\x06")
         if place < 0:
-            raise cut
+            raise _cut(path)
         *_, count, size, offset, _ = _END.unpack_from(tail, place)
         if count == 0xFFFF or _FULL in (size, offset):
             file.seek(begin + place - _LOCATOR.size)
@@ -149,28 +165,35 @@ def _directory(file: IO[bytes], path: str) -> Iterator[Member]:
             file.seek(end_64)
             *_, count, size, offset = _END_64.unpack(file.read(_END_64.size))
         file.seek(offset)
-        yield from _entries(file.read(size), count, cut)
-    except (struct.error, UnicodeDecodeError, OSError, OverflowError):
-        raise cut from None
+        return file.read(size), count
+    except (struct.error, OSError, OverflowError):
+        raise _cut(path) from None
 
 
-def _entries(directory: bytes, count: int, cut: ReadError) -> Iterator[Member]:
+def _entries(directory: bytes, count: int, path: str) -> Iterator[tuple[str, int]]:
+    """Each name with the place of its entry."""
     place = 0
-    for _ in range(count):
-        entry = _CENTRAL.unpack_from(directory, place)
-        signature, flags, method = entry[0], entry[3], entry[4]
-        crc, packed, size, name_size, extra_size, comment_size = entry[7:13]
-        offset = entry[16]
-        if signature != b"PK\x01\x02":
-            raise cut
-        begin = place + _CENTRAL.size
-        raw = directory[begin : begin + name_size]
-        if _FULL in (packed, size, offset):
-            extra = directory[begin + name_size : begin + name_size + extra_size]
-            size, packed, offset = _sizes_64(extra, size, packed, offset)
-        name = raw.decode() if flags & _UTF8 or raw.isascii() else raw.decode("cp437")
-        yield Member(name, method, crc, packed, size, offset)
-        place = begin + name_size + extra_size + comment_size
+    try:
+        for _ in range(count):
+            entry = _CENTRAL.unpack_from(directory, place)
+            flags, (name_size, extra_size, comment_size) = entry[3], entry[10:13]
+            if entry[0] != b"PK\x01\x02":
+                raise _cut(path)
+            begin = place + _CENTRAL.size
+            raw = directory[begin : begin + name_size]
+            yield raw.decode() if flags & _UTF8 or raw.isascii() else raw.decode("cp437"), place
+            place = begin + name_size + extra_size + comment_size
+    except (struct.error, UnicodeDecodeError):
+        raise _cut(path) from None
+
+
+def _member(name: str, directory: bytes, place: int) -> Member:
+    entry = _CENTRAL.unpack_from(directory, place)
+    method, (crc, packed, size, name_size, extra_size), offset = entry[4], entry[7:12], entry[16]
+    if _FULL in (packed, size, offset):
+        begin = place + _CENTRAL.size + name_size
+        size, packed, offset = _sizes_64(directory[begin : begin + extra_size], size, packed, offset)
+    return Member(name, method, crc, packed, size, offset)
 
 
 def _sizes_64(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int, int]:

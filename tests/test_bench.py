@@ -1,0 +1,44 @@
+"""The benchmarks run. How fast they find pantrace is no test."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+BENCH = Path(__file__).parent.parent / "bench"
+
+
+def run(script: str, *arguments: str) -> Any:
+    command = [sys.executable, str(BENCH / f"{script}.py"), *arguments, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_start() -> None:
+    assert set(run("start", "--rounds", "1")["reached"]) == {"import pantrace", "pantrace --help"}
+
+
+def test_layer1_reads_what_it_decodes() -> None:
+    for found in run("layer1", "--size", "3", "--rounds", "1", "--format", "native", "--format", "inspect").values():
+        assert found["measured"]["read"]["found"] == 3
+        assert len(found["ratios"]) == 2
+
+
+def test_memory_reads_every_sample() -> None:
+    found = run("memory", "--largest", "1000")
+    assert {name: each["1000"]["found"] for name, each in found.items()} == {
+        "native": 1000,
+        "adk-jsonl": 1000,
+        "inspect": 1000,
+    }
+
+
+def test_opencode_converts_every_session() -> None:
+    found = run("opencode_read", "--size", "30", "--rounds", "1")["measured"]
+    counts = {name: each["found"] for name, each in found.items()}
+    assert counts["pantrace: to vertex-seed, loss measured"] >= 30
+    assert counts["pantrace: every session"] > 30
