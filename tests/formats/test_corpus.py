@@ -19,6 +19,9 @@ from pantrace.formats import detect
 
 TABLE = [
     ("*README.md", "unknown"),
+    # SQLite's own files, which other programs leave beside a database that they open.
+    ("*.db-shm", "unknown"),
+    ("*.db-wal", "unknown"),
     # OpenCode
     ("own/opencode/export-1.18.33/*.json", "opencode"),
     ("own/opencode/run-format-json-1.18.33/*.ndjson", "opencode"),
