@@ -118,26 +118,39 @@ def adk_jsonl(folder: Path, count: int, *, golden: str = "reference_converter.js
     return path
 
 
-_COPIED = {"session": ("id", "parent_id"), "message": ("id", "session_id"), "part": ("id", "message_id", "session_id")}
-
-
 def opencode_database(folder: Path, count: int) -> Path:
-    """A database of OpenCode 1.18 with at least as many sessions: those of the golden one, copied under new ids."""
+    """A database of OpenCode 1.18 with as many sessions of 13 messages and 37 parts: those of a golden export."""
     path = folder / "opencode.db"
     shutil.copy(GOLDEN / "opencode" / "database-1.18.33" / "opencode.db", path)
-    with sqlite3.connect(path) as database:
-        database.execute("pragma foreign_keys = off")
-        (known,) = database.execute("select count(*) from session").fetchone()
-        for number in range(1, -(-count // known)):
-            for table, renamed in _COPIED.items():
-                columns = [name for _, name, *_ in database.execute(f"pragma table_info({table})")]
-                values = [f"{name} || '.{number}'" if name in renamed else f'"{name}"' for name in columns]
-                names = ", ".join(f'"{name}"' for name in columns)
-                database.execute(
-                    f"insert into {table} ({names}) select {', '.join(values)} from {table} where id not like '%.%'"
-                )
+    exported = json.loads((GOLDEN / "opencode" / "multi_turn_reasoning_edit_compaction.json").read_bytes())
+    database = sqlite3.connect(path)
+    database.execute("pragma foreign_keys = off")
+    database.row_factory = sqlite3.Row
+    session = dict(database.execute("select * from session where parent_id is null limit 1").fetchone())
+    for table in ("session", "message", "part", "todo", "session_message", "session_input"):
+        database.execute(f"delete from {table}")
+    for number in range(count):
+        name = f"ses_{number:06}"
+        _insert(database, "session", {**session, "id": name, "title": exported["info"]["title"]})
+        for message in exported["messages"]:
+            info = {key: value for key, value in message["info"].items() if key not in ("id", "sessionID")}
+            times = {"time_created": info["time"]["created"], "time_updated": info["time"]["created"]}
+            message_id = f"{message['info']['id']}.{number}"
+            row = {"id": message_id, "session_id": name, **times, "data": json.dumps(info)}
+            _insert(database, "message", row)
+            for part in message["parts"]:
+                data = {key: value for key, value in part.items() if key not in ("id", "sessionID", "messageID")}
+                row = {"id": f"{part['id']}.{number}", "message_id": message_id, "session_id": name, **times}
+                _insert(database, "part", {**row, "data": json.dumps(data)})
+    database.commit()
+    database.execute("vacuum")
     database.close()
     return path
+
+
+def _insert(database: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
+    names = ", ".join(f'"{name}"' for name in row)
+    database.execute(f"insert into {table} ({names}) values ({', '.join('?' * len(row))})", list(row.values()))
 
 
 def vertex_rows(folder: Path, count: int, to: str) -> Path:

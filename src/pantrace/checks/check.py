@@ -7,6 +7,7 @@ import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -56,6 +57,11 @@ class Check:
     aggregate: Callable[[Iterable[Score]], list[Aggregate]] | None = None
     """Numbers over many samples that are not means of the values (ratios of sums, rates over episodes)."""
 
+    @cached_property
+    def maker(self) -> Maker:
+        """Whose scores these are."""
+        return Maker(name=self.name, kind="check", version=self.version)
+
     @property
     def summary(self) -> str:
         """One line: what is measured."""
@@ -71,7 +77,7 @@ class Check:
 
     def score(self, sample: Sample, settings: Record | None = None) -> Score:
         """The score of one sample; a check that raises gives a failed score with the traceback in its details."""
-        maker = Maker(name=self.name, kind="check", version=self.version)
+        maker = self.maker
         try:
             found = self.measure(sample, settings if settings is not None else self.settings())
         except Exception as error:  # noqa: BLE001 -- a check, perhaps a user's own, must not end the run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -107,21 +108,21 @@ def decode_beginning(data: bytes) -> Any:
         pass
     text = data.decode("utf-8", "ignore")
     closers: list[str] = []
-    cuts: list[tuple[int, str]] = []
+    cuts: deque[tuple[int, list[str]]] = deque(maxlen=4)
     for token in _TOKEN.finditer(text):
         mark = token.group()
         if mark in "[{":
             closers.append("]" if mark == "[" else "}")
-            cuts.append((token.end(), "".join(reversed(closers))))
+            cuts.append((token.end(), closers[::-1]))
         elif mark in "]}":
             if not closers or closers.pop() != mark:
                 return None
-            cuts.append((token.end(), "".join(reversed(closers))))
+            cuts.append((token.end(), closers[::-1]))
         elif mark == ",":
-            cuts.append((token.start(), "".join(reversed(closers))))
-    for end, closing in reversed(cuts[-4:]):
+            cuts.append((token.start(), closers[::-1]))
+    for end, closing in reversed(cuts):
         try:
-            return decode((text[:end] + closing).encode("utf-8", "surrogatepass"))
+            return decode((text[:end] + "".join(closing)).encode("utf-8", "surrogatepass"))
         except ReadError:
             continue
     return None
