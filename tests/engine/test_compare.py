@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pantrace.engine.compare import Comparison, compare_sides, side_of
-from pantrace.model import Case, Run, Sample, Scale, Score
+from pantrace.model import Case, Maker, Run, Sample, Scale, Score
 
 UP, DOWN = Scale(low=0, high=1), Scale(low=0, high=1, better="lower")
 
@@ -83,6 +83,16 @@ def test_yes_and_no_on_the_same_cases_uses_mcnemar() -> None:
     assert (found.verdict, found.difference.method) == ("better", "paired t, McNemar exact")
     assert found.first is not None
     assert found.first.method == "Wilson"
+
+
+def test_a_count_of_our_own_is_neither_good_nor_bad() -> None:
+    def samples(value: float) -> list[Sample]:
+        score = Score(name="agent_handoffs", value=value, maker=Maker(name="agent_handoffs", kind="check", version="1"))
+        return [Sample(id=str(number), scores=(score,)) for number in range(39)] + [
+            Sample(id="x", scores=(Score(name="agent_handoffs", value=1 - value),))
+        ]
+
+    assert compared(samples(0.0), samples(1.0)).verdict == "higher"
 
 
 def test_equivalence_needs_a_margin() -> None:

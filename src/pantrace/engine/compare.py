@@ -37,6 +37,8 @@ class Side:
     """metric -> case -> values, one for each epoch."""
     binary: dict[str, bool] = field(default_factory=dict)
     scales: dict[str, Scale | None] = field(default_factory=dict)
+    counted: set[str] = field(default_factory=set)
+    """Metrics of our own that only count something: without a scale neither end of them is good."""
     left_out: Counter[str] = field(default_factory=Counter)
     """metric -> scores that are not numbers: unscored, failed, not applicable."""
     clusters: dict[str, str] = field(default_factory=dict)
@@ -93,6 +95,8 @@ def side_of(run: Run, samples: Iterable[Sample], *, cluster: str | None = None, 
             side.values.setdefault(score.name, {}).setdefault(case, []).append(number)
             side.binary[score.name] = side.binary.get(score.name, True) and number in (0.0, 1.0)
             side.scales.setdefault(score.name, score.scale)
+            if score.scale is None and score.maker is not None and score.maker.kind == "check":
+                side.counted.add(score.name)
     return side
 
 
@@ -166,7 +170,7 @@ def _compare(metric: str, first: Side, second: Side) -> Comparison:
         only_second=len(two) - len(common),
         left_out=first.left_out[metric] + second.left_out[metric],
         detectable=_detectable(result.estimate),
-        better=scale.better if scale is not None else "higher" if binary else None,
+        better=scale.better if scale is not None else "higher" if binary and metric not in first.counted else None,
         flips=result.flips,
         notes=tuple(notes),
     )
