@@ -105,7 +105,7 @@ if __name__ == "__main__":
             Aim(SUMMARIES, THEIR_SUMMARIES),
         ],
         eval_log,
-        size=500,
+        size=1000,
         unit="samples",
-        rounds=3,
+        rounds=2,
     )

@@ -1,8 +1,8 @@
 """Memory and time over the number of samples: flat and linear, or not.
 
 Samples of one turn are read and dropped, from a thousand to a hundred thousand of them, for three formats: native JSON
-Lines, the rows of seed document 2, and `.eval` logs. An archive's directory grows with its members, so `.eval` is the
-one that cannot be wholly flat.
+Lines, ADK interactions as evaluation rows, and `.eval` logs. An archive's directory grows with its members, so `.eval`
+is the one that cannot be wholly flat.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reading an OpenCode database: pantrace against two bare scans and a JSON decode of all rows, without any model.
 
-There is no peer to run: the original ingest of seed document 1 cannot be run here. It was measured once beside such
-scans, on sessions of this very size, at 34 times their CPU time (12.4 against 0.36 ms per session).
-The ratios here are multiples of the same scans; 34 divided by one of them says how pantrace stands to that ingest.
+There is no peer to run: the original script that turns OpenCode sessions into evaluation rows cannot be run here. It
+was measured once beside such scans, on sessions of this size, at 34 times their CPU time (12.4 against 0.36 ms per
+session). The ratios here are multiples of the same scans; 34 divided by one of them says how pantrace stands to it.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def adk_history(folder: Path, count: int) -> Path:
 
 
 def adk_jsonl(folder: Path, count: int, *, golden: str = "reference_converter.jsonl") -> Path:
-    """Rows of seed document 2: those of a golden file under new ids."""
+    """Evaluation rows of ADK interactions: those of a golden file under new ids."""
     rows = [json.loads(line) for line in (GOLDEN / "adk-jsonl" / golden).read_bytes().splitlines() if line.strip()]
     path = folder / "told_again.jsonl"
     with path.open("w") as file:
