@@ -11,7 +11,7 @@ from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.plan import JudgeTable, MeasureTable, Plan, prepare
 from pantrace.engine.read import read
 from pantrace.engine.summary import summarise
-from pantrace.judges import Settings
+from pantrace.judges import Settings, Unanswered
 from pantrace.store import query
 from scripted import Scripted, verdict
 
@@ -69,3 +69,32 @@ def test_rubrics_of_the_plan_are_for_every_sample(tmp_path: Path) -> None:
     )
     rows = query(tmp_path / "out", "select name, value, maker_kind, maker_model from scores").rows
     assert rows == [("HelpfulnessExplain", 3.0, "rubric", "openai:m")]
+
+
+def rows_of(out: Path) -> list[tuple[Any, ...]]:
+    return query(out, "select sample, name, value, status, explanation, details from scores order by all").rows
+
+
+def test_what_a_budget_left_unasked_is_asked_by_the_next_run_in_the_same_directory(tmp_path: Path) -> None:
+    whole, first, second = (Scripted(lambda _: verdict(4)) for _ in range(3))
+    evaluate_into([CASES], tmp_path / "whole", READY, "", judging=judging(whole, tmp_path / "whole.sqlite"))
+    cache, models = tmp_path / "cache.sqlite", ("openai:m",)
+    scarce = bench(Settings(models=models), Access(tokens=2_000), cache=cache, judge=first)
+    evaluate_into([CASES], tmp_path / "out", READY, "", judging=scarce)
+    assert 0 < len(first.requests) < len(whole.requests)
+    assert any("budget exhausted" in (row[4] or "") for row in rows_of(tmp_path / "out"))
+    evaluate_into([CASES], tmp_path / "out", READY, "", judging=judging(second, cache))
+    assert len(first.requests) + len(second.requests) == len(whole.requests)
+    assert rows_of(tmp_path / "out") == rows_of(tmp_path / "whole")
+
+
+def test_a_server_that_was_down_is_asked_again_but_an_unusable_reply_is_not(tmp_path: Path) -> None:
+    down = Scripted(lambda _: Unanswered("the server cannot be reached"))
+    cache = tmp_path / "cache.sqlite"
+    evaluate_into([CASES], tmp_path / "out", READY, "", judging=judging(down, cache))
+    odd = Scripted(lambda _: "I would rather not say.")
+    evaluate_into([CASES], tmp_path / "out", READY, "", judging=judging(odd, cache))
+    assert odd.requests
+    again = Scripted(lambda _: verdict(4))
+    evaluate_into([CASES], tmp_path / "out", READY, "", judging=judging(again, cache))
+    assert again.requests == []

@@ -14,6 +14,7 @@ from pantrace.errors import PantraceError
 
 COMMANDS = {
     "aggregate": "Means over several evaluations, null left out and counted.",
+    "calibrate": "Hold judges against labels: do they agree with people?",
     "check": "Check recordings against rule files: what must be said, called, or called first.",
     "compare": "Say whether run B is better than run A, or whether it is noise.",
     "convert": "Write recordings as another format and report what was lost.",

@@ -81,3 +81,12 @@ def expand(patterns: tuple[str, ...]) -> list[Path]:
 def on_terminal() -> bool:
     """Whether a person is watching stderr."""
     return sys.stderr.isatty()
+
+
+calibration_files = click.option(
+    "--calibration",
+    "calibrations",
+    multiple=True,
+    metavar="FILE",
+    help="What `pantrace calibrate` found: which judges may decide; repeat for more.",
+)

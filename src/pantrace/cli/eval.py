@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
+from msgspec.structs import replace
 
+from pantrace.engine.calibrated import uncalibrated
 from pantrace.engine.evaluation import Done, evaluate_into
 from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.plan import JudgeTable, load_plan, prepare
@@ -13,10 +16,10 @@ from pantrace.engine.reports import as_junit, as_markdown, estimate_words
 from pantrace.engine.select import Selection
 from pantrace.engine.summary import EvalSummary, gate_code, summarise
 from pantrace.errors import UsageError
-from pantrace.judges import Settings, split_name
+from pantrace.judges import Calibrations, Settings, split_name
 from pantrace.wire import files
 
-from .arguments import as_json, expand, from_format, selecting, sources
+from .arguments import as_json, calibration_files, expand, from_format, selecting, sources
 from .judge import cache_folder, judge_key, tell_judging
 from .output import print_json, progress, say, table
 
@@ -30,6 +33,10 @@ from .output import print_json, progress, say, table
 @click.option("--base-url", metavar="URL", help="Server of the judge (any that speaks OpenAI's protocol).")
 @click.option("--cache", metavar="FILE", help="Where the judges' replies are kept; by default in the user's cache.")
 @click.option("--replay", is_flag=True, help="Judge from the cache only.")
+@click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop judging beyond so many tokens.")
+@click.option("--budget-usd", type=click.FloatRange(min=0, min_open=True), metavar="X", help="Stop beyond this cost.")
+@click.option("--no-redact", is_flag=True, help="Send texts to judges as they are, secrets included.")
+@calibration_files
 @click.option("--gate", is_flag=True, help="Exit 1 if a sample fails, 3 if one could not be decided.")
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
 @click.option("--markdown", metavar="FILE", help="Write the summary as Markdown.")
@@ -44,6 +51,10 @@ def command(
     base_url: str | None,
     cache: str | None,
     replay: bool,
+    budget_tokens: int | None,
+    budget_usd: float | None,
+    no_redact: bool,
+    calibrations: tuple[str, ...],
     gate: bool,
     junit: str | None,
     markdown: str | None,
@@ -64,8 +75,11 @@ def command(
     """
     path = Path(plan) if plan else None
     loaded, text, folder = load_plan(path)
-    ready = prepare(loaded, folder, text, str(path or "plan"))
-    judging = _judging(loaded.judge, models, base_url, cache, replay)
+    ready = prepare(loaded, folder, text, str(path or "plan"), calibrations=[*map(Path, calibrations)])
+    given: dict[str, Any] = {"base_url": base_url, "budget_tokens": budget_tokens, "budget_usd": budget_usd}
+    given |= {"models": list(dict.fromkeys(models)) or None, "redact": False if no_redact else None}
+    asked = replace(loaded.judge, **{name: value for name, value in given.items() if value is not None})
+    judging = _judging(asked, cache, replay)
     with progress("samples") as count:
         done = evaluate_into(
             expand(sources),
@@ -97,28 +111,38 @@ def command(
             tell_judging(judging)
     if gate or loaded.gate is not None:
         rate = loaded.gate.min_pass_rate if loaded.gate is not None else 1.0
-        raise click.exceptions.Exit(tell_gate(summary, rate))
+        raise click.exceptions.Exit(tell_gate(Path(out), summary, rate, ready.calibrations))
 
 
-def _judging(
-    table: JudgeTable, models: tuple[str, ...], base_url: str | None, cache: str | None, replay: bool
-) -> Bench | None:
+def _judging(table: JudgeTable, cache: str | None, replay: bool) -> Bench | None:
     """The judges that the plan or the command line names; None when nobody judges."""
-    named = tuple(dict.fromkeys(models or table.models))
+    named = tuple(dict.fromkeys(table.models))
     if not named:
         if replay:
             raise UsageError("--replay needs a judge: replies are kept by its name")
         return None
-    address = base_url or table.base_url
     providers = {split_name(model)[0] for model in named}
     access = Access(
-        keys={} if replay else {provider: judge_key(provider, address) for provider in providers},
-        base_url=address,
+        keys={} if replay else {provider: judge_key(provider, table.base_url) for provider in providers},
+        base_url=table.base_url,
+        timeout=table.timeout,
+        attempts=table.retries + 1,
         concurrency=table.concurrency,
         tokens=table.budget_tokens,
+        dollars=table.budget_usd,
     )
-    settings = Settings(models=named, samples=table.samples)
-    return bench(settings, access, cache=Path(cache) if cache else cache_folder() / "judge.sqlite", replay=replay)
+    settings = Settings(
+        models=named,
+        samples=table.samples,
+        combine=table.combine,
+        temperature=table.temperature,
+        max_tokens=table.max_tokens,
+        seed=table.seed,
+        weighted=table.weighted,
+        characters=table.max_chars,
+    )
+    kept = Path(cache) if cache else cache_folder() / "judge.sqlite"
+    return bench(settings, access, cache=kept, replay=replay, redact=table.redact)
 
 
 def _broken(done: Done) -> dict[str, object]:
@@ -179,9 +203,14 @@ def tell_summary(summary: EvalSummary) -> None:
             click.echo(f"  {count} x {reason}")
 
 
-def tell_gate(summary: EvalSummary, rate: float, profile: str | None = None) -> int:
-    """Say how the gate went; gives the exit code."""
+def tell_gate(
+    out: Path, summary: EvalSummary, rate: float, calibrations: Calibrations, profile: str | None = None
+) -> int:
+    """Say how the gate went, and on which judges it rests that nobody has calibrated; gives the exit code."""
     code = gate_code(summary, rate, profile)
+    if doubtful := uncalibrated(out, calibrations, profile):
+        named = ", ".join(dict.fromkeys(each.metric for each in doubtful))
+        say(f"warning: decided by judges that were not calibrated: {named} (`pantrace calibrate`)")
     words = {0: "passed", 1: "failed", 3: "could not decide, which is not a pass"}
     say(f"gate (at least {rate:.0%} must pass): {words[code]}")
     return code

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from pantrace.engine.calibrated import calibrations_for
 from pantrace.engine.evaluation import decide_again
 from pantrace.engine.summary import summarise
 from pantrace.errors import UsageError
 from pantrace.policy import load_profile, profile_names
 from pantrace.store import is_run_directory
 
-from .arguments import as_json
+from .arguments import as_json, calibration_files
 from .eval import tell_gate, tell_summary, write_reports
 from .output import print_json
 
@@ -23,9 +24,16 @@ from .output import print_json
 @click.option("--min-pass-rate", type=click.FloatRange(0, 1), default=1.0, show_default=True, metavar="X")
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
 @click.option("--markdown", metavar="FILE", help="Write the summary as Markdown.")
+@calibration_files
 @as_json
 def command(
-    directory: str, profile: str, min_pass_rate: float, junit: str | None, markdown: str | None, as_json: bool
+    directory: str,
+    profile: str,
+    min_pass_rate: float,
+    junit: str | None,
+    markdown: str | None,
+    calibrations: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Decide a run directory by a profile, without measuring or judging again.
 
@@ -40,11 +48,12 @@ def command(
     if not is_run_directory(Path(directory)):
         raise UsageError(f"{directory} is not a run directory; `pantrace eval … --out DIR` makes one")
     chosen = load_profile(profile)
-    decide_again(Path(directory), chosen)
+    known = calibrations_for(Path(directory), [*map(Path, calibrations)])
+    decide_again(Path(directory), chosen, known)
     summary = summarise(Path(directory))
     write_reports(Path(directory), summary, junit, markdown)
     if as_json:
         print_json({"profile": chosen.name, "profiles": profile_names(), "summary": summary})
     else:
         tell_summary(summary)
-    raise click.exceptions.Exit(tell_gate(summary, min_pass_rate, chosen.name))
+    raise click.exceptions.Exit(tell_gate(Path(directory), summary, min_pass_rate, known, chosen.name))

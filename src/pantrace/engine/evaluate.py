@@ -45,7 +45,7 @@ def decided(sample: Sample, scores: Iterable[Score], ready: Ready) -> Decision |
             sample=sample.id, profile=named, passed=None, reasons=(f"there is no profile {named!r} to decide by",)
         )
     required = sample.case.required_evals or () if sample.case is not None else ()
-    return decide(sample.id, together(sample, scores), profile, required=required)
+    return decide(sample.id, ready.calibrations.stamped(together(sample, scores)), profile, required=required)
 
 
 def together(sample: Sample, scores: Iterable[Score]) -> list[Score]:

@@ -9,13 +9,14 @@ from itertools import islice
 from pathlib import Path
 
 from pantrace.errors import ReadError
+from pantrace.judges import Calibrations
 from pantrace.model import Run, RunHeader, Sample, header_of
 from pantrace.policy import Profile, decide
 from pantrace.store import RunDirectory, query
 
 from .evaluate import together
 from .judge import Bench
-from .judging import Judges
+from .judging import Judges, parts_to_ask_again
 from .measure import References
 from .plan import Ready
 from .read import Notes, inputs, open_run, read_pile, watched
@@ -58,16 +59,17 @@ def evaluate_into(
     references = References.of(read_pile([Path(reference)], notes=Notes())) if reference else None
     header, hashed = _header(paths, ready), plan_hash(ready, selection, judging)
     with RunDirectory.open_for_writing(out, header, plan_text, hashed) as directory, Judges(ready, judging) as judges:
+        again = parts_to_ask_again(out) if judging is not None else set()
         for path, chosen, variant in opened:
             digest = digest_of(path)
             end = f"{digest}-end"
-            if directory.is_done(end):
+            if directory.is_done(end) and not any(part.startswith(digest) for part in again):
                 continue
             run = open_run(path, chosen, variant, done.notes.on_broken)
             samples = selection.apply(run.samples) if selection else run.samples
             if references is not None:
                 samples = map(references.join, samples)
-            _keep(directory, digest, watched(samples, on_sample), judges, done)
+            _keep(directory, digest, watched(samples, on_sample), judges, done, again)
             directory.write_part(end, ())
         directory.finish(_finished(directory.header, opened, done))
     done.kept = query(out, "select count(*) from samples").rows[0][0] - done.measured
@@ -75,12 +77,14 @@ def evaluate_into(
     return done
 
 
-def _keep(directory: RunDirectory, digest: str, samples: Iterable[Sample], judges: Judges, done: Done) -> None:
+def _keep(
+    directory: RunDirectory, digest: str, samples: Iterable[Sample], judges: Judges, done: Done, again: set[str]
+) -> None:
     for number, chunk in enumerate(_chunks(samples)):
         part = f"{digest}-{number:08d}"
-        if directory.is_done(part):
+        if directory.is_done(part) and part not in again:
             continue
-        directory.write_part(part, judges.results(chunk))
+        directory.write_part(part, judges.results(chunk), again=part in again)
         done.measured += len(chunk)
 
 
@@ -125,13 +129,14 @@ def digest_of(path: Path) -> str:
     return digest.hexdigest()[:32]
 
 
-def decide_again(out: Path, profile: Profile) -> Run:
+def decide_again(out: Path, profile: Profile, calibrations: Calibrations | None = None) -> Run:
     """Decide every sample of a run directory by another profile; nothing is measured."""
+    known = calibrations or Calibrations()
     with RunDirectory.open(out, writing=True) as directory:
         found = []
         for result in directory.results():
             required = (result.sample.case.required_evals or ()) if result.sample.case else ()
-            scores = together(result.sample, result.scores)
+            scores = known.stamped(together(result.sample, result.scores))
             found.append(decide(result.sample.id, scores, profile, required=required))
         directory.replace_decisions(profile.name, found)
         return directory.run()

@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
+from typing import Any
+
+from msgspec.json import decode
 
 from pantrace.errors import UsageError
 from pantrace.judges import Rubric, load_rubric
 from pantrace.model import Sample, Score
-from pantrace.store import Result
+from pantrace.store import Result, query
 
 from .evaluate import evaluated
 from .judge import Bench, judge_one
@@ -66,6 +70,17 @@ class Judges:
             if rubric is None
         ]
         return [*await judge_one(sample, list(rubrics.values()), bench), *unknown]
+
+
+def parts_to_ask_again(out: Path) -> set[str]:
+    """Parts of a run directory with a score that no judge has answered for yet: a budget that ran out, a server that
+    was down, a cache that did not know. A reply that could not be used was an answer."""
+    rows = query(out, "select part, details from scores where status = 'unscored' and maker_kind = 'rubric'").rows
+    return {part for part, details in rows if details and any(map(_unanswered, decode(details).get("samples", ())))}
+
+
+def _unanswered(verdict: dict[str, Any]) -> bool:
+    return "problem" in verdict and not verdict.get("replies")
 
 
 @cache

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -12,7 +13,7 @@ from pantrace import __version__
 from pantrace.checks import Check, by_name, names, parse_settings
 from pantrace.checks.rules import RuleFile, load_rules
 from pantrace.errors import UsageError
-from pantrace.judges import Rubric, load_rubric
+from pantrace.judges import BUDGET, Calibrations, Rubric, load_rubric, read_calibrations
 from pantrace.policy import Profile, load_profile
 from pantrace.wire import toml
 from pantrace.wire.json import encode
@@ -69,8 +70,25 @@ class JudgeTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     base_url: str | None = None
     samples: int = 1
     """How often each judge is asked."""
+    combine: Literal["mean", "majority"] | None = None
+    """How several verdicts become one; by default the mean of grades and the majority of pass and fail."""
+    temperature: float | None = None
+    """By default 0 for one sample, 0.7 for several."""
+    seed: int | None = None
+    weighted: bool = False
+    """Weigh grades by their log-probabilities, where the provider tells them."""
+    max_tokens: int = 2_000
+    max_chars: int = BUDGET
+    """Longest material of one prompt."""
+    redact: bool = True
+    """Replace secrets before anything is sent."""
+    timeout: float = 120.0
+    retries: int = 4
     concurrency: int = 8
     budget_tokens: int | None = None
+    budget_usd: float | None = None
+    calibrations: list[str] = []
+    """Files of `pantrace calibrate`: which judges may decide."""
 
 
 class GateTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -102,6 +120,7 @@ class Ready(msgspec.Struct, frozen=True):
     profiles: dict[str, Profile]
     """Profiles by the name under which cases speak of them."""
     default: Profile | None
+    calibrations: Calibrations
     hash: str
     """Of everything that decides what the results are."""
 
@@ -114,7 +133,9 @@ def load_plan(path: Path | None) -> tuple[Plan, str, Path]:
     return plan, path.read_text("utf-8-sig"), path.parent
 
 
-def prepare(plan: Plan, folder: Path, text: str = "", name: str = "plan") -> Ready:
+def prepare(
+    plan: Plan, folder: Path, text: str = "", name: str = "plan", *, calibrations: Sequence[Path] = ()
+) -> Ready:
     """Load all that a plan names; a UsageError with the line for what is not there."""
     checks = _checks(plan, folder, text, name)
     rules = tuple(load_rules(_located(rule, folder)) for rule in plan.check.rules)
@@ -122,8 +143,9 @@ def prepare(plan: Plan, folder: Path, text: str = "", name: str = "plan") -> Rea
     named = [load_profile(_located(each, folder)) for each in plan.decide.profiles]
     default = load_profile(_located(plan.decide.profile, folder)) if plan.decide.profile else None
     profiles = {profile.name: profile for profile in [*named, *([default] if default else [])]}
-    hashed = _hash(plan, checks, rules, [rubric.hash for rubric in rubrics], profiles)
-    return Ready(plan, checks, rules, rubrics, profiles, default, hashed)
+    known = read_calibrations([*(folder / each for each in plan.judge.calibrations), *calibrations])
+    hashed = _hash(plan, checks, rules, [rubric.hash for rubric in rubrics], profiles, known)
+    return Ready(plan, checks, rules, rubrics, profiles, default, known, hashed)
 
 
 def profile_for(ready: Ready, name: str | None) -> Profile | None:
@@ -172,20 +194,28 @@ def _located(name: str, folder: Path) -> str:
     return str(beside) if beside.is_file() else name
 
 
+_REACHING = ("base_url", "timeout", "retries", "concurrency", "budget_tokens", "budget_usd", "calibrations")
+
+
 def _hash(
     plan: Plan,
     checks: tuple[Chosen, ...],
     rules: tuple[RuleFile, ...],
     rubrics: list[str],
     profiles: dict[str, Profile],
+    calibrations: Calibrations,
 ) -> str:
     """Changes when anything changes that results depend on: the plan, versions of checks, rules, profiles, pantrace."""
+    usual = JudgeTable()
+    # How judges are reached, and how much may be spent on them, changes no result.
+    judge = msgspec.structs.replace(plan.judge, **{name: getattr(usual, name) for name in _REACHING})
     described = [
         __version__,
-        plan,
+        msgspec.structs.replace(plan, judge=judge),
         [(check.name, check.version, settings) for check, settings in checks],
         rules,
         rubrics,
         list(profiles.values()),
+        calibrations,
     ]
     return sha256(encode(described)).hexdigest()

@@ -108,11 +108,13 @@ def _reading(score: Score, profile: Profile) -> Reading:
         )
     if isinstance(score.value, str):
         return Reading(name, None, f"is a word ({score.value!r}), not a number")
-    if profile.require_calibrated and score.maker is not None and score.maker.kind == "rubric":
-        calibrated = score.details.get("calibrated")
-        if calibrated is not True:
-            return Reading(name, None, "comes from a judge that was not calibrated")
+    if profile.require_calibrated and _is_judged(score) and score.details.get("calibrated") is not True:
+        return Reading(name, None, "comes from a judge that was not calibrated")
     return _scaled(score, float(score.value), profile)
+
+
+def _is_judged(score: Score) -> bool:
+    return (score.maker is not None and score.maker.kind == "rubric") or "calibrated" in score.details
 
 
 def _scaled(score: Score, value: float, profile: Profile) -> Reading:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .agreement import concordance, flip_rate, kappa, rank_correlation
 from .estimate import Estimate, TooFew
 from .means import clustered_mean, mean, ratio
 from .paired import PairedDifference, mcnemar, paired_difference, paired_proportions, sign_flip
@@ -17,10 +18,13 @@ __all__ = [
     "TooFew",
     "benjamini_hochberg",
     "clustered_mean",
+    "concordance",
     "detectable_difference",
     "difference_of_means",
     "difference_of_proportions",
+    "flip_rate",
     "holm",
+    "kappa",
     "mcnemar",
     "mean",
     "newcombe",
@@ -31,6 +35,7 @@ __all__ = [
     "pass_hat_k",
     "pass_k",
     "per_arm_needed",
+    "rank_correlation",
     "ratio",
     "samples_needed",
     "sign_flip",

@@ -129,10 +129,11 @@ class RunDirectory:
         found = self._writer().parts.get(sayable(part))
         return found is not None and all(is_whole(self.path / PARTS / each.file, each) for each in found.files)
 
-    def write_part(self, part: str, results: Iterable[Result]) -> None:
-        """Write and commit a part. One that is done already stays as it is, and `results` is not asked."""
-        if not self.is_done(part):
-            self.commit(stage_part(self.path, part, results))
+    def write_part(self, part: str, results: Iterable[Result], *, again: bool = False) -> None:
+        """Write and commit a part. One that is done already stays as it is, and `results` is not asked; `again` puts
+        new results in its place."""
+        if again or not self.is_done(part):
+            self._commit(stage_part(self.path, part, results), keep=False)
 
     def commit(self, staged: Staged) -> None:
         """Make a part count that `stage_part` wrote here or in a worker; one that is done already stays as it is."""

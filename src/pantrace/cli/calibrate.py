@@ -1,0 +1,164 @@
+"""`pantrace calibrate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pantrace import __version__
+from pantrace.engine.calibrate import Minimums, calibration, observe
+from pantrace.engine.labels import read_labels
+from pantrace.engine.read import Notes, read_pile
+from pantrace.engine.reports import estimate_words
+from pantrace.errors import UsageError
+from pantrace.judges import CALIBRATION_FILE, Calibration, added
+from pantrace.store import is_run_directory
+from pantrace.wire import files
+
+from .arguments import as_json, expand, from_format, sources
+from .output import harmless, print_json, say, table
+
+
+@click.command("calibrate")
+@sources
+@click.option("--labels", "labels", required=True, metavar="FILE", help="What people say: CSV, JSON or JSON Lines.")
+@click.option("--label", metavar="NAME", help="FILE is a dataset; take this label of its cases (quality_band).")
+@click.option("--order", metavar="WORST,…,BEST", help="The order of labels that are words.")
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this score; repeat for more.")
+@click.option(
+    "--threshold", "thresholds", multiple=True, metavar="METRIC=N", help="The score from which on a sample passes."
+)
+@click.option("--min-labels", type=click.IntRange(1), default=50, show_default=True, help="Least labelled samples.")
+@click.option("--min-auc", type=click.FloatRange(0, 1), help="Least AUC; without it, certainly better than chance.")
+@click.option("--min-kappa", type=click.FloatRange(-1, 1), help="Least kappa.")
+@click.option("--min-accuracy", type=click.FloatRange(0, 1), help="Least accuracy.")
+@click.option(
+    "-o", "--output", "out", metavar="FILE", help=f"Where to keep it; for a run directory: {CALIBRATION_FILE}."
+)
+@click.option("--details", is_flag=True, help="Tables of labels and scores also for many metrics.")
+@click.option("--gate", is_flag=True, help="Exit 1 if a judge falls short.")
+@from_format
+@as_json
+def command(
+    sources: tuple[str, ...],
+    labels: str,
+    label: str | None,
+    order: str | None,
+    metrics: tuple[str, ...],
+    thresholds: tuple[str, ...],
+    min_labels: int,
+    min_auc: float | None,
+    min_kappa: float | None,
+    min_accuracy: float | None,
+    out: str | None,
+    details: bool,
+    gate: bool,
+    from_: str | None,
+    as_json: bool,
+) -> None:
+    """Hold judges against labels: do they agree with people, and do they tell good from bad?
+
+    SRC is a run directory or any recording with scores. Labels have the columns sample and label, and perhaps epoch
+    and metric; or a column for each metric. They are grades on the metric's scale, pass and fail, or words with
+    an --order.
+
+    What is found is kept with the hash of the rubric and the names of the models. `eval` and `gate` look there
+    before they rest on a judge.
+
+    \b
+    pantrace calibrate results/today --labels labels.csv
+    pantrace calibrate report.json --labels dataset.jsonl --label quality_band
+
+    Exit code: 0; 1 with --gate if a judge falls short; 3 if no score has a label.
+    """
+    notes = Notes.keeping()
+    paths = expand(sources)
+    known = read_labels(Path(labels), label)
+    run = read_pile(paths, format=from_, notes=notes)
+    observed = observe(run.samples, known, metrics)
+    limits = _thresholds(thresholds)
+    minimums = Minimums(labels=min_labels, auc=min_auc, kappa=min_kappa, accuracy=min_accuracy)
+    words = tuple(word.strip() for word in order.split(",")) if order else ()
+    found = [
+        calibration(judged, each, order=words, threshold=limits.get(judged.metric), minimums=minimums)
+        for judged, each in observed.items()
+        if each.scores
+    ]
+    target = _target(paths, out)
+    if target is not None and found:
+        with files.writing(target) as file:
+            file.write(added(target, found, __version__))
+    if as_json:
+        print_json({"kept": str(target) if target and found else None, "calibrations": found})
+    else:
+        _tell(found, details)
+        if target is not None and found:
+            say(f"kept in {target}")
+    for error in notes.broken:
+        say(f"left out: {error}")
+    if not found:
+        say("no score of a judge has a label: are the samples of the labels those of the run? (--metric names others)")
+        raise click.exceptions.Exit(3)
+    if gate and not all(each.calibrated for each in found):
+        raise click.exceptions.Exit(1)
+
+
+def _thresholds(given: tuple[str, ...]) -> dict[str, float]:
+    found = {}
+    for text in given:
+        metric, equals, number = text.rpartition("=")
+        try:
+            found[metric] = float(number)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise UsageError(f"--threshold {text!r} is not METRIC=NUMBER")
+    return found
+
+
+def _target(paths: list[Path], out: str | None) -> Path | None:
+    """Where calibrations are kept; nowhere unless asked, or a single run directory is calibrated."""
+    if out is not None:
+        return Path(out)
+    return paths[0] / CALIBRATION_FILE if len(paths) == 1 and is_run_directory(paths[0]) else None
+
+
+def _tell(found: list[Calibration], details: bool) -> None:
+    columns = ["metric", "judge", "n", "accuracy", "kappa", "AUC", "Spearman", "flips", "calibrated"]
+    rows = [
+        [
+            each.judged.metric,
+            each.judged.judge or "",
+            str(each.n),
+            *map(estimate_words, (each.accuracy, each.kappa, each.auc, each.spearman, each.flip_rate)),
+            "yes" if each.calibrated else "no",
+        ]
+        for each in found
+    ]
+    table(columns, rows, right=("n",))
+    for each in found:
+        click.echo(f"\n{harmless(each.judged.metric)}")
+        _tell_one(each, details or len(found) <= FEW)
+
+
+FEW = 3
+"""So many metrics are told in full without being asked."""
+
+
+def _tell_one(found: Calibration, in_full: bool) -> None:
+    if found.bands and in_full:
+        table(
+            ["label", "n", "mean score"], [[each.label, str(each.n), estimate_words(each.mean)] for each in found.bands]
+        )
+    if found.confusion and in_full:
+        columns = list(next(iter(found.confusion.values())))
+        rows = [[label, *(str(count) for count in row.values())] for label, row in found.confusion.items()]
+        table(["label \\ score", *columns], rows, right=tuple(columns))
+    for pair in found.pairs if in_full else found.pairs[-1:]:
+        words = "tells" if pair.auc.low is not None and pair.auc.low > 0.5 else "does not tell"
+        click.echo(f"  {words} {pair.better} from {pair.worse}: AUC {estimate_words(pair.auc)}")
+    for line in (*(found.notes if in_full else ()), *(f"not calibrated: {why}" for why in found.why_not)):
+        click.echo(f"  {line}")
+    if found.unscored:
+        click.echo(f"  {found.unscored} labelled samples have no score")

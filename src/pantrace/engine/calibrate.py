@@ -1,0 +1,262 @@
+"""Calibrate: the scores of judges held against labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import floor
+from typing import Any
+
+from pantrace.errors import UsageError
+from pantrace.judges import Band, Calibration, Judged, Pair, is_judged, judged_by
+from pantrace.model import Record, Sample, Scale, Score
+from pantrace.stats import (
+    Estimate,
+    TooFew,
+    clustered_mean,
+    concordance,
+    flip_rate,
+    kappa,
+    rank_correlation,
+    wilson,
+)
+
+from .compare import as_number
+from .labels import Label, Labels, Ranked, ranked
+
+
+class Minimums(Record, frozen=True, kw_only=True):
+    """What a judge must show before a gate may rest on it."""
+
+    labels: int = 50
+    """Least number of labelled samples."""
+    auc: float | None = None
+    """Least AUC; without it the whole interval must lie above 0.5, which is chance."""
+    kappa: float | None = None
+    accuracy: float | None = None
+
+
+@dataclass
+class Observed:
+    """Scores of one judge that have labels."""
+
+    labels: list[Label] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    samples: list[str] = field(default_factory=list)
+    repeats: list[list[float]] = field(default_factory=list)
+    """Verdicts of one model on one sample, where it was asked more than once."""
+    scale: Scale | None = None
+    thresholds: set[float | None] = field(default_factory=set)
+    yes_or_no: bool = True
+    unscored: int = 0
+
+
+def observe(samples: Iterable[Sample], labels: Labels, metrics: Sequence[str] = ()) -> dict[Judged, Observed]:
+    """The scores that a judge made (or those named) of the samples that have a label, by judge."""
+    found: dict[Judged, Observed] = {}
+    seen: set[str] = set()
+    for sample in samples:
+        for score in sample.scores:
+            seen.add(score.name)
+            if score.name not in metrics if metrics else not is_judged(score):
+                continue
+            label = labels.of(sample, score.name)
+            if label is not None:
+                _take(found.setdefault(judged_by(score), Observed()), sample, score, label)
+    missing = [name for name in metrics if name not in seen]
+    if missing:
+        raise UsageError(f"there is no score {missing[0]!r}; there are {', '.join(sorted(seen)) or 'none'}")
+    if not found and not seen:
+        raise UsageError(
+            "there is no score to calibrate; `pantrace eval` or `pantrace judge -o x.trace.jsonl` make them"
+        )
+    return found
+
+
+def _take(observed: Observed, sample: Sample, score: Score, label: Label) -> None:
+    number = as_number(score)
+    if number is None:
+        observed.unscored += score.status != "not_applicable"
+        return
+    observed.labels.append(label)
+    observed.scores.append(number)
+    observed.samples.append(sample.case.id if sample.case is not None and sample.case.id else sample.id)
+    observed.scale = observed.scale or score.scale
+    observed.thresholds.add(score.threshold)
+    observed.yes_or_no = observed.yes_or_no and isinstance(score.value, bool)
+    by_model: dict[Any, list[float]] = {}
+    verdicts = score.details.get("samples")
+    for verdict in verdicts if isinstance(verdicts, list) else ():
+        if isinstance(verdict, Mapping) and isinstance(given := verdict.get("score"), (int, float)):
+            by_model.setdefault(verdict.get("model"), []).append(float(given))
+    observed.repeats += [each for each in by_model.values() if len(each) > 1]
+
+
+def calibration(
+    judged: Judged,
+    observed: Observed,
+    *,
+    order: tuple[str, ...] = (),
+    threshold: float | None = None,
+    minimums: Minimums | None = None,
+) -> Calibration:
+    """How one judge agrees with the labels, and whether that is enough to gate by it."""
+    scale = observed.scale
+    ends = (scale.low, scale.high) if scale is not None and scale.low is not None and scale.high is not None else None
+    labels = ranked(observed.labels, order, ends)
+    numbers = [labels.numbers[label] for label in observed.labels]
+    # For words, pass and fail the better label is higher, whichever end of the scale is good.
+    lower = labels.kind != "grades" and scale is not None and scale.better == "lower"
+    scores = [-score for score in observed.scores] if lower else observed.scores
+    clusters = observed.samples
+    notes: list[str] = []
+
+    def tried(name: str, compute: Callable[[], Estimate]) -> Estimate | None:
+        try:
+            return compute()
+        except TooFew as error:
+            notes.append(f"no {name}: {error}")
+            return None
+
+    found = Calibration(
+        judged=judged,
+        labels=labels.kind,
+        n=len(numbers),
+        samples=len(set(clusters)),
+        unscored=observed.unscored,
+        auc=tried("AUC", lambda: concordance(numbers, scores, clusters)),
+        spearman=tried("Spearman", lambda: rank_correlation(numbers, scores, clusters)),
+        flip_rate=tried("flip rate", lambda: flip_rate(observed.repeats)),
+        bands=_bands(numbers, observed, labels),
+        pairs=_pairs(numbers, scores, clusters, labels),
+    )
+    from msgspec.structs import replace
+
+    said = _as_said(observed, labels, threshold)
+    if said is None:
+        notes.append(
+            "no accuracy and no kappa: "
+            + (
+                f"say from which score on a sample passes (--threshold {judged.metric}=N)"
+                if labels.kind == "pass"
+                else "the labels are words, the scores numbers"
+            )
+        )
+        table = _confusion(numbers, [_whole(score) for score in observed.scores], labels.names, {})
+        found = replace(found, confusion=table)
+    else:
+        words = labels.names if labels.kind == "pass" else {}
+        hits = [float(one == two) for one, two in zip(numbers, said, strict=True)]
+        grades = labels.kind == "grades"
+        found = replace(
+            found,
+            threshold=_threshold(observed, threshold) if labels.kind == "pass" else None,
+            accuracy=_share(hits, clusters),
+            kappa=tried("kappa", lambda: kappa(numbers, said, clusters=clusters)),
+            weighted_kappa=tried("weighted kappa", lambda: kappa(numbers, said, quadratic=True, clusters=clusters))
+            if grades
+            else None,
+            confusion=_confusion(numbers, said, labels.names, words),
+        )
+    why_not = _shortcomings(found, minimums or Minimums())
+    return replace(found, calibrated=not why_not, why_not=tuple(why_not), notes=tuple(notes))
+
+
+def _threshold(observed: Observed, given: float | None) -> float | None:
+    if given is not None:
+        return given
+    if observed.yes_or_no:
+        return 0.5
+    return next(iter(observed.thresholds)) if len(observed.thresholds) == 1 else None
+
+
+def _as_said(observed: Observed, labels: Ranked, given: float | None) -> list[float] | None:
+    """The scores in the words of the labels; None where there is no way to say them so."""
+    if labels.kind == "grades":
+        return [_whole(score) for score in observed.scores]
+    limit = _threshold(observed, given)
+    if labels.kind == "bands" or limit is None:
+        return None
+    lower = observed.scale is not None and observed.scale.better == "lower" and not observed.yes_or_no
+    return [float(score <= limit if lower else score >= limit) for score in observed.scores]
+
+
+def _whole(score: float) -> float:
+    """The nearest whole grade, a half upwards: a mean of several verdicts lies between grades."""
+    return float(floor(score + 0.5))
+
+
+def _share(hits: list[float], clusters: list[str]) -> Estimate:
+    if len(set(clusters)) == len(clusters):
+        return wilson(sum(hits), len(hits))
+    return clustered_mean(hits, clusters)
+
+
+def _confusion(
+    labels: list[float], scores: list[float], label_names: Mapping[float, str], score_names: Mapping[float, str]
+) -> dict[str, dict[str, int]]:
+    columns = sorted({*scores, *(score_names if score_names else ())})
+    table = {}
+    for label in sorted(set(labels)):
+        row = [score for one, score in zip(labels, scores, strict=True) if one == label]
+        table[label_names.get(label, f"{label:g}")] = {
+            score_names.get(column, f"{column:g}"): row.count(column) for column in columns
+        }
+    return table
+
+
+MANY = 12
+"""More labels than this are no bands."""
+
+
+def _bands(numbers: list[float], observed: Observed, labels: Ranked) -> tuple[Band, ...]:
+    levels = sorted(set(numbers))
+    if len(levels) > MANY:
+        return ()
+    found = []
+    for level in levels:
+        chosen = [place for place, number in enumerate(numbers) if number == level]
+        scores = [observed.scores[place] for place in chosen]
+        average = clustered_mean(scores, [observed.samples[place] for place in chosen])
+        found.append(Band(label=labels.names.get(level, f"{level:g}"), n=len(chosen), mean=average))
+    return tuple(found)
+
+
+def _pairs(numbers: list[float], scores: Sequence[float], clusters: Sequence[str], labels: Ranked) -> tuple[Pair, ...]:
+    levels = sorted(set(numbers))
+    if not 2 < len(levels) <= MANY:
+        return ()
+    found = []
+    for worse, better in [*pairwise(levels), (levels[0], levels[-1])]:
+        chosen = [place for place, number in enumerate(numbers) if number in (worse, better)]
+        auc = concordance(
+            [numbers[place] for place in chosen],
+            [scores[place] for place in chosen],
+            [clusters[place] for place in chosen],
+        )
+        found.append(Pair(worse=labels.names[worse], better=labels.names[better], auc=auc))
+    return tuple(found)
+
+
+def _shortcomings(found: Calibration, minimums: Minimums) -> list[str]:
+    """Why a gate should not rest on this judge."""
+    why = []
+    if found.samples < minimums.labels:
+        why.append(f"{found.samples} labelled samples, of at least {minimums.labels}")
+    if found.auc is None:
+        why.append("whether it tells good from bad is not known")
+    elif minimums.auc is not None:
+        if found.auc.value < minimums.auc:
+            why.append(f"AUC {found.auc.value:.2f}, of at least {minimums.auc:g}")
+    elif (found.auc.low if found.auc.low is not None else found.auc.value) <= 0.5:
+        why.append(f"it does not tell good from bad better than chance (AUC {found.auc.value:.2f})")
+    for name, wanted in (("kappa", minimums.kappa), ("accuracy", minimums.accuracy)):
+        if wanted is None:
+            continue
+        value = getattr(found, name)
+        if value is None:
+            why.append(f"{name} is not known")
+        elif value.value < wanted:
+            why.append(f"{name} {value.value:.2f}, of at least {wanted:g}")
+    return why

@@ -1,0 +1,39 @@
+"""Calibrated: what is known of the judges that the decisions of a run rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.json import decode
+
+from pantrace.judges import CALIBRATION_FILE, Calibrations, Judged, is_judged, judged_by, read_calibrations
+from pantrace.model import Score
+from pantrace.store import query
+
+
+def calibrations_for(out: Path, named: Sequence[Path] = ()) -> Calibrations:
+    """The calibrations of a run directory and of files; those of the files count more."""
+    own = out / CALIBRATION_FILE
+    return read_calibrations([*([own] if own.exists() else []), *named])
+
+
+def uncalibrated(out: Path, calibrations: Calibrations, profile: str | None = None) -> list[Judged]:
+    """The judges that decisions of a run rest on although no calibration speaks for them."""
+    rows = query(out, "select distinct profile, deciding from decisions").rows
+    deciding = {name for by, names in rows if profile in (None, by) for name in decode(names)}
+    found: dict[Judged, None] = {}
+    # Of equal scores one is enough: what differs is who made them, and by what question.
+    seen = query(
+        out,
+        """select first(json) from scores where status = 'scored' group by
+        name, maker, maker_kind, maker_model, json_extract_string(details, '$.rubric_hash')""",
+    ).rows
+    for (text,) in seen:
+        score = decode(text, type=Score)
+        if score.name in deciding and is_judged(score):
+            judged = judged_by(score)
+            known = calibrations.of(judged)
+            if known is None or not known.calibrated:
+                found[judged] = None
+    return list(found)
