@@ -12,7 +12,7 @@ from pantrace.engine.calibrated import uncalibrated
 from pantrace.engine.evaluation import Done, evaluate_into
 from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.plan import JudgeTable, load_plan, prepare
-from pantrace.engine.reports import as_junit, as_markdown, estimate_words
+from pantrace.engine.reports import as_junit, as_markdown, estimate_words, write_explain_report
 from pantrace.engine.select import Selection
 from pantrace.engine.summary import EvalSummary, gate_code, summarise
 from pantrace.errors import UsageError
@@ -40,6 +40,7 @@ from .output import print_json, progress, say, table
 @click.option("--gate", is_flag=True, help="Exit 1 if a sample fails, 3 if one could not be decided.")
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
 @click.option("--markdown", metavar="FILE", help="Write the summary as Markdown.")
+@click.option("--report", metavar="FILE", help="Write evals and decisions as a report of the Explain policy (JSON).")
 @selecting
 @as_json
 def command(
@@ -58,6 +59,7 @@ def command(
     gate: bool,
     junit: str | None,
     markdown: str | None,
+    report: str | None,
     chosen: Selection,
     as_json: bool,
 ) -> None:
@@ -93,6 +95,8 @@ def command(
         )
     summary = summarise(Path(out))
     write_reports(Path(out), summary, junit, markdown)
+    if report:
+        write_explain_report(Path(out), Path(report))
     if as_json:
         print_json(
             {

@@ -8,6 +8,7 @@ import click
 
 from pantrace.engine.calibrated import calibrations_for
 from pantrace.engine.evaluation import decide_again
+from pantrace.engine.reports import write_explain_report
 from pantrace.engine.summary import summarise
 from pantrace.errors import UsageError
 from pantrace.policy import load_profile, profile_names
@@ -24,6 +25,7 @@ from .output import print_json
 @click.option("--min-pass-rate", type=click.FloatRange(0, 1), default=1.0, show_default=True, metavar="X")
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
 @click.option("--markdown", metavar="FILE", help="Write the summary as Markdown.")
+@click.option("--report", metavar="FILE", help="Write evals and decisions as a report of the Explain policy (JSON).")
 @calibration_files
 @as_json
 def command(
@@ -32,6 +34,7 @@ def command(
     min_pass_rate: float,
     junit: str | None,
     markdown: str | None,
+    report: str | None,
     calibrations: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -52,6 +55,8 @@ def command(
     decide_again(Path(directory), chosen, known)
     summary = summarise(Path(directory))
     write_reports(Path(directory), summary, junit, markdown)
+    if report:
+        write_explain_report(Path(directory), Path(report), chosen.name)
     if as_json:
         print_json({"profile": chosen.name, "profiles": profile_names(), "summary": summary})
     else:

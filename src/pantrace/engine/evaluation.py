@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -95,7 +96,7 @@ def _chunks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
 
 
 def _header(paths: list[Path], ready: Ready) -> RunHeader:
-    return RunHeader(name=ready.plan.name, dataset={"inputs": [str(path) for path in paths]})
+    return RunHeader(name=ready.plan.name, created=time.time(), dataset={"inputs": [str(path) for path in paths]})
 
 
 def _finished(header: RunHeader, opened: Iterable[tuple[Path, object, str]], done: Done) -> RunHeader:

@@ -1,14 +1,18 @@
-"""Reports of an evaluation for machines and for people: JUnit XML and Markdown."""
+"""Reports of an evaluation for machines and for people: JUnit XML, Markdown, and the report of the Explain policy."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
+
+from pantrace.model import Decision, Maker, Run, Sample, Score, with_samples
 from pantrace.stats import Estimate
-from pantrace.store import query
+from pantrace.store import Result, RunDirectory, query
 
 from .check import xml_text
+from .evaluate import together
 from .summary import EvalSummary, MetricSummary
 
 
@@ -80,6 +84,46 @@ def as_markdown(summary: EvalSummary, title: str) -> str:
     foot = "Intervals are 95 %: Wilson for shares, t for means. What cannot be measured is left out and counted."
     lines += ["", foot]
     return "\n".join(lines) + "\n"
+
+
+def write_explain_report(out: Path, target: Path, profile: str | None = None) -> None:
+    """A run directory as the report of the Explain policy: the evals of each case, its composite, pass and reasons."""
+    from .convert import write_run
+
+    options = {"kind": "report"}
+    write_run(decided_run(out, profile), target, to="explain", options=options, measure=False)
+
+
+def decided_run(out: Path, profile: str | None = None) -> Run:
+    """The samples of a run directory with their evals and, as a score named composite, how they were decided."""
+    directory = RunDirectory.open(out)
+    return with_samples(directory.header, (_decided(each, profile) for each in directory.results()))
+
+
+def _decided(result: Result, profile: str | None) -> Sample:
+    sample = result.sample
+    required = (sample.case.required_evals or ()) if sample.case is not None else ()
+    # Decisions of another profile that were made again come last.
+    found = [each for each in result.decisions if profile in (None, each.profile)][-1:]
+    composite = [_composite(each) for each in found]
+    scores = [score for score in together(sample, result.scores) if not composite or score.name != "composite"]
+    evals = [score for score in scores if _kind(score) != "check" or score.name in required]
+    return msgspec.structs.replace(sample, scores=(*composite, *evals))
+
+
+def _kind(score: Score) -> str:
+    return score.maker.kind if score.maker is not None else "stored"
+
+
+def _composite(decision: Decision) -> Score:
+    return Score(
+        name="composite",
+        value=decision.composite,
+        status="scored" if decision.composite is not None else "unscored",
+        explanation="; ".join(decision.reasons) or None,
+        passed=decision.passed,
+        maker=Maker(name=decision.profile),
+    )
 
 
 def _table(metrics: tuple[MetricSummary, ...]) -> list[str]:

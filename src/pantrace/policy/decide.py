@@ -73,7 +73,8 @@ def decide(sample: str, scores: Sequence[Score], profile: Profile, *, required: 
     if profile.hard_fail.contract and contract is not None and contract.status == "failed":
         open_questions.append(f"{CONTRACT} could not be evaluated: {contract.explanation}")
     if not values and not open_questions:
-        open_questions.append("no score that the profile decides by")
+        open_questions += [f"{reading.name} {reading.problem}" for reading in readings]
+        open_questions = open_questions or ["no score that the profile decides by"]
     return _decision(sample, profile, None if open_questions else True, composite, open_questions, values)
 
 

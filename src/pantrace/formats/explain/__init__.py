@@ -46,6 +46,9 @@ class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     labels: bool = True
     """Write labels that have no key of their own (those of the scenario catalogue, those of other formats) as an object
     `labels`, which the original ignores."""
+    carry: bool = True
+    """In a report, write what it has no key for (who judged, single verdicts, the case) under `pantrace`, which the
+    original ignores."""
 
 
 def detect(head: Head) -> str | None:
@@ -81,7 +84,7 @@ def load(row: Any) -> Sample:
 def dump(sample: Sample, options: Options) -> dict[str, Any]:
     kind = _kind_of(sample) if options.kind == "auto" else options.kind
     if kind == "report":
-        return scored.dump(sample)
+        return scored.dump(sample, carry=options.carry)
     if kind == "catalogue":
         return catalogue.dump(sample)
     return dataset.dump(sample, bundle=options.bundle, labels=options.labels)
@@ -143,7 +146,7 @@ def save(run: Run, target: Path, options: Options) -> None:
         samples = _of_one_kind(samples, kind)
     whole = chain([] if first is None else [first], samples)
     if kind == "report":
-        report.write_report(with_samples(run, whole), target)
+        report.write_report(with_samples(run, whole), target, carry=options.carry)
     else:
         write_rows((dump(sample, options) for sample in whole), target, default="lines")
 

@@ -245,10 +245,10 @@ def _same(stored: Any, given: Any) -> bool:
     return is_number(given) and abs(stored - given) <= 1e-6 * max(1.0, abs(given))
 
 
-def write_report(run: Run, target: Path) -> None:
+def write_report(run: Run, target: Path, *, carry: bool) -> None:
     """A run as a report. The totals it was read with stay as they are while the cases give what they gave then;
     otherwise they are counted anew, over scored values only."""
-    cases = [scored.dump(sample) for sample in run.samples]
+    cases = [scored.dump(sample, carry=carry) for sample in run.samples]
     kept = note_in(run.extra)
     stored = kept.get("stored", {})
     if not stored or kept.get("counted") != _digest(cases):

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
+import msgspec
+
 from pantrace.errors import ReadError
 from pantrace.model import Case, Maker, Outcome, Sample, Scale, Score, Trajectory
+from pantrace.wire.carried import KEY
+from pantrace.wire.remainder import SAME, changed, difference
 from pantrace.wire.told import agent_of
 
 from .bundle import EVALS
@@ -75,7 +79,14 @@ def scale_of(metric: str) -> Scale | None:
 
 
 def load(row: dict[str, Any]) -> Sample:
-    """A case of a report: its scores, and an outcome where it did not run to its end."""
+    """A case of a report: its scores, an outcome where it did not run to its end, and what pantrace let ride along."""
+    carried = row.get(KEY)
+    if not isinstance(carried, dict):
+        return _told(row)
+    return changed(_told({key: value for key, value in row.items() if key != KEY}), carried)
+
+
+def _told(row: dict[str, Any]) -> Sample:
     values, note = taken(row, SCORED, always=("failureReason",))
     if "caseId" not in values:
         raise ReadError("a case of a report needs a caseId that is text")
@@ -150,8 +161,21 @@ def _metric(row: dict[str, Any]) -> Score:
     )
 
 
-def dump(sample: Sample) -> dict[str, Any]:
-    """The scores of a sample of any format as a case of a report; nothing is computed that the sample does not say."""
+def dump(sample: Sample, *, carry: bool = True) -> dict[str, Any]:
+    """The scores of a sample of any format as a case of a report; nothing is computed that the sample does not say.
+
+    What such a case has no key for rides along, all but the trajectories: a report does not tell what was done."""
+    row = _said(sample)
+    if not carry:
+        return row
+    told = _told(row)
+    extra = {**sample.extra, **told.extra}
+    meant = msgspec.structs.replace(sample, trajectory=told.trajectory, expected=told.expected, extra=extra)
+    rest = difference(told, meant)
+    return row if rest is SAME else {**row, KEY: rest}
+
+
+def _said(sample: Sample) -> dict[str, Any]:
     case, note = sample.case or Case(), note_in(sample.extra)
     found = next((score for score in sample.scores if score.name == COMPOSITE), None)
     row: dict[str, Any] = {
