@@ -13,6 +13,7 @@ from pantrace.engine.read import Notes, read_pile
 from pantrace.engine.reports import estimate_words
 from pantrace.errors import UsageError
 from pantrace.judges import CALIBRATION_FILE, Calibration, added
+from pantrace.stats import Estimate
 from pantrace.store import is_run_directory
 from pantrace.wire import files
 
@@ -131,7 +132,7 @@ def _tell(found: list[Calibration], details: bool) -> None:
             each.judged.metric,
             each.judged.judge or "",
             str(each.n),
-            *map(estimate_words, (each.accuracy, each.kappa, each.auc, each.spearman, each.flip_rate)),
+            *map(_words, (each.accuracy, each.kappa, each.auc, each.spearman, each.flip_rate)),
             "yes" if each.calibrated else "no",
         ]
         for each in found
@@ -140,6 +141,10 @@ def _tell(found: list[Calibration], details: bool) -> None:
     for each in found:
         click.echo(f"\n{harmless(each.judged.metric)}")
         _tell_one(each, details or len(found) <= FEW)
+
+
+def _words(estimate: Estimate | None) -> str:
+    return estimate_words(estimate).rpartition(" n=")[0] or "-"
 
 
 FEW = 3

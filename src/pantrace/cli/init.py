@@ -37,6 +37,8 @@ metrics = ["*"]
 # rubrics = ["HelpfulnessExplain", "our-rubric.toml"]
 # samples = 1
 # budget_tokens = 1000000
+# What `pantrace calibrate` found; a gate warns of judges that are not in there.
+# calibrations = ["calibration.json"]
 
 [decide]
 # Who decides samples whose case names no profile: a built-in profile or a file.

@@ -249,8 +249,11 @@ def _shortcomings(found: Calibration, minimums: Minimums) -> list[str]:
     elif minimums.auc is not None:
         if found.auc.value < minimums.auc:
             why.append(f"AUC {found.auc.value:.2f}, of at least {minimums.auc:g}")
-    elif (found.auc.low if found.auc.low is not None else found.auc.value) <= 0.5:
-        why.append(f"it does not tell good from bad better than chance (AUC {found.auc.value:.2f})")
+    elif (least := found.auc.low if found.auc.low is not None else found.auc.value) <= 0.5:
+        why.append(
+            "not certainly better than chance at telling good from bad "
+            f"(AUC {found.auc.value:.2f}, at least {least:.2f})"
+        )
     for name, wanted in (("kappa", minimums.kappa), ("accuracy", minimums.accuracy)):
         if wanted is None:
             continue
