@@ -44,7 +44,7 @@ ROWS: list[tuple[str, dict[str, Any], list[Score], bool | None, str]] = [
     ("only scores it does not know", LINE, [scored("z", 1)], None, "no score that the profile decides by"),
     ("unscored", LINE, [unscored("a")], None, "a is unscored: no judge configured"),
     ("failed to run", LINE, [Score(name="a", status="failed", explanation="boom")], None, "a is failed: boom"),
-    ("all not applicable", LINE, [not_applicable("a")], None, "no score that the profile decides by"),
+    ("all not applicable", LINE, [not_applicable("a")], None, "a is not applicable: no tools"),
     ("a word is no number", LINE, [scored("a", "good")], None, "a is a word ('good'), not a number"),
     ("an unscored hard-fail metric", HARD, [unscored("a")], None, "a is unscored: no judge configured"),
     ("off any scale", LINE, [scored("a", 9.0, None)], None, "a =9 declares no scale and lies outside 1 to 5"),
