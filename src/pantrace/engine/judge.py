@@ -18,22 +18,29 @@ from pantrace.judges import (
     Budgeted,
     Cache,
     Cached,
+    Defined,
     Judge,
+    Managed,
     Patient,
     Prompt,
     Provider,
     Replayed,
     Request,
     Routed,
-    Rubric,
+    RowOf,
     Settings,
     gathered,
     judged,
+    not_run_here,
+    of_another_agent,
     prompt_for,
     requests_for,
+    rubric_names,
 )
 from pantrace.model import Record, Sample, Score
 from pantrace.normalise.secrets import Redactor
+
+from .asked import Question, row_once
 
 _AHEAD = 3
 """Samples in work for each question that may wait at once, so that one slow answer holds up little."""
@@ -138,7 +145,9 @@ def bench(
     return found
 
 
-def judge_all(samples: Iterable[Sample], rubrics: Sequence[Rubric], run: Bench) -> Iterator[tuple[Sample, list[Score]]]:
+def judge_all(
+    samples: Iterable[Sample], rubrics: Sequence[Question], run: Bench
+) -> Iterator[tuple[Sample, list[Score]]]:
     """Each sample with its scores, in the order given; several are in work at once."""
     source = iter(samples)
     waiting: deque[tuple[Sample, asyncio.Task[list[Score]]]] = deque()
@@ -169,19 +178,42 @@ def judge_all(samples: Iterable[Sample], rubrics: Sequence[Rubric], run: Bench) 
                 runner.run(run.providers.close())
 
 
-async def judge_one(sample: Sample, rubrics: Sequence[Rubric], run: Bench) -> list[Score]:
+async def judge_one(sample: Sample, rubrics: Sequence[Question], run: Bench) -> list[Score]:
     """All scores of one sample."""
     shown = sent(sample, run)
-    return list(
-        await asyncio.gather(*(judged(shown, rubric, run.judge, run.settings, run.clean) for rubric in rubrics))
-    )
+    # A row has columns for what a source keeps beside the model, and for its stored scores.
+    whole = _redacted(sample, run) if run.judge is not None and any(map(_needs_row, rubrics)) else sample
+    row_of = row_once()
+
+    async def score(rubric: Question) -> Score:
+        if isinstance(rubric, Managed):
+            return _managed_score(rubric, whole, row_of)
+        defined = isinstance(rubric, Defined)
+        return await judged(whole if defined else shown, rubric, run.judge, run.settings, run.clean, row_of)
+
+    return list(await asyncio.gather(*map(score, rubrics)))
+
+
+def _needs_row(rubric: Question) -> bool:
+    return isinstance(rubric, (Defined, Managed))
+
+
+def _managed_score(managed: Managed, sample: Sample, row_of: RowOf) -> Score:
+    stranger = of_another_agent(row_of(sample), managed.agents) if managed.agents else None
+    if stranger is not None:
+        return Score(name=managed.name, status="not_applicable", explanation=stranger.reason)
+    return not_run_here(managed, rubric_names())
 
 
 def sent(sample: Sample, run: Bench) -> Sample:
     """The sample as judges may see it: without secrets, also those that only their key gives away."""
     if run.redactor is None or run.judge is None:
         return sample
-    return run.redactor.sample(msgspec.structs.replace(sample, scores=(), extra={}))[0]
+    return _redacted(msgspec.structs.replace(sample, scores=(), extra={}), run)
+
+
+def _redacted(sample: Sample, run: Bench) -> Sample:
+    return sample if run.redactor is None else run.redactor.sample(sample)[0]
 
 
 class Planned(Record, frozen=True, kw_only=True):
@@ -191,18 +223,33 @@ class Planned(Record, frozen=True, kw_only=True):
     rubric: str
     prompt: Prompt | None = None
     not_applicable: str | None = None
+    unscored: str | None = None
+    """Why nobody would be asked, though it applies."""
     calls: int = 0
     estimated_tokens: int = 0
     cached: int = 0
 
 
-def planned(samples: Iterable[Sample], rubrics: Sequence[Rubric], run: Bench, cache: Path | None) -> Iterator[Planned]:
+def planned(
+    samples: Iterable[Sample], rubrics: Sequence[Question], run: Bench, cache: Path | None
+) -> Iterator[Planned]:
     """What judging would ask, without asking."""
     known = Cache(cache) if cache is not None and cache.exists() else None
     for sample in samples:
-        shown = sample if run.redactor is None else run.redactor.sample(sample)[0]
+        shown = _redacted(sample, run)
+        row_of = row_once()
         for rubric in rubrics:
-            material = gathered(shown, rubric)
+            if isinstance(rubric, Managed):
+                score = _managed_score(rubric, shown, row_of)
+                told = {score.status: score.explanation}
+                yield Planned(
+                    sample=sample.id,
+                    rubric=rubric.name,
+                    not_applicable=told.get("not_applicable"),
+                    unscored=told.get("unscored"),
+                )
+                continue
+            material = gathered(shown, rubric, row_of)
             if isinstance(material, Absent):
                 yield Planned(sample=sample.id, rubric=rubric.name, not_applicable=material.reason)
                 continue

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from .ask import Judge, Reply, Request, Unanswered
 from .cache import Cache, Cached, Replayed
-from .inputs import INPUTS, Absent, gathered
+from .cut import Absent
+from .defined import Defined, RowOf, of_another_agent
+from .definitions import Measured, load_definitions
+from .inputs import INPUTS, gathered
 from .judge import NO_JUDGE, Settings, judged, judged_material, requests_for
+from .managed import Managed, not_run_here
 from .patience import AtMost, Budgeted, Patient
 from .prompt import BUDGET, Prompt, prompt_for
 from .providers import PROVIDERS, Provider, Routed, split_name
@@ -22,7 +26,10 @@ __all__ = [
     "Budgeted",
     "Cache",
     "Cached",
+    "Defined",
     "Judge",
+    "Managed",
+    "Measured",
     "Patient",
     "Prompt",
     "Provider",
@@ -30,6 +37,7 @@ __all__ = [
     "Reply",
     "Request",
     "Routed",
+    "RowOf",
     "Rubric",
     "Settings",
     "Unanswered",
@@ -39,7 +47,10 @@ __all__ = [
     "gathered",
     "judged",
     "judged_material",
+    "load_definitions",
     "load_rubric",
+    "not_run_here",
+    "of_another_agent",
     "prompt_for",
     "requests_for",
     "rubric_names",
