@@ -84,8 +84,7 @@ def kind_of(metric: Question | Measured) -> str:
 def _sources(metric: Question | Measured) -> list[str]:
     if not isinstance(metric, Defined):
         return []
-    joints = {name: " + " if each.template is not None else ", else " for name, each in metric.columns.items()}
-    return [f"{name} < {joints[name].join(each.sources)}" for name, each in metric.columns.items()]
+    return [f"{name} < {' + '.join(column.sources)}" for name, column in metric.columns.items()]
 
 
 def _show(rubric: Question | Measured) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,13 @@ import msgspec
 from pantrace import formats
 from pantrace.checks import names as check_names
 from pantrace.errors import UsageError
-from pantrace.judges import Managed, Measured, RowOf, Rubric, load_definitions, load_rubric
+from pantrace.judges import ALWAYS, Defined, Managed, Measured, RowOf, Rubric, columns_of, load_definitions, load_rubric
 from pantrace.model import Sample
 from pantrace.wire.json import encode
 
 Question = Rubric | Managed
+Clean = Callable[[Any], Any]
+"""Takes secrets out of plain data."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -71,13 +73,15 @@ def hash_of(question: Question) -> str:
     return question.hash if isinstance(question, Rubric) else sha256(encode(question)).hexdigest()
 
 
-def row_once() -> RowOf:
-    """The row of a sample as adk-jsonl writes it, made when it is first asked for."""
+def row_once(rubrics: Iterable[Question] = (), clean: Clean = lambda value: value) -> RowOf:
+    """The row of a sample with the columns that the rubrics look into, cleaned, made when it is first asked for."""
+    wanted = {column for rubric in rubrics if isinstance(rubric, Defined) for column in columns_of(rubric)}
     made: list[dict[str, Any]] = []
 
     def row_of(sample: Sample) -> dict[str, Any]:
         if not made:
-            made.append(adk_row(sample))
+            # The longest columns (session, spans) are the least asked for, and cleaning takes its time.
+            made.append(clean({key: value for key, value in adk_row(sample).items() if key in wanted | ALWAYS}))
         return made[0]
 
     return row_of

@@ -83,6 +83,9 @@ class Bench:
     def clean(self, text: str) -> str:
         return text if self.redactor is None else self.redactor.text(text)[0]
 
+    def clean_data(self, value: Any) -> Any:
+        return value if self.redactor is None else self.redactor.value(value)
+
     def count(self, score: Score) -> None:
         self.statuses[score.status] += 1
         if score.status in ("unscored", "failed"):
@@ -180,22 +183,22 @@ def judge_all(
 
 async def judge_one(sample: Sample, rubrics: Sequence[Question], run: Bench) -> list[Score]:
     """All scores of one sample."""
-    shown = sent(sample, run)
-    # A row has columns for what a source keeps beside the model, and for its stored scores.
-    whole = _redacted(sample, run) if run.judge is not None and any(map(_needs_row, rubrics)) else sample
-    row_of = row_once()
+    shown = sent(sample, run) if any(map(_takes_sample, rubrics)) else sample
+    row_of = row_once(rubrics, run.clean_data) if run.judge is not None else row_once(rubrics)
 
     async def score(rubric: Question) -> Score:
         if isinstance(rubric, Managed):
-            return _managed_score(rubric, whole, row_of)
-        defined = isinstance(rubric, Defined)
-        return await judged(whole if defined else shown, rubric, run.judge, run.settings, run.clean, row_of)
+            return _managed_score(rubric, sample, row_of)
+        # A row has columns for what a source keeps beside the model, too; it is cleaned by itself.
+        return await judged(
+            shown if _takes_sample(rubric) else sample, rubric, run.judge, run.settings, run.clean, row_of
+        )
 
     return list(await asyncio.gather(*map(score, rubrics)))
 
 
-def _needs_row(rubric: Question) -> bool:
-    return isinstance(rubric, (Defined, Managed))
+def _takes_sample(rubric: Question) -> bool:
+    return not isinstance(rubric, (Defined, Managed))
 
 
 def _managed_score(managed: Managed, sample: Sample, row_of: RowOf) -> Score:
@@ -209,11 +212,7 @@ def sent(sample: Sample, run: Bench) -> Sample:
     """The sample as judges may see it: without secrets, also those that only their key gives away."""
     if run.redactor is None or run.judge is None:
         return sample
-    return _redacted(msgspec.structs.replace(sample, scores=(), extra={}), run)
-
-
-def _redacted(sample: Sample, run: Bench) -> Sample:
-    return sample if run.redactor is None else run.redactor.sample(sample)[0]
+    return run.redactor.sample(msgspec.structs.replace(sample, scores=(), extra={}))[0]
 
 
 class Planned(Record, frozen=True, kw_only=True):
@@ -236,11 +235,13 @@ def planned(
     """What judging would ask, without asking."""
     known = Cache(cache) if cache is not None and cache.exists() else None
     for sample in samples:
-        shown = _redacted(sample, run)
-        row_of = row_once()
+        shown = sample
+        if run.redactor is not None and any(map(_takes_sample, rubrics)):
+            shown = run.redactor.sample(sample)[0]
+        row_of = row_once(rubrics, run.clean_data)
         for rubric in rubrics:
             if isinstance(rubric, Managed):
-                score = _managed_score(rubric, shown, row_of)
+                score = _managed_score(rubric, sample, row_of)
                 told = {score.status: score.explanation}
                 yield Planned(
                     sample=sample.id,
@@ -249,7 +250,7 @@ def planned(
                     unscored=told.get("unscored"),
                 )
                 continue
-            material = gathered(shown, rubric, row_of)
+            material = gathered(shown if _takes_sample(rubric) else sample, rubric, row_of)
             if isinstance(material, Absent):
                 yield Planned(sample=sample.id, rubric=rubric.name, not_applicable=material.reason)
                 continue

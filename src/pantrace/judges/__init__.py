@@ -5,7 +5,7 @@ from __future__ import annotations
 from .ask import Judge, Reply, Request, Unanswered
 from .cache import Cache, Cached, Replayed
 from .cut import Absent
-from .defined import Defined, RowOf, of_another_agent
+from .defined import ALWAYS, Defined, RowOf, columns_of, of_another_agent
 from .definitions import Measured, load_definitions
 from .inputs import INPUTS, gathered
 from .judge import NO_JUDGE, Settings, judged, judged_material, requests_for
@@ -17,6 +17,7 @@ from .rubric import Rubric, check_rubric, load_rubric, rubric_names
 from .verdict import Unusable, Verdict, verdict_of
 
 __all__ = [
+    "ALWAYS",
     "BUDGET",
     "INPUTS",
     "NO_JUDGE",
@@ -44,6 +45,7 @@ __all__ = [
     "Unusable",
     "Verdict",
     "check_rubric",
+    "columns_of",
     "gathered",
     "judged",
     "judged_material",

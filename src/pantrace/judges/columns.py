@@ -30,7 +30,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where one input comes from."""
 
     sources: tuple[str, ...]
-    """`root:path.to.it`; the first that is there, or all of them for a template."""
+    """`root:path.to.it`; one, or several for a template."""
     template: str | None = None
     """A text that the values of all sources are put into."""
     transform: Literal["last_item"] | None = None
@@ -46,7 +46,7 @@ def column_blocks(row: Row, name: str, column: Column) -> list[Block] | None:
             return [Block(_compound(column, values) or "(empty)")]
         value = None
     else:
-        value = next((each for source in column.sources if (each := value_at(row, source)) is not None), None)
+        value = value_at(row, column.sources[0])
         if column.transform == "last_item" and isinstance(value, list):
             value = value[-1] if value else None
     if value is None and column.default is not UNSET:

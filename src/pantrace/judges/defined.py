@@ -26,6 +26,21 @@ class Defined(Rubric, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is read otherwise than it is written."""
 
 
+ALWAYS = frozenset({"app_name", "agents_evaluated", "extracted_data", "reference_data", "request"})
+"""Columns that any definition may look into, whatever it names."""
+
+
+def columns_of(rubric: Defined) -> set[str]:
+    """Columns that the sources of a definition can mean."""
+    sources = [source for column in rubric.columns.values() for source in column.sources]
+    dotted = [source.replace(":", ".") for source in sources]
+    return {*sources, *dotted, *(path[:place] for path in dotted for place in _dots(path))}
+
+
+def _dots(path: str) -> list[int]:
+    return [place for place, letter in enumerate(path) if letter == "."]
+
+
 def row_material(sample: Sample, rubric: Defined, row_of: RowOf) -> Material | Absent:
     """The inputs that a definition asks for, or why the sample cannot be judged by it."""
     if sample.trajectory is None:

@@ -31,7 +31,7 @@ _EVERYBODY = "data_explorer_agent"
 """The name that stands for all rows where no other agent is named."""
 _UNMAPPED = {
     "prompt": Column(sources=("user_inputs",)),
-    "response": Column(sources=("final_response", "trace_summary")),
+    "response": Column(sources=("final_response",)),
     "conversation_history": Column(sources=("conversation_history",)),
     "history": Column(sources=("history",)),
 }
