@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 
 from any_sample import samples
 from corpus import CORPUS, needs_corpus
 from goldens import ROOT
 from pantrace.checks import names as check_names
-from pantrace.cli import cli
 from pantrace.engine.asked import adk_row, load_asked, row_once
 from pantrace.engine.evaluation import evaluate_into
 from pantrace.engine.judge import Access, bench, judge_all, planned
@@ -399,8 +400,10 @@ def test_long_lists_lose_their_middle(tmp_path: Path) -> None:
     assert prompt.cut
 
 
-def run_cli(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, list(arguments))
+def run_cli(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT.parent.parent / "src")}
+    command = [sys.executable, "-m", "pantrace", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
 
 
 def test_the_example_works_through_the_command_line(tmp_path: Path) -> None:
@@ -433,8 +436,9 @@ def test_the_example_works_through_the_command_line(tmp_path: Path) -> None:
 
 def test_only_deterministic_metrics_are_nothing_to_judge(tmp_path: Path) -> None:
     path = written(tmp_path, {"metric_type": "deterministic"}, name="token_usage")
-    with pytest.raises(UsageError, match=r"nothing to judge: .* measure token_usage"):
-        cli.main(["judge", str(EXAMPLES / "adk"), "--rubric", str(path)], standalone_mode=False)
+    found = run_cli("judge", str(EXAMPLES / "adk"), "--rubric", str(path))
+    assert found.returncode == 2
+    assert "nothing to judge: `pantrace measure` and `pantrace eval` measure token_usage" in found.stderr
 
 
 def test_a_plan_names_definitions_beside_it(tmp_path: Path) -> None:
