@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
 import msgspec
 
+from pantrace.engine.asked import Question, load_asked
 from pantrace.engine.convert import write_run
 from pantrace.engine.judge import Access, Bench, bench, judge_all, planned
 from pantrace.engine.measure import Row, row
@@ -16,7 +17,7 @@ from pantrace.engine.read import Notes, read_pile, split_children, watched
 from pantrace.engine.select import Selection
 from pantrace.engine.tables import write_table
 from pantrace.errors import UsageError
-from pantrace.judges import BUDGET, Rubric, Settings, load_rubric, split_name
+from pantrace.judges import BUDGET, Settings, split_name
 from pantrace.model import Run, Sample, Score, with_samples
 from pantrace.normalise.secrets import Redactor
 
@@ -33,7 +34,14 @@ _KEYS = {
 @click.command("judge")
 @sources
 @from_format
-@click.option("--rubric", "names", multiple=True, required=True, metavar="NAME|FILE", help="Repeat for more.")
+@click.option(
+    "--rubric",
+    "names",
+    multiple=True,
+    required=True,
+    metavar="NAME|FILE",
+    help="Also metric definitions: FILE.json, or FILE.json:NAME for one. Repeat for more.",
+)
 @click.option(
     "--judge",
     "models",
@@ -112,8 +120,15 @@ def command(
     pantrace judge runs/ --rubric HelpfulnessExplain --judge openai:gpt-4.1-mini
     pantrace judge runs/ --rubric my.toml --judge openai:qwen3 --base-url http://127.0.0.1:8000/v1 --samples 5
     pantrace judge runs/ --rubric tool_use_quality --dry-run
+    pantrace judge rows.jsonl --rubric metric_definitions.json:recommendation_quality --judge google:gemini-2.5-flash
     """
-    rubrics = [load_rubric(name) for name in dict.fromkeys(names)]
+    asked = load_asked(names)
+    if asked.measured:
+        listed = ", ".join(asked.measured)
+        if not asked.rubrics:
+            raise UsageError(f"nothing to judge: `pantrace measure` and `pantrace eval` measure {listed}")
+        say(f"not judged but measured, by `pantrace measure` and `pantrace eval`: {listed}")
+    rubrics = asked.rubrics
     settings = Settings(
         models=tuple(dict.fromkeys(models)),
         samples=samples,
@@ -169,7 +184,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pantrace"
 
 
-def _judge(run: Run, rubrics: list[Rubric], judging: Bench, out: str | None, as_json: bool) -> None:
+def _judge(run: Run, rubrics: Sequence[Question], judging: Bench, out: str | None, as_json: bool) -> None:
     rows: list[Row] = []
 
     def told() -> Iterator[tuple[Sample, list[Score]]]:
@@ -202,7 +217,7 @@ def _write_rows(rows: list[Row], out: str) -> None:
     say(f"wrote {write_table(rows, Path(out), kind, Row.__struct_fields__)} scores to {out}")  # type: ignore[arg-type]
 
 
-def _print(rows: list[Row], rubrics: list[Rubric]) -> None:
+def _print(rows: list[Row], rubrics: Sequence[Question]) -> None:
     lines = []
     for rubric in rubrics:
         found = [each for each in rows if each.metric == rubric.name]
@@ -234,7 +249,7 @@ def tell_judging(judging: Bench) -> None:
 
 def _dry_run(
     samples: Iterable[Sample],
-    rubrics: list[Rubric],
+    rubrics: Sequence[Question],
     unasked: Bench,
     cache: Path,
     as_json: bool,
@@ -245,6 +260,7 @@ def _dry_run(
         "cached": sum(each.cached for each in found),
         "estimated_tokens": sum(each.estimated_tokens for each in found),
         "not_applicable": sum(each.not_applicable is not None for each in found),
+        "unscored": sum(each.unscored is not None for each in found),
     }
     if as_json:
         print_json({**total, "prompts": [msgspec.to_builtins(each) for each in found]})
@@ -252,10 +268,12 @@ def _dry_run(
     for each in found:
         click.echo(f"=== {harmless(each.sample)} · {each.rubric}")
         if each.prompt is None:
-            click.echo(f"not applicable: {each.not_applicable}\n")
+            why = f"unscored: {each.unscored}" if each.unscored else f"not applicable: {each.not_applicable}"
+            click.echo(harmless(f"{why}\n"))
         else:
             click.echo(harmless(f"--- system\n{each.prompt.system}\n--- prompt\n{each.prompt.text}\n"))
+    elsewhere = f"; {total['unscored']} run elsewhere" if total["unscored"] else ""
     say(
         f"{total['calls']} calls, about {total['estimated_tokens']} tokens; {total['cached']} more are in the cache; "
-        f"{total['not_applicable']} do not apply. Nothing was sent."
+        f"{total['not_applicable']} do not apply{elsewhere}. Nothing was sent."
     )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 import msgspec
 
-from pantrace.judges import INPUTS, Rubric, load_rubric, rubric_names
+from pantrace.engine.asked import Question, named
+from pantrace.judges import INPUTS, Defined, Managed, Measured, Rubric, load_rubric, rubric_names
 from pantrace.judges.prompt import choices
 
 from .arguments import as_json
-from .output import print_json, table
+from .output import print_json, say, table
 
 
 @click.command("rubrics")
@@ -20,19 +22,32 @@ from .output import print_json, table
 def command(names: tuple[str, ...], as_json: bool) -> None:
     """List the rubrics that judges can grade by, or show some of them whole.
 
+    Of a metric-definition file (FILE.json) all metrics are listed with where their inputs come from; FILE.json:NAME
+    shows one of them whole.
+
     \b
     pantrace rubrics
     pantrace rubrics HelpfulnessExplain
     pantrace rubrics my-rubric.toml --json
+    pantrace rubrics metric_definitions.json
     """
-    found = [load_rubric(name) for name in names or rubric_names()]
+    if names:
+        found = {name: named(name) for name in names}
+        if as_json:
+            print_json([described(each) for group in found.values() for each in group])
+            return
+        for name, group in found.items():
+            if name.endswith(".json"):
+                _list_definitions(group)
+            else:
+                for each in group:
+                    _show(each)
+        return
+    rubrics = [load_rubric(name) for name in rubric_names()]
     if as_json:
-        print_json([described(rubric) for rubric in found])
-    elif names:
-        for rubric in found:
-            _show(rubric)
+        print_json([described(rubric) for rubric in rubrics])
     else:
-        rows = [[each.name, grade_range(each), ", ".join(marked_inputs(each)), each.description] for each in found]
+        rows = [[each.name, grade_range(each), ", ".join(marked_inputs(each)), each.description] for each in rubrics]
         table(["rubric", "grades", "inputs", "what it asks"], rows)
 
 
@@ -47,11 +62,41 @@ def marked_inputs(rubric: Rubric) -> list[str]:
     return [f"{name}{marks[need]}" for name, need in rubric.inputs.items()]
 
 
-def _show(rubric: Rubric) -> None:
+def _list_definitions(metrics: Sequence[Question | Measured]) -> None:
+    rows = []
+    for each in metrics:
+        agents = ", ".join(each.agents) or "all" if isinstance(each, (Defined, Managed)) else ""
+        scale = grade_range(each) if isinstance(each, Rubric) else ""
+        rows.append([each.name, kind_of(each), scale, agents, "; ".join(_sources(each))])
+    table(["metric", "kind", "grades", "agents", "inputs"], rows)
+    for each in metrics:
+        for note in each.notes if isinstance(each, Defined) else ():
+            say(f"{each.name}: {note}")
+
+
+def kind_of(metric: Question | Measured) -> str:
+    """How a metric comes to its scores."""
+    if isinstance(metric, Managed):
+        return f"managed ({metric.metric})"
+    return "deterministic" if isinstance(metric, Measured) else "llm"
+
+
+def _sources(metric: Question | Measured) -> list[str]:
+    if not isinstance(metric, Defined):
+        return []
+    return [f"{name} < {' + '.join(column.sources)}" for name, column in metric.columns.items()]
+
+
+def _show(rubric: Question | Measured) -> None:
+    if not isinstance(rubric, Rubric):
+        click.echo(f"{rubric.name}: {kind_of(rubric)}")
+        return
     click.echo(f"{rubric.name} (version {rubric.version}, hash {rubric.hash[:12]}): {rubric.description}\n")
     for name, need in rubric.inputs.items():
         missing = f"; without it: {INPUTS[name][1]}" if name in INPUTS and need == "required" else ""
         click.echo(f"input {name}: {need.replace('_', ' ')}{missing}")
+    for source in _sources(rubric):
+        click.echo(f"column {source}")
     for variant in rubric.variants:
         click.echo(f"variant {rubric.name}:{variant}")
     click.echo(f"\n{rubric.template.strip()}\n\ngrades: {choices(rubric)}")
@@ -59,17 +104,23 @@ def _show(rubric: Rubric) -> None:
         click.echo(f"  {grade}: {rubric.grades[str(grade)]}")
 
 
-def described(rubric: Rubric) -> dict[str, Any]:
-    """What the list says of one rubric."""
-    return {
-        "name": rubric.name,
-        "version": rubric.version,
-        "hash": rubric.hash,
-        "title": rubric.title,
-        "description": rubric.description,
-        "inputs": rubric.inputs,
-        "scale": msgspec.to_builtins(rubric.scale),
-        "grades": rubric.grades,
-        "template": rubric.template,
-        "variants": sorted(each for each in (rubric.variant, *rubric.variants) if each),
+def described(metric: Question | Measured) -> dict[str, Any]:
+    """What the list says of one rubric, or of one metric of a definition file."""
+    if not isinstance(metric, Rubric):
+        kind = "managed" if isinstance(metric, Managed) else "deterministic"
+        return {**msgspec.to_builtins(metric), "kind": kind}
+    found = {
+        "name": metric.name,
+        "version": metric.version,
+        "hash": metric.hash,
+        "title": metric.title,
+        "description": metric.description,
+        "inputs": metric.inputs,
+        "scale": msgspec.to_builtins(metric.scale),
+        "grades": metric.grades,
+        "template": metric.template,
+        "variants": sorted(each for each in (metric.variant, *metric.variants) if each),
     }
+    if isinstance(metric, Defined):
+        found |= {"kind": "llm", "agents": metric.agents, "columns": metric.columns, "notes": metric.notes}
+    return found

@@ -18,22 +18,29 @@ from pantrace.judges import (
     Budgeted,
     Cache,
     Cached,
+    Defined,
     Judge,
+    Managed,
     Patient,
     Prompt,
     Provider,
     Replayed,
     Request,
     Routed,
-    Rubric,
+    RowOf,
     Settings,
     gathered,
     judged,
+    not_run_here,
+    of_another_agent,
     prompt_for,
     requests_for,
+    rubric_names,
 )
 from pantrace.model import Record, Sample, Score
 from pantrace.normalise.secrets import Redactor
+
+from .asked import Question, row_once
 
 _AHEAD = 3
 """Samples in work for each question that may wait at once, so that one slow answer holds up little."""
@@ -75,6 +82,9 @@ class Bench:
 
     def clean(self, text: str) -> str:
         return text if self.redactor is None else self.redactor.text(text)[0]
+
+    def clean_data(self, value: Any) -> Any:
+        return value if self.redactor is None else self.redactor.value(value)
 
     def count(self, score: Score) -> None:
         self.statuses[score.status] += 1
@@ -138,7 +148,9 @@ def bench(
     return found
 
 
-def judge_all(samples: Iterable[Sample], rubrics: Sequence[Rubric], run: Bench) -> Iterator[tuple[Sample, list[Score]]]:
+def judge_all(
+    samples: Iterable[Sample], rubrics: Sequence[Question], run: Bench
+) -> Iterator[tuple[Sample, list[Score]]]:
     """Each sample with its scores, in the order given; several are in work at once."""
     source = iter(samples)
     waiting: deque[tuple[Sample, asyncio.Task[list[Score]]]] = deque()
@@ -169,12 +181,31 @@ def judge_all(samples: Iterable[Sample], rubrics: Sequence[Rubric], run: Bench) 
                 runner.run(run.providers.close())
 
 
-async def judge_one(sample: Sample, rubrics: Sequence[Rubric], run: Bench) -> list[Score]:
+async def judge_one(sample: Sample, rubrics: Sequence[Question], run: Bench) -> list[Score]:
     """All scores of one sample."""
-    shown = sent(sample, run)
-    return list(
-        await asyncio.gather(*(judged(shown, rubric, run.judge, run.settings, run.clean) for rubric in rubrics))
-    )
+    shown = sent(sample, run) if any(map(_takes_sample, rubrics)) else sample
+    row_of = row_once(rubrics, run.clean_data) if run.judge is not None else row_once(rubrics)
+
+    async def score(rubric: Question) -> Score:
+        if isinstance(rubric, Managed):
+            return _managed_score(rubric, sample, row_of)
+        # A row has columns for what a source keeps beside the model, too; it is cleaned by itself.
+        return await judged(
+            shown if _takes_sample(rubric) else sample, rubric, run.judge, run.settings, run.clean, row_of
+        )
+
+    return list(await asyncio.gather(*map(score, rubrics)))
+
+
+def _takes_sample(rubric: Question) -> bool:
+    return not isinstance(rubric, (Defined, Managed))
+
+
+def _managed_score(managed: Managed, sample: Sample, row_of: RowOf) -> Score:
+    stranger = of_another_agent(row_of(sample), managed.agents) if managed.agents else None
+    if stranger is not None:
+        return Score(name=managed.name, status="not_applicable", explanation=stranger.reason)
+    return not_run_here(managed, rubric_names())
 
 
 def sent(sample: Sample, run: Bench) -> Sample:
@@ -191,18 +222,35 @@ class Planned(Record, frozen=True, kw_only=True):
     rubric: str
     prompt: Prompt | None = None
     not_applicable: str | None = None
+    unscored: str | None = None
+    """Why nobody would be asked, though it applies."""
     calls: int = 0
     estimated_tokens: int = 0
     cached: int = 0
 
 
-def planned(samples: Iterable[Sample], rubrics: Sequence[Rubric], run: Bench, cache: Path | None) -> Iterator[Planned]:
+def planned(
+    samples: Iterable[Sample], rubrics: Sequence[Question], run: Bench, cache: Path | None
+) -> Iterator[Planned]:
     """What judging would ask, without asking."""
     known = Cache(cache) if cache is not None and cache.exists() else None
     for sample in samples:
-        shown = sample if run.redactor is None else run.redactor.sample(sample)[0]
+        shown = sample
+        if run.redactor is not None and any(map(_takes_sample, rubrics)):
+            shown = run.redactor.sample(sample)[0]
+        row_of = row_once(rubrics, run.clean_data)
         for rubric in rubrics:
-            material = gathered(shown, rubric)
+            if isinstance(rubric, Managed):
+                score = _managed_score(rubric, sample, row_of)
+                told = {score.status: score.explanation}
+                yield Planned(
+                    sample=sample.id,
+                    rubric=rubric.name,
+                    not_applicable=told.get("not_applicable"),
+                    unscored=told.get("unscored"),
+                )
+                continue
+            material = gathered(shown if _takes_sample(rubric) else sample, rubric, row_of)
             if isinstance(material, Absent):
                 yield Planned(sample=sample.id, rubric=rubric.name, not_applicable=material.reason)
                 continue

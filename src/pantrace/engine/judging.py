@@ -62,7 +62,8 @@ class Judges:
 
     async def _one(self, sample: Sample, bench: Bench) -> list[Score]:
         required = (sample.case.required_evals or ()) if sample.case is not None else ()
-        found = {name: rubric_of(name) for name in required}
+        planned = {rubric.name for rubric in self.ready.rubrics}
+        found = {name: rubric_of(name) for name in required if name not in planned}
         rubrics = {rubric.name: rubric for rubric in (*self.ready.rubrics, *found.values()) if rubric is not None}
         unknown = [
             Score(name=name, status="unscored", explanation="there is no rubric of that name")

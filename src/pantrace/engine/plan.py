@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -13,11 +13,12 @@ from pantrace import __version__
 from pantrace.checks import Check, by_name, names, parse_settings
 from pantrace.checks.rules import RuleFile, load_rules
 from pantrace.errors import UsageError
-from pantrace.judges import BUDGET, Calibrations, Rubric, load_rubric, read_calibrations
+from pantrace.judges import BUDGET, Calibrations, read_calibrations
 from pantrace.policy import Profile, load_profile
 from pantrace.wire import toml
 from pantrace.wire.json import encode
 
+from .asked import Question, hash_of, load_asked
 from .measure import Chosen, load_plugin
 
 
@@ -66,7 +67,7 @@ class JudgeTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     models: list[str] = []
     """PROVIDER:MODEL; several make a panel."""
     rubrics: list[str] = []
-    """Rubrics for every sample, by name or file, beside the evals that a case requires."""
+    """Rubrics and metric definitions for every sample, by name or file, beside the evals that a case requires."""
     base_url: str | None = None
     samples: int = 1
     """How often each judge is asked."""
@@ -116,7 +117,7 @@ class Ready(msgspec.Struct, frozen=True):
     plan: Plan
     checks: tuple[Chosen, ...]
     rules: tuple[RuleFile, ...]
-    rubrics: tuple[Rubric, ...]
+    rubrics: tuple[Question, ...]
     profiles: dict[str, Profile]
     """Profiles by the name under which cases speak of them."""
     default: Profile | None
@@ -137,15 +138,15 @@ def prepare(
     plan: Plan, folder: Path, text: str = "", name: str = "plan", *, calibrations: Sequence[Path] = ()
 ) -> Ready:
     """Load all that a plan names; a UsageError with the line for what is not there."""
-    checks = _checks(plan, folder, text, name)
+    asked = load_asked(plan.judge.rubrics, folder)
+    checks = _checks(plan, folder, text, name, asked.measured)
     rules = tuple(load_rules(_located(rule, folder)) for rule in plan.check.rules)
-    rubrics = tuple(load_rubric(_located(each, folder)) for each in plan.judge.rubrics)
     named = [load_profile(_located(each, folder)) for each in plan.decide.profiles]
     default = load_profile(_located(plan.decide.profile, folder)) if plan.decide.profile else None
     profiles = {profile.name: profile for profile in [*named, *([default] if default else [])]}
     known = read_calibrations([*(folder / each for each in plan.judge.calibrations), *calibrations])
-    hashed = _hash(plan, checks, rules, [rubric.hash for rubric in rubrics], profiles, known)
-    return Ready(plan, checks, rules, rubrics, profiles, default, known, hashed)
+    hashed = _hash(plan, checks, rules, [hash_of(each) for each in asked.rubrics], profiles, known)
+    return Ready(plan, checks, rules, asked.rubrics, profiles, default, known, hashed)
 
 
 def profile_for(ready: Ready, name: str | None) -> Profile | None:
@@ -160,7 +161,7 @@ def profile_for(ready: Ready, name: str | None) -> Profile | None:
         return None
 
 
-def _checks(plan: Plan, folder: Path, text: str, name: str) -> tuple[Chosen, ...]:
+def _checks(plan: Plan, folder: Path, text: str, name: str, defined: Iterable[str]) -> tuple[Chosen, ...]:
     own: dict[str, Check] = {}
     for path in plan.measure.plugins:
         own |= {each.name: each for each in load_plugin(folder / path)}
@@ -175,6 +176,9 @@ def _checks(plan: Plan, folder: Path, text: str, name: str) -> tuple[Chosen, ...
                 wanted[word] = own.get(word) or by_name(word)
         except UsageError as error:
             raise UsageError(f"{_place(text, name, 'measure.metrics')}{error}") from None
+    for each in defined:
+        if f"-{each}" not in plan.measure.metrics:
+            wanted.setdefault(each, by_name(each))
     settings = plan.measure.settings
     for each in settings:
         if each not in wanted:

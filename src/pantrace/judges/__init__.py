@@ -17,8 +17,12 @@ from .calibration import (
     judged_by,
     read_calibrations,
 )
-from .inputs import INPUTS, Absent, gathered
+from .cut import Absent
+from .defined import ALWAYS, Defined, RowOf, columns_of, of_another_agent
+from .definitions import Measured, load_definitions
+from .inputs import INPUTS, gathered
 from .judge import NO_JUDGE, Settings, judged, judged_material, requests_for
+from .managed import Managed, not_run_here
 from .patience import AtMost, Budgeted, Patient
 from .prompt import BUDGET, Prompt, prompt_for
 from .providers import PROVIDERS, Provider, Routed, split_name
@@ -26,6 +30,7 @@ from .rubric import Rubric, check_rubric, load_rubric, rubric_names
 from .verdict import Unusable, Verdict, verdict_of
 
 __all__ = [
+    "ALWAYS",
     "BUDGET",
     "CALIBRATION_FILE",
     "INPUTS",
@@ -39,9 +44,12 @@ __all__ = [
     "Cached",
     "Calibration",
     "Calibrations",
+    "Defined",
     "Judge",
     "Judged",
     "LabelKind",
+    "Managed",
+    "Measured",
     "Pair",
     "Patient",
     "Prompt",
@@ -50,6 +58,7 @@ __all__ = [
     "Reply",
     "Request",
     "Routed",
+    "RowOf",
     "Rubric",
     "Settings",
     "Unanswered",
@@ -57,12 +66,16 @@ __all__ = [
     "Verdict",
     "added",
     "check_rubric",
+    "columns_of",
     "gathered",
     "is_judged",
     "judged",
     "judged_by",
     "judged_material",
+    "load_definitions",
     "load_rubric",
+    "not_run_here",
+    "of_another_agent",
     "prompt_for",
     "read_calibrations",
     "requests_for",

@@ -22,10 +22,18 @@ class Block(msgspec.Struct, frozen=True):
 
     text: str
     kind: Literal["text", "output"] = "text"
+    tight: bool = False
+    """Stands right below the entry before it, without a blank line."""
 
 
 Material = dict[str, list[Block]]
 """Input name -> its entries."""
+
+
+class Absent(msgspec.Struct, frozen=True):
+    """Why a sample cannot be judged by a rubric."""
+
+    reason: str
 
 
 def fitted(material: Material, budget: int) -> tuple[dict[str, str], list[str]]:
@@ -44,7 +52,12 @@ def fitted(material: Material, budget: int) -> tuple[dict[str, str], list[str]]:
         material = _drop_middles(material, budget, notes)
     if _size(material) > budget:
         material = _shorten_all(material, budget, notes)
-    return {name: "\n\n".join(block.text for block in blocks) for name, blocks in material.items()}, notes
+    return {name: _joined(blocks) for name, blocks in material.items()}, notes
+
+
+def _joined(blocks: list[Block]) -> str:
+    gaps = ["", *("\n" if block.tight else "\n\n" for block in blocks[1:])]
+    return "".join(gap + block.text for gap, block in zip(gaps, blocks, strict=False))
 
 
 def _size(material: Material) -> int:
@@ -71,7 +84,7 @@ def _shorten_outputs(material: Material, length: int) -> tuple[Material, int]:
         found[name] = []
         for block in blocks:
             if block.kind == "output" and len(block.text) > length:
-                block = Block(shortened_text(block.text, length), "output")
+                block = msgspec.structs.replace(block, text=shortened_text(block.text, length))
                 count += 1
             found[name].append(block)
     return found, count
@@ -127,7 +140,7 @@ def _shorten_all(material: Material, budget: int, notes: list[str]) -> Material:
             which = f"the middle of {_words(name)}" if len(blocks) == 1 else f"the middle of {len(long)} long entries"
             of = "" if len(blocks) == 1 else f" of {_words(name)}"
             notes.append(f"{which}{of} ({cap} characters of each are kept)")
-        found[name] = [Block(shortened_text(block.text, cap), block.kind) for block in blocks]
+        found[name] = [msgspec.structs.replace(block, text=shortened_text(block.text, cap)) for block in blocks]
     return found
 
 

@@ -9,15 +9,10 @@ import msgspec
 from pantrace.model import Citation, Sample, ToolResult, all_trajectories, call_pairs, final_response, merged_turns
 from pantrace.wire.told import Told, plain_call, told_by
 
-from .cut import Block, Material
+from .cut import Absent, Block, Material
+from .defined import Defined, RowOf, row_material
 from .rubric import Rubric
 from .transcript import outcome, told, transcript
-
-
-class Absent(msgspec.Struct, frozen=True):
-    """Why a sample cannot be judged by a rubric."""
-
-    reason: str
 
 
 class _View(msgspec.Struct, frozen=True):
@@ -150,8 +145,11 @@ INPUTS: dict[str, tuple[Callable[[_View], list[Block] | None], str]] = {
 """What a rubric may ask for: how it is taken from a sample, and what its absence means."""
 
 
-def gathered(sample: Sample, rubric: Rubric) -> Material | Absent:
-    """The inputs that a rubric asks for, or why the sample cannot be judged by it."""
+def gathered(sample: Sample, rubric: Rubric, row_of: RowOf | None = None) -> Material | Absent:
+    """The inputs that a rubric asks for, or why the sample cannot be judged by it; `row_of` serves defined rubrics."""
+    if isinstance(rubric, Defined):
+        assert row_of is not None, "a defined rubric takes its inputs from a row"
+        return row_material(sample, rubric, row_of)
     if sample.trajectory is None and set(rubric.inputs) - {"question", "context", "goal", "reference", "expected"}:
         return Absent("it has not been run: there is no trajectory")
     view = _View(sample, told_by(sample))

@@ -14,9 +14,10 @@ from pantrace.errors import Unanswered
 from pantrace.model import Maker, Record, Sample, Score
 
 from .ask import Judge, Reply, Request
-from .cut import Material
+from .cut import Absent, Material
+from .defined import RowOf
 from .frame import COMPLAINT
-from .inputs import Absent, gathered
+from .inputs import gathered
 from .patience import tokens_of
 from .prompt import BUDGET, Clean, Prompt, choices, prompt_for
 from .rubric import Rubric
@@ -66,9 +67,16 @@ class Given(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     probabilities: dict[int, float] | None = None
 
 
-async def judged(sample: Sample, rubric: Rubric, judge: Judge | None, settings: Settings, clean: Clean = str) -> Score:
+async def judged(
+    sample: Sample,
+    rubric: Rubric,
+    judge: Judge | None,
+    settings: Settings,
+    clean: Clean = str,
+    row_of: RowOf | None = None,
+) -> Score:
     """The score of one sample. What cannot be judged is not applicable; what got no usable verdict is unscored."""
-    material = gathered(sample, rubric)
+    material = gathered(sample, rubric, row_of)
     if isinstance(material, Absent):
         return Score(
             name=rubric.name,

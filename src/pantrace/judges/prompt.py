@@ -10,7 +10,7 @@ import msgspec
 
 from pantrace.errors import UsageError
 
-from .cut import Block, Material, fitted
+from .cut import Material, fitted
 from .fence import fence_word, fenced
 from .frame import LAYOUT, SYSTEM
 from .rubric import Rubric
@@ -47,7 +47,10 @@ class _Absent:
 
 def prompt_for(rubric: Rubric, material: Material, *, budget: int = BUDGET, clean: Clean = str) -> Prompt:
     """The prompt of a rubric for some material: secrets out, cut to fit, fenced."""
-    cleaned = {name: [Block(clean(block.text), block.kind) for block in blocks] for name, blocks in material.items()}
+    cleaned = {
+        name: [msgspec.structs.replace(block, text=clean(block.text)) for block in blocks]
+        for name, blocks in material.items()
+    }
     texts, cut = fitted(cleaned, budget)
     word = fence_word(texts.values())
     values: dict[str, Any] = {name: _Absent() for name in rubric.inputs}

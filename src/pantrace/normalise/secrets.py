@@ -87,6 +87,10 @@ class Redactor:
         changed = self._value(plain, "", sample.id, found)
         return (msgspec.convert(changed, Sample), found) if found else (sample, found)
 
+    def value(self, value: Any) -> Any:
+        """Plain data without its secrets."""
+        return self._value(value, "", "", [])
+
     def _value(self, value: Any, path: str, sample: str, found: list[Replacement]) -> Any:
         if isinstance(value, str):
             text, counts = self.text(value)

@@ -86,7 +86,7 @@ def load(row: Any) -> Sample:
     extra = {key: row[key] for key in _kept(row)}
     if measured:
         extra["session_trace"] = row["session_trace"]
-    if unheard := _unheard(data, trajectory):
+    if unheard := _unheard(data, trajectory) | ({} if ours else _declared(data, row)):
         extra["extracted_data"] = unheard
     answer = row.get("final_response")
     if not isinstance(answer, str) and answer is not None:
@@ -256,6 +256,25 @@ def _unheard(data: dict[str, Any], trajectory: Trajectory | None) -> dict[str, A
     """Extracted values that are no state variables and no known keys."""
     state = (trajectory.state if trajectory is not None else None) or {}
     return {key: value for key, value in data.items() if key not in RESERVED and state.get(key) != value}
+
+
+def _declared(data: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
+    """Tools and instructions that say more than the placeholders which the original puts there."""
+    found: dict[str, Any] = {}
+    instruction = data.get("system_instruction")
+    if instruction and instruction != f"You are the {row.get('app_name')} agent.":
+        found["system_instruction"] = instruction
+    groups = data.get("tool_declarations")
+    each_group = groups if isinstance(groups, list) else []
+    listed = [group.get("function_declarations") for group in each_group if isinstance(group, dict)]
+    tools = [tool for tools in listed if isinstance(tools, list) for tool in tools if isinstance(tool, dict)]
+    if any(tool.keys() - {"name", "description"} or not _is_placeholder(tool) for tool in tools):
+        found["tool_declarations"] = groups
+    return found
+
+
+def _is_placeholder(tool: dict[str, Any]) -> bool:
+    return tool.get("description") in (None, f"Tool: {tool.get('name')}")
 
 
 def _parsed(text: str | None) -> Any:
