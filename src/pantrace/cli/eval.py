@@ -5,18 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+import msgspec
 
 from pantrace.engine.evaluation import Done, evaluate_into
 from pantrace.engine.judge import Access, Bench, bench
-from pantrace.engine.plan import JudgeTable, load_plan, prepare
+from pantrace.engine.plan import Ready, load_plan, prepare
 from pantrace.engine.reports import as_junit, as_markdown, estimate_words
 from pantrace.engine.select import Selection
 from pantrace.engine.summary import EvalSummary, gate_code, summarise
 from pantrace.errors import UsageError
-from pantrace.judges import Settings, split_name
+from pantrace.judges import Managed, Project, Settings, split_name
 from pantrace.wire import files
 
 from .arguments import as_json, expand, from_format, selecting, sources
+from .google_cloud import google_cloud, named_project
 from .judge import cache_folder, judge_key, tell_judging
 from .output import print_json, progress, say, table
 
@@ -28,6 +30,7 @@ from .output import print_json, progress, say, table
 @from_format
 @click.option("--judge", "models", multiple=True, metavar="PROVIDER:MODEL", help="Judge what is to be judged.")
 @click.option("--base-url", metavar="URL", help="Server of the judge (any that speaks OpenAI's protocol).")
+@google_cloud
 @click.option("--cache", metavar="FILE", help="Where the judges' replies are kept; by default in the user's cache.")
 @click.option("--replay", is_flag=True, help="Judge from the cache only.")
 @click.option("--gate", is_flag=True, help="Exit 1 if a sample fails, 3 if one could not be decided.")
@@ -42,6 +45,8 @@ def command(
     from_: str | None,
     models: tuple[str, ...],
     base_url: str | None,
+    project: str | None,
+    location: str | None,
     cache: str | None,
     replay: bool,
     gate: bool,
@@ -65,7 +70,10 @@ def command(
     path = Path(plan) if plan else None
     loaded, text, folder = load_plan(path)
     ready = prepare(loaded, folder, text, str(path or "plan"))
-    judging = _judging(loaded.judge, models, base_url, cache, replay)
+    managed = any(isinstance(rubric, Managed) for rubric in ready.rubrics)
+    # Cases may require managed metrics, too: whoever names a project wants them asked for.
+    vertex = named_project(project, location, base_url) if managed or project or location else None
+    judging = _judging(ready, models, base_url, vertex, cache, replay)
     with progress("samples") as count:
         done = evaluate_into(
             expand(sources),
@@ -101,24 +109,34 @@ def command(
 
 
 def _judging(
-    table: JudgeTable, models: tuple[str, ...], base_url: str | None, cache: str | None, replay: bool
+    ready: Ready,
+    models: tuple[str, ...],
+    base_url: str | None,
+    vertex: Project | None,
+    cache: str | None,
+    replay: bool,
 ) -> Bench | None:
-    """The judges that the plan or the command line names; None when nobody judges."""
+    """The judges that the plan or the command line names; None when there is nothing that they would do."""
+    table = ready.plan.judge
     named = tuple(dict.fromkeys(models or table.models))
-    if not named:
-        if replay:
-            raise UsageError("--replay needs a judge: replies are kept by its name")
+    if replay and not named and not any(isinstance(rubric, Managed) for rubric in ready.rubrics):
+        raise UsageError("--replay needs a judge: replies are kept by its name")
+    if not named and not ready.rubrics and vertex is None:
         return None
     address = base_url or table.base_url
     providers = {split_name(model)[0] for model in named}
     access = Access(
         keys={} if replay else {provider: judge_key(provider, address) for provider in providers},
         base_url=address,
+        vertex=msgspec.structs.replace(vertex, base_url=None) if vertex and named else vertex,
         concurrency=table.concurrency,
         tokens=table.budget_tokens,
     )
     settings = Settings(models=named, samples=table.samples)
-    return bench(settings, access, cache=Path(cache) if cache else cache_folder() / "judge.sqlite", replay=replay)
+    kept = Path(cache) if cache else cache_folder() / "judge.sqlite"
+    judging = bench(settings, access, cache=kept, replay=replay)
+    judging.open()
+    return judging
 
 
 def _broken(done: Done) -> dict[str, object]:

@@ -14,26 +14,32 @@ import msgspec
 
 from pantrace.judges import (
     Absent,
+    AnyRubric,
     AtMost,
     Budgeted,
     Cache,
     Cached,
     Judge,
+    Managed,
     Patient,
+    Project,
     Prompt,
     Provider,
     Replayed,
     Request,
     Routed,
-    Rubric,
     Settings,
+    Vertex,
     gathered,
     judged,
+    managed_request,
     prompt_for,
     requests_for,
 )
 from pantrace.model import Record, Sample, Score
 from pantrace.normalise.secrets import Redactor
+
+from .managed import case_of, managed_judged
 
 _AHEAD = 3
 """Samples in work for each question that may wait at once, so that one slow answer holds up little."""
@@ -45,6 +51,8 @@ class Access(Record, frozen=True, kw_only=True):
     keys: dict[str, str] = {}
     """Provider -> key."""
     base_url: str | None = None
+    vertex: Project | None = None
+    """Where managed metrics are asked for; None: they are not."""
     timeout: float = 120.0
     attempts: int = 5
     first_wait: float = 1.0
@@ -54,6 +62,7 @@ class Access(Record, frozen=True, kw_only=True):
     tokens: int | None = None
     """Budget of tokens; what the cache knows is free."""
     dollars: float | None = None
+    calls: int | None = None
 
 
 @dataclass
@@ -69,9 +78,17 @@ class Bench:
     budget: Budgeted | None = None
     patient: Patient | None = None
     providers: Routed | None = None
+    vertex: Vertex | None = None
+    manages: bool = False
+    """Whether managed metrics can be asked for."""
     statuses: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
     """Why scores are unscored."""
+
+    def open(self) -> None:
+        """Find out now what would keep every managed metric from being asked for; a UsageError says it."""
+        if self.vertex is not None:
+            self.vertex.open()
 
     def clean(self, text: str) -> str:
         return text if self.redactor is None else self.redactor.text(text)[0]
@@ -89,6 +106,7 @@ class Bench:
             "cached": self.cached.hits if self.cached else 0,
             "missing": self.cached.missing if isinstance(self.cached, Replayed) else 0,
             "tokens": self.budget.used_tokens if self.budget else 0,
+            "tokens_estimated": bool(self.budget and self.budget.uncounted),
             "cost_usd": self.budget.used_dollars if self.budget and not self.budget.unpriced else None,
             "scored": self.statuses["scored"],
             "not_applicable": self.statuses["not_applicable"],
@@ -107,22 +125,25 @@ def bench(
     judge: Judge | None = None,
     seed: int = 0,
 ) -> Bench:
-    """The judges of a run. `judge` takes the place of the providers; without models there is no judge at all."""
+    """The judges of a run. `judge` takes the place of the providers; without any there is no judge at all."""
     redactor = Redactor() if redact else None
-    if not settings.models:
-        return Bench(None, settings, redactor)
     if replay:
         assert cache is not None
         replayed = Replayed(Cache(cache))
-        return Bench(replayed, settings, redactor, access.concurrency, cached=replayed)
-    providers = Routed(
-        {
-            name: Provider(
-                name, key=access.keys.get(name.partition(":")[0], ""), base_url=access.base_url, timeout=access.timeout
-            )
-            for name in settings.models
-        }
-    )
+        return Bench(replayed, settings, redactor, access.concurrency, cached=replayed, manages=True)
+    if not settings.models and access.vertex is None:
+        return Bench(None, settings, redactor)
+    reached: dict[str, Judge] = {
+        name: Provider(
+            name, key=access.keys.get(name.partition(":")[0], ""), base_url=access.base_url, timeout=access.timeout
+        )
+        for name in settings.models
+    }
+    vertex = None
+    if access.vertex is not None:
+        vertex = Vertex(access.vertex, timeout=access.timeout, at_once=access.concurrency)
+        reached["vertex"] = vertex
+    providers = Routed(reached)
     patient = Patient(
         AtMost(judge or providers, access.concurrency),
         dice=Random(seed),
@@ -130,15 +151,18 @@ def bench(
         first_wait=access.first_wait,
         longest_wait=access.longest_wait,
     )
-    budget = Budgeted(patient, tokens=access.tokens, dollars=access.dollars)
+    budget = Budgeted(patient, tokens=access.tokens, dollars=access.dollars, questions=access.calls)
     found = Bench(budget, settings, redactor, access.concurrency, budget=budget, patient=patient, providers=providers)
+    found.vertex, found.manages = vertex, vertex is not None
     if cache is not None:
         found.cached = Cached(budget, Cache(cache))
         found.judge = found.cached
     return found
 
 
-def judge_all(samples: Iterable[Sample], rubrics: Sequence[Rubric], run: Bench) -> Iterator[tuple[Sample, list[Score]]]:
+def judge_all(
+    samples: Iterable[Sample], rubrics: Sequence[AnyRubric], run: Bench
+) -> Iterator[tuple[Sample, list[Score]]]:
     """Each sample with its scores, in the order given; several are in work at once."""
     source = iter(samples)
     waiting: deque[tuple[Sample, asyncio.Task[list[Score]]]] = deque()
@@ -169,12 +193,17 @@ def judge_all(samples: Iterable[Sample], rubrics: Sequence[Rubric], run: Bench) 
                 runner.run(run.providers.close())
 
 
-async def judge_one(sample: Sample, rubrics: Sequence[Rubric], run: Bench) -> list[Score]:
+async def judge_one(sample: Sample, rubrics: Sequence[AnyRubric], run: Bench) -> list[Score]:
     """All scores of one sample."""
     shown = sent(sample, run)
-    return list(
-        await asyncio.gather(*(judged(shown, rubric, run.judge, run.settings, run.clean) for rubric in rubrics))
-    )
+
+    async def score(rubric: AnyRubric) -> Score:
+        if isinstance(rubric, Managed):
+            case = case_of(shown, sample, rubric, run.redactor)
+            return await managed_judged(case, rubric, run.judge if run.manages else None)
+        return await judged(shown, rubric, run.judge, run.settings, run.clean)
+
+    return list(await asyncio.gather(*map(score, rubrics)))
 
 
 def sent(sample: Sample, run: Bench) -> Sample:
@@ -196,18 +225,19 @@ class Planned(Record, frozen=True, kw_only=True):
     cached: int = 0
 
 
-def planned(samples: Iterable[Sample], rubrics: Sequence[Rubric], run: Bench, cache: Path | None) -> Iterator[Planned]:
+def planned(
+    samples: Iterable[Sample], rubrics: Sequence[AnyRubric], run: Bench, cache: Path | None
+) -> Iterator[Planned]:
     """What judging would ask, without asking."""
     known = Cache(cache) if cache is not None and cache.exists() else None
     for sample in samples:
         shown = sample if run.redactor is None else run.redactor.sample(sample)[0]
         for rubric in rubrics:
-            material = gathered(shown, rubric)
-            if isinstance(material, Absent):
-                yield Planned(sample=sample.id, rubric=rubric.name, not_applicable=material.reason)
+            asked = _questions(shown, sample, rubric, run)
+            if isinstance(asked, Absent):
+                yield Planned(sample=sample.id, rubric=rubric.name, not_applicable=asked.reason)
                 continue
-            prompt = prompt_for(rubric, material, budget=run.settings.characters, clean=run.clean)
-            requests = requests_for(prompt, run.settings) or _assumed(prompt, run.settings)
+            prompt, requests = asked
             cached = [request for request in requests if known is not None and known.get(request.key) is not None]
             yield Planned(
                 sample=sample.id,
@@ -217,6 +247,21 @@ def planned(samples: Iterable[Sample], rubrics: Sequence[Rubric], run: Bench, ca
                 estimated_tokens=sum(each.estimated_tokens for each in requests if each not in cached),
                 cached=len(cached),
             )
+
+
+def _questions(shown: Sample, sample: Sample, rubric: AnyRubric, run: Bench) -> tuple[Prompt, list[Request]] | Absent:
+    """What would be asked about one sample by one rubric."""
+    if isinstance(rubric, Managed):
+        case = case_of(shown, sample, rubric, run.redactor)
+        if isinstance(case, Absent):
+            return case
+        request = managed_request(rubric, case)
+        return Prompt(request.system, request.prompt, {}, []), [request]
+    material = gathered(shown, rubric)
+    if isinstance(material, Absent):
+        return material
+    prompt = prompt_for(rubric, material, budget=run.settings.characters, clean=run.clean)
+    return prompt, requests_for(prompt, run.settings) or _assumed(prompt, run.settings)
 
 
 def _assumed(prompt: Prompt, settings: Settings) -> list[Request]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from pantrace.errors import UsageError
-from pantrace.judges import Rubric, load_rubric
+from pantrace.judges import AnyRubric, load_any_rubric
 from pantrace.model import Sample, Score
 from pantrace.store import Result
 
@@ -69,9 +69,9 @@ class Judges:
 
 
 @cache
-def rubric_of(name: str) -> Rubric | None:
+def rubric_of(name: str) -> AnyRubric | None:
     """The rubric of an eval that a case requires; None when there is none."""
     try:
-        return load_rubric(name)
+        return load_any_rubric(name)
     except UsageError:
         return None

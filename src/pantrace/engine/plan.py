@@ -12,7 +12,7 @@ from pantrace import __version__
 from pantrace.checks import Check, by_name, names, parse_settings
 from pantrace.checks.rules import RuleFile, load_rules
 from pantrace.errors import UsageError
-from pantrace.judges import Rubric, load_rubric
+from pantrace.judges import AnyRubric, load_any_rubric
 from pantrace.policy import Profile, load_profile
 from pantrace.wire import toml
 from pantrace.wire.json import encode
@@ -98,7 +98,7 @@ class Ready(msgspec.Struct, frozen=True):
     plan: Plan
     checks: tuple[Chosen, ...]
     rules: tuple[RuleFile, ...]
-    rubrics: tuple[Rubric, ...]
+    rubrics: tuple[AnyRubric, ...]
     profiles: dict[str, Profile]
     """Profiles by the name under which cases speak of them."""
     default: Profile | None
@@ -118,7 +118,7 @@ def prepare(plan: Plan, folder: Path, text: str = "", name: str = "plan") -> Rea
     """Load all that a plan names; a UsageError with the line for what is not there."""
     checks = _checks(plan, folder, text, name)
     rules = tuple(load_rules(_located(rule, folder)) for rule in plan.check.rules)
-    rubrics = tuple(load_rubric(_located(each, folder)) for each in plan.judge.rubrics)
+    rubrics = tuple(load_any_rubric(_located(each, folder)) for each in plan.judge.rubrics)
     named = [load_profile(_located(each, folder)) for each in plan.decide.profiles]
     default = load_profile(_located(plan.decide.profile, folder)) if plan.decide.profile else None
     profiles = {profile.name: profile for profile in [*named, *([default] if default else [])]}

@@ -6,24 +6,32 @@ from .ask import Judge, Reply, Request, Unanswered
 from .cache import Cache, Cached, Replayed
 from .inputs import INPUTS, Absent, gathered
 from .judge import NO_JUDGE, Settings, judged, judged_material, requests_for
+from .managed import NO_PROJECT, Managed, is_managed, managed_metric, managed_names, managed_request, managed_score
+from .managed_inputs import managed_case
+from .named import AnyRubric, load_any_rubric
 from .patience import AtMost, Budgeted, Patient
 from .prompt import BUDGET, Prompt, prompt_for
 from .providers import PROVIDERS, Provider, Routed, split_name
 from .rubric import Rubric, check_rubric, load_rubric, rubric_names
 from .verdict import Unusable, Verdict, verdict_of
+from .vertex import Project, Vertex
 
 __all__ = [
     "BUDGET",
     "INPUTS",
     "NO_JUDGE",
+    "NO_PROJECT",
     "PROVIDERS",
     "Absent",
+    "AnyRubric",
     "AtMost",
     "Budgeted",
     "Cache",
     "Cached",
     "Judge",
+    "Managed",
     "Patient",
+    "Project",
     "Prompt",
     "Provider",
     "Replayed",
@@ -35,11 +43,19 @@ __all__ = [
     "Unanswered",
     "Unusable",
     "Verdict",
+    "Vertex",
     "check_rubric",
     "gathered",
+    "is_managed",
     "judged",
     "judged_material",
+    "load_any_rubric",
     "load_rubric",
+    "managed_case",
+    "managed_metric",
+    "managed_names",
+    "managed_request",
+    "managed_score",
     "prompt_for",
     "requests_for",
     "rubric_names",
