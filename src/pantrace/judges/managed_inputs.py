@@ -98,4 +98,4 @@ def _agents(sample: Sample) -> set[str]:
 
 
 def _sister(family: Family) -> str:
-    return f"; {' and '.join(pinned(family.instead))} judge conversations" if family.instead else ""
+    return f" (for conversations: {', '.join(pinned(family.instead))})" if family.instead else ""

@@ -95,7 +95,7 @@ def _imported() -> None:
     try:
         import agentplatform._genai.evals  # noqa: F401
     except ImportError:
-        raise MissingExtra("Vertex AI's metrics", "vertex") from None
+        raise MissingExtra("a metric of Vertex AI", "vertex") from None
 
 
 def _found_credentials() -> Any:
