@@ -22,7 +22,7 @@ from pantrace.wire.json import encode
 from .ask import Request
 
 PREFIX = "vertex:"
-NO_PROJECT = "no judge configured: Vertex AI needs --project and --location"
+NO_PROJECT = "no judge configured: no project for Vertex AI"
 _SCALE = Scale(low=0.0, high=1.0)
 _VERSION = re.compile(r"v\d+")
 _NEAR = 1e-4

@@ -119,7 +119,7 @@ def _question(client: Any, metric: str, guidelines: str | None, case: dict[str, 
     from agentplatform._genai import _evals_metric_handlers as handlers
     from agentplatform._genai import types
 
-    # Not types.RubricMetric: it keeps what it made by name and version, and would mix up guidelines.
+    # Not types.RubricMetric: what that does not know by name and version it looks for in cloud storage.
     pinned = types.Metric(name=metric, metric_spec_parameters={"guidelines": guidelines} if guidelines else None)
     try:
         converter = converters.get_dataset_converter(converters.EvalDatasetSchema.FLATTEN)
@@ -155,7 +155,7 @@ def _unanswered(error: Exception, timeout: float) -> Unanswered:
         return Unanswered(f"not let in: {words}", hopeless=True)
     if "Timeout" in type(error).__name__:
         return Unanswered(f"no reply within {timeout:g} s", again=True)
-    if isinstance(error, ValueError):
+    if isinstance(error, (ValueError, TypeError, AttributeError, LookupError)):
         return Unanswered(f"unreadable reply: {type(error).__name__}: {words}", again=True)
     return Unanswered(f"no answer from the server: {type(error).__name__}: {words}", again=True)
 

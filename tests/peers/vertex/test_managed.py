@@ -137,7 +137,6 @@ def test_a_conversation_is_sent_as_contents_before_its_last_answer() -> None:
 
 
 def test_guidelines_are_those_of_each_metric_and_no_others() -> None:
-    """The client's own prebuilt metrics would send the first guidelines with all that follow."""
     metrics = (QUALITY, replace(QUALITY, guidelines="Be terse."), replace(QUALITY, guidelines="Be kind."))
     with loopback(lambda *_: result(score=1.0)) as server:
         scores_of(judging(server), sample_of(), metrics=metrics)
@@ -175,6 +174,8 @@ def plain(value: Any) -> Any:
         return plain(value["py/state"].get("__dict__"))
     if "py/reduce" in value:
         return value["py/reduce"][1]["py/tuple"][0]
+    if "py/id" in value:
+        return None
     return {key: plain(each) for key, each in value.items()}
 
 
@@ -203,6 +204,7 @@ def test_the_real_result_of_the_service_is_read_as_it_was_meant() -> None:
         (Act(body=b"[]"), None),
         (Act(body=b'{"metricResults": "none"}'), None),
         (Act(body=b"{}"), None),
+        (result(rubricVerdicts=[{"evaluatedRubric": {"importance": {}}, "verdict": True}]), None),
         (result(explanation="I would rather not"), None),
         (result(score=0.0, error={"code": 8, "message": "RESOURCE_EXHAUSTED"}), 8),
         (Act(body=b'{"metricResults": [{"score": 1}]}', cut=True), None),
