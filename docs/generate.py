@@ -14,10 +14,11 @@ import click
 from pantrace.checks import all_checks
 from pantrace.cli import COMMANDS, cli
 from pantrace.cli.formats import option_list
-from pantrace.cli.rubrics import grade_range, marked_inputs
+from pantrace.cli.rubrics import grade_range, managed_inputs, marked_inputs
 from pantrace.engine.matrix import Cell, cells
 from pantrace.formats import all_formats
 from pantrace.judges import load_rubric, rubric_names
+from pantrace.judges.managed import families, pinned
 from pantrace.store import schema
 
 ROOT = Path(__file__).parent.parent
@@ -128,6 +129,15 @@ def rubric_table() -> str:
     return "\n".join(lines)
 
 
+def managed_table() -> str:
+    """Every metric that Vertex AI keeps."""
+    lines = ["| rubric | inputs | prompts | what it asks |", "|---|---|---|---|"]
+    for name, family in families().items():
+        names = " ".join(f"`{each}`" for each in pinned(name))
+        lines.append(f"| {names} | {', '.join(managed_inputs(family))} | {family.turns} | {family.description} |")
+    return "\n".join(lines)
+
+
 def model_reference() -> str:
     """Every struct of the model with its fields, from the source."""
     blocks = []
@@ -185,7 +195,7 @@ def pages() -> dict[Path, str]:
         "README.md": {"formats": format_table("docs/")},
         "docs/formats.md": {"formats": format_table(""), "options": option_table()},
         "docs/commands.md": {"commands": command_help()},
-        "docs/judges.md": {"rubrics": rubric_table()},
+        "docs/judges.md": {"rubrics": rubric_table(), "managed": managed_table()},
         "docs/metrics.md": {"metrics": metric_table()},
         "docs/conversions.md": {"matrix": conversion_table(), "losses": conversion_losses()},
         "docs/model.md": {"model": model_reference()},

@@ -45,6 +45,7 @@ class Loopback(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.script = script
         self.requests: list[dict[str, Any]] = []
+        self.paths: list[str] = []
         self.stopping = threading.Event()
         self._lock = threading.Lock()
 
@@ -52,9 +53,10 @@ class Loopback(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
-    def take(self, body: dict[str, Any]) -> int:
+    def take(self, body: dict[str, Any], path: str) -> int:
         with self._lock:
             self.requests.append(body)
+            self.paths.append(path)
             return len(self.requests) - 1
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -67,7 +69,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        act = self.server.script(self.server.take(body), body)
+        act = self.server.script(self.server.take(body, self.path), body)
         if act.delay:
             self.server.stopping.wait(act.delay)
         data = act.body if act.body is not None else json.dumps(_completion(act, body)).encode()

@@ -82,6 +82,7 @@ class Unanswered(PantraceError):
         wait: float | None = None,
         hopeless: bool = False,
         unasked: bool = False,
+        code: int | None = None,
     ):
         super().__init__(reason)
         self.reason = reason
@@ -93,3 +94,5 @@ class Unanswered(PantraceError):
         """Whether every other request will fare the same (a wrong key, an unknown model)."""
         self.unasked = unasked
         """Whether nobody was asked at all (a budget is used up, the cache does not know): a later run may do it."""
+        self.code = code
+        """The number that the provider has for it."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from goldens import ROOT
 from pantrace.engine.evaluation import evaluate_into
 from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.plan import JudgeTable, MeasureTable, Plan, prepare
 from pantrace.engine.read import read
 from pantrace.engine.summary import summarise
-from pantrace.judges import Settings, Unanswered
+from pantrace.errors import UsageError
+from pantrace.judges import Project, Request, Settings, Unanswered
 from pantrace.store import query
 from scripted import Scripted, verdict
 
@@ -98,3 +101,46 @@ def test_a_server_that_was_down_is_asked_again_but_an_unusable_reply_is_not(tmp_
     again = Scripted(lambda _: verdict(4))
     evaluate_into([CASES], tmp_path / "out", READY, "", judging=judging(again, cache))
     assert again.requests == []
+
+
+MANAGED = Plan(
+    measure=MeasureTable(metrics=()),
+    judge=JudgeTable(rubrics=["HelpfulnessExplain", "vertex:multi_turn_general_quality_v1"]),
+)
+SESSIONS = ROOT / "vertex-agent/sessions.jsonl"
+STATUSES = "select name, status, count(*) from scores group by all order by all"
+
+
+def test_what_nobody_judges_is_unscored_in_the_run_directory(tmp_path: Path) -> None:
+    """A plan that names rubrics promises scores: without judges each of them says so."""
+    unasked = bench(Settings(), Access())
+    evaluate_into([SESSIONS], tmp_path / "out", prepare(MANAGED, Path()), "", judging=unasked)
+    assert query(tmp_path / "out", STATUSES).rows == [
+        ("HelpfulnessExplain", "not_applicable", 1),
+        ("HelpfulnessExplain", "unscored", 2),
+        ("vertex:multi_turn_general_quality_v1", "not_applicable", 1),
+        ("vertex:multi_turn_general_quality_v1", "unscored", 2),
+    ]
+
+
+def test_managed_metrics_of_a_plan_beside_rubrics_and_a_run_that_gets_a_project_later(tmp_path: Path) -> None:
+    def script(request: Request) -> str:
+        return '{"score": 0.25}' if request.model.startswith("vertex:") else verdict(3)
+
+    def judged_by(**access: Any) -> Bench:
+        models = Settings(models=("openai:m",))
+        return bench(models, Access(**access), cache=tmp_path / "cache.sqlite", judge=Scripted(script))
+
+    ready, out = prepare(MANAGED, Path()), tmp_path / "out"
+    evaluate_into([SESSIONS], tmp_path / "without", ready, "", judging=judged_by())
+    project = Project(project="p", location="l")
+    with pytest.raises(UsageError, match="another plan"):
+        evaluate_into([SESSIONS], tmp_path / "without", ready, "", judging=judged_by(vertex=project))
+    evaluate_into([SESSIONS], out, ready, "", judging=judged_by(vertex=project))
+    rows = query(out, "select name, value, maker_kind, maker_version from scores where status = 'scored' order by all")
+    assert rows.rows == [
+        ("HelpfulnessExplain", 3.0, "rubric", ready.rubrics[0].version),  # type: ignore[union-attr]
+        ("HelpfulnessExplain", 3.0, "rubric", ready.rubrics[0].version),  # type: ignore[union-attr]
+        ("vertex:multi_turn_general_quality_v1", 0.25, "rubric", "v1"),
+        ("vertex:multi_turn_general_quality_v1", 0.25, "rubric", "v1"),
+    ]

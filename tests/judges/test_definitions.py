@@ -260,7 +260,7 @@ def test_prefix_notes_and_kinds(tmp_path: Path) -> None:
         (Measured, "token_usage"),
         (Defined, "cs_trajectory_accuracy"),
     ]
-    assert found[1] == Managed(name="cs_quality", metric="general_quality", agents=("a",))
+    assert found[1] == Managed(name="cs_quality", metric="general_quality_v1", agents=("a",))
     for name in ("tone", "cs_tone"):
         assert load_definitions(path, check_names(), name) == found[:1]
     path.write_text(json.dumps({**document, "metric_prefix": None}))
@@ -322,7 +322,11 @@ DOCUMENTS = [
     ("[]", "expected `object`, got `array`"),
     ('{"metric": {}}', "unknown key 'metric'; did you mean metrics?"),
     ('{"metrics": {"_comment": {}}}', "defines no metric"),
-    ('{"metrics": {"a": {"is_managed": true}, "a": {"is_managed": true}}}', "the metric a is defined twice"),
+    ('{"metrics": {"safety": {"is_managed": true}, "safety": {"is_managed": true}}}', "safety is defined twice"),
+    (
+        '{"metrics": {"a": {"is_managed": true, "managed_metric_name": "GENERAL"}}}',
+        "did you mean vertex:general_quality_v1",
+    ),
 ]
 
 
@@ -419,18 +423,24 @@ def test_the_example_works_through_the_command_line(tmp_path: Path) -> None:
     assert "not judged but measured" in found.stderr
     told = json.loads(found.stdout)
     by_name = {(each["sample"], each["rubric"]): each for each in told["prompts"]}
-    assert (told["calls"], told["unscored"]) == (2, 2)
+    assert (told["calls"], told["not_applicable"]) == (3, 1)
     text = by_name["refund_multi_turn", "shop_refund_care"]["prompt"]["text"]
     assert "| ORD-98765: 3598 cents" in text
     assert "| I want a refund for ORD-98765" in text
     assert 'A refund call looks like {"order_id": "...", "amount_cents": 100}.' in text
     assert "| no order was looked up" in by_name["blocked", "shop_refund_care"]["prompt"]["text"]
-    managed = by_name["blocked", "shop_general_quality"]["unscored"]
-    assert "Vertex AI" in managed
-    assert "rubric multi_turn_general_quality" in managed
+    managed = by_name["refund_multi_turn", "shop_general_quality"]["prompt"]
+    assert managed["system"] == "The customer should never have to say the order number twice."
+    assert "I want a refund for ORD-98765" in managed["text"]
+    scores = json.loads(run_cli("judge", str(EXAMPLES / "adk"), "--rubric", file, "--json").stdout)["scores"]
+    unasked = {each["explanation"] for each in scores if each["metric"] == "shop_general_quality" and not each["value"]}
+    assert (
+        "no judge configured: no project for Vertex AI (the rubric multi_turn_general_quality can stand in)" in unasked
+    )
     other = json.loads(run_cli("judge", str(EXAMPLES / "opencode"), "--rubric", file, "--json").stdout)
     assert {(each["status"], each["explanation"]) for each in other["scores"]} == {
-        ("not_applicable", "it is a run of build, and the metric is for garden_shop")
+        ("not_applicable", "it is a run of build, and the metric is for garden_shop"),
+        ("not_applicable", "it is no run of garden_shop"),
     }
 
 
@@ -456,7 +466,7 @@ def test_a_plan_names_definitions_beside_it(tmp_path: Path) -> None:
         "select name, status, value from scores where maker_kind is distinct from 'stored' order by all",
     ).rows
     assert rows == [
-        ("shop_general_quality", "unscored", None),
+        ("shop_general_quality", "not_applicable", None),
         ("shop_general_quality", "unscored", None),
         ("shop_refund_care", "scored", 2.0),
         ("shop_refund_care", "scored", 2.0),
@@ -542,12 +552,11 @@ def test_a_scripted_judge_scores_the_real_files(name: str, tmp_path: Path) -> No
     run = bench(Settings(models=("openai:m",)), Access(), cache=tmp_path / "c.sqlite", judge=scripted)
     everything = [sample for path in sources for sample in read(path).samples]
     scores = [score for _, each in judge_all(everything, asked, run) for score in each]
-    assert {score.status for score in scores} == {"scored", "unscored"}
     assert {score.name for score in scores if score.status == "unscored"} == {
         each.name for each in asked if isinstance(each, Managed)
     }
     assert all(score.value == 4 and score.scale and score.scale.low == 0 for score in scores if score.value is not None)
     # What a dry run shows is what is sent.
-    assert {each["prompt"]["text"] for each in told["prompts"] if "prompt" in each} == {
-        request.prompt for request in scripted.requests
-    }
+    managed = {each.name for each in asked if isinstance(each, Managed)}
+    prompts = [each["prompt"]["text"] for each in told["prompts"] if "prompt" in each and each["rubric"] not in managed]
+    assert set(prompts) == {request.prompt for request in scripted.requests}

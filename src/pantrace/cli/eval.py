@@ -11,15 +11,16 @@ from msgspec.structs import replace
 from pantrace.engine.calibrated import uncalibrated
 from pantrace.engine.evaluation import Done, evaluate_into
 from pantrace.engine.judge import Access, Bench, bench
-from pantrace.engine.plan import JudgeTable, load_plan, prepare
+from pantrace.engine.plan import JudgeTable, Ready, load_plan, prepare
 from pantrace.engine.reports import as_junit, as_markdown, estimate_words, write_explain_report
 from pantrace.engine.select import Selection
 from pantrace.engine.summary import EvalSummary, gate_code, summarise
 from pantrace.errors import UsageError
-from pantrace.judges import Calibrations, Settings, split_name
+from pantrace.judges import Calibrations, Managed, Project, Settings, split_name
 from pantrace.wire import files
 
 from .arguments import as_json, calibration_files, expand, from_format, selecting, sources
+from .google_cloud import google_cloud, named_project
 from .judge import cache_folder, judge_key, tell_judging
 from .output import print_json, progress, say, table
 
@@ -31,6 +32,7 @@ from .output import print_json, progress, say, table
 @from_format
 @click.option("--judge", "models", multiple=True, metavar="PROVIDER:MODEL", help="Judge what is to be judged.")
 @click.option("--base-url", metavar="URL", help="Server of the judge (any that speaks OpenAI's protocol).")
+@google_cloud
 @click.option("--cache", metavar="FILE", help="Where the judges' replies are kept; by default in the user's cache.")
 @click.option("--replay", is_flag=True, help="Judge from the cache only.")
 @click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop judging beyond so many tokens.")
@@ -50,6 +52,8 @@ def command(
     from_: str | None,
     models: tuple[str, ...],
     base_url: str | None,
+    project: str | None,
+    location: str | None,
     cache: str | None,
     replay: bool,
     budget_tokens: int | None,
@@ -81,7 +85,10 @@ def command(
     given: dict[str, Any] = {"base_url": base_url, "budget_tokens": budget_tokens, "budget_usd": budget_usd}
     given |= {"models": list(dict.fromkeys(models)) or None, "redact": False if no_redact else None}
     asked = replace(loaded.judge, **{name: value for name, value in given.items() if value is not None})
-    judging = _judging(asked, cache, replay)
+    managed = any(isinstance(rubric, Managed) for rubric in ready.rubrics)
+    # Cases may require managed metrics, too: whoever names a project wants them asked for.
+    vertex = named_project(project, location, base_url) if managed or project or location else None
+    judging = _judging(ready, asked, vertex, cache, replay)
     with progress("samples") as count:
         done = evaluate_into(
             expand(sources),
@@ -118,12 +125,12 @@ def command(
         raise click.exceptions.Exit(tell_gate(Path(out), summary, rate, ready.calibrations))
 
 
-def _judging(table: JudgeTable, cache: str | None, replay: bool) -> Bench | None:
-    """The judges that the plan or the command line names; None when nobody judges."""
+def _judging(ready: Ready, table: JudgeTable, vertex: Project | None, cache: str | None, replay: bool) -> Bench | None:
+    """The judges that the plan or the command line names; None when there is nothing that they would do."""
     named = tuple(dict.fromkeys(table.models))
-    if not named:
-        if replay:
-            raise UsageError("--replay needs a judge: replies are kept by its name")
+    if replay and not named and not any(isinstance(rubric, Managed) for rubric in ready.rubrics):
+        raise UsageError("--replay needs a judge: replies are kept by its name")
+    if not named and not ready.rubrics and vertex is None:
         return None
     providers = {split_name(model)[0] for model in named}
     access = Access(
@@ -131,6 +138,7 @@ def _judging(table: JudgeTable, cache: str | None, replay: bool) -> Bench | None
         base_url=table.base_url,
         timeout=table.timeout,
         attempts=table.retries + 1,
+        vertex=replace(vertex, base_url=None) if vertex and named else vertex,
         concurrency=table.concurrency,
         tokens=table.budget_tokens,
         dollars=table.budget_usd,
@@ -146,7 +154,9 @@ def _judging(table: JudgeTable, cache: str | None, replay: bool) -> Bench | None
         characters=table.max_chars,
     )
     kept = Path(cache) if cache else cache_folder() / "judge.sqlite"
-    return bench(settings, access, cache=kept, replay=replay, redact=table.redact)
+    judging = bench(settings, access, cache=kept, replay=replay, redact=table.redact)
+    judging.open()
+    return judging
 
 
 def _broken(done: Done) -> dict[str, object]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from pantrace.engine.asked import Question, load_asked
+from pantrace.engine.asked import load_asked
 from pantrace.engine.convert import write_run
 from pantrace.engine.judge import Access, Bench, bench, judge_all, planned
 from pantrace.engine.measure import Row, row
@@ -17,11 +17,12 @@ from pantrace.engine.read import Notes, read_pile, split_children, watched
 from pantrace.engine.select import Selection
 from pantrace.engine.tables import write_table
 from pantrace.errors import UsageError
-from pantrace.judges import BUDGET, Settings, split_name
+from pantrace.judges import BUDGET, AnyRubric, Managed, Settings, is_managed, split_name
 from pantrace.model import Run, Sample, Score, with_samples
 from pantrace.normalise.secrets import Redactor
 
 from .arguments import as_json, expand, from_format, selecting, sources, sub_agents
+from .google_cloud import google_cloud, named_project, required_project
 from .output import harmless, print_json, progress, say, table
 
 _KEYS = {
@@ -50,6 +51,7 @@ _KEYS = {
     help="openai:MODEL, anthropic:MODEL or google:MODEL; several make a panel.",
 )
 @click.option("--base-url", metavar="URL", help="Another server that speaks the provider's protocol.")
+@google_cloud
 @click.option("--samples", type=click.IntRange(1, 100), default=1, show_default=True, help="Verdicts of each judge.")
 @click.option(
     "--combine", type=click.Choice(["mean", "majority"]), help="By default grades by mean, pass and fail by majority."
@@ -65,6 +67,7 @@ _KEYS = {
 @click.option("--replay", is_flag=True, help="Answer from the cache only, and say what is missing.")
 @click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop asking beyond so many tokens.")
 @click.option("--budget-usd", type=click.FloatRange(min=0, min_open=True), metavar="X", help="Stop beyond this cost.")
+@click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop asking beyond so many calls.")
 @click.option("--concurrency", type=click.IntRange(1, 256), default=8, show_default=True, help="Questions at once.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0.1), default=120.0, show_default=True, help="Seconds for a reply."
@@ -87,6 +90,8 @@ def command(
     names: tuple[str, ...],
     models: tuple[str, ...],
     base_url: str | None,
+    project: str | None,
+    location: str | None,
     samples: int,
     combine: str | None,
     temperature: float | None,
@@ -98,6 +103,7 @@ def command(
     replay: bool,
     budget_tokens: int | None,
     budget_usd: float | None,
+    budget_calls: int | None,
     concurrency: int,
     timeout: float,
     retries: int,
@@ -114,6 +120,8 @@ def command(
     nothing, a run that was stopped goes on. What got no usable verdict is unscored with its reason, never a number.
     Secrets are replaced before anything is sent. docs/judges.md says more.
 
+    A rubric vertex:NAME_VERSION is one that Vertex AI keeps: it judges by itself, in your project, without --judge.
+
     Exit code: 3 when something was to be judged and nothing could be.
 
     \b
@@ -121,6 +129,7 @@ def command(
     pantrace judge runs/ --rubric my.toml --judge openai:qwen3 --base-url http://127.0.0.1:8000/v1 --samples 5
     pantrace judge runs/ --rubric tool_use_quality --dry-run
     pantrace judge rows.jsonl --rubric metric_definitions.json:recommendation_quality --judge google:gemini-2.5-flash
+    pantrace judge runs/ --rubric vertex:general_quality_v1 --project my-project --location us-central1
     """
     asked = load_asked(names)
     if asked.measured:
@@ -129,6 +138,7 @@ def command(
             raise UsageError(f"nothing to judge: `pantrace measure` and `pantrace eval` measure {listed}")
         say(f"not judged but measured, by `pantrace measure` and `pantrace eval`: {listed}")
     rubrics = asked.rubrics
+    managed = any(isinstance(rubric, Managed) for rubric in rubrics)
     settings = Settings(
         models=tuple(dict.fromkeys(models)),
         samples=samples,
@@ -139,29 +149,39 @@ def command(
         weighted=weighted,
         characters=max_chars,
     )
-    if replay and not models:
+    if replay and not models and not managed:
         raise UsageError("--replay needs --judge: replies are kept by the name of the judge")
     providers = {split_name(model)[0] for model in settings.models}
     if base_url and len(providers) > 1:
         raise UsageError("--base-url is for judges of one provider; these are of several")
-    notes = Notes.keeping()
-    run = read_pile(expand(sources), format=from_, notes=notes)
-    picked = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
     kept = Path(cache) if cache else cache_folder() / "judge.sqlite"
+    vertex = None
+    if managed and not dry_run and not replay:
+        # Whoever names a managed metric wants it; a definition file may hold some among others.
+        find = required_project if any(map(is_managed, names)) else named_project
+        vertex = find(project, location, None if models else base_url)
     access = Access(
         keys={} if dry_run or replay else {provider: judge_key(provider, base_url) for provider in providers},
         base_url=base_url or (os.environ.get("OPENAI_BASE_URL") if providers == {"openai"} else None),
+        vertex=vertex,
         timeout=timeout,
         attempts=retries + 1,
         concurrency=concurrency,
         tokens=budget_tokens,
         dollars=budget_usd,
+        calls=budget_calls,
     )
     if dry_run:
-        unasked = Bench(None, settings, Redactor() if not no_redact else None)
-        _dry_run(picked, rubrics, unasked, kept, as_json)
+        judging = Bench(None, settings, Redactor() if not no_redact else None)
     else:
         judging = bench(settings, access, cache=kept, replay=replay, redact=not no_redact)
+        judging.open()
+    notes = Notes.keeping()
+    run = read_pile(expand(sources), format=from_, notes=notes)
+    picked = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
+    if dry_run:
+        _dry_run(picked, rubrics, judging, kept, as_json)
+    else:
         with progress("samples") as count:
             _judge(with_samples(run, watched(picked, count)), rubrics, judging, out, as_json)
     for error in notes.broken:
@@ -184,7 +204,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pantrace"
 
 
-def _judge(run: Run, rubrics: Sequence[Question], judging: Bench, out: str | None, as_json: bool) -> None:
+def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | None, as_json: bool) -> None:
     rows: list[Row] = []
 
     def told() -> Iterator[tuple[Sample, list[Score]]]:
@@ -217,7 +237,7 @@ def _write_rows(rows: list[Row], out: str) -> None:
     say(f"wrote {write_table(rows, Path(out), kind, Row.__struct_fields__)} scores to {out}")  # type: ignore[arg-type]
 
 
-def _print(rows: list[Row], rubrics: Sequence[Question]) -> None:
+def _print(rows: list[Row], rubrics: Sequence[AnyRubric]) -> None:
     lines = []
     for rubric in rubrics:
         found = [each for each in rows if each.metric == rubric.name]
@@ -239,7 +259,7 @@ def tell_judging(judging: Bench) -> None:
     if found["calls"] or found["cached"]:
         say(
             f"{found['calls']} calls ({found['retries']} retries), {found['cached']} from the cache, "
-            f"{found['tokens']} tokens{cost}"
+            f"{'about ' if found['tokens_estimated'] else ''}{found['tokens']} tokens{cost}"
         )
     if found["missing"]:
         say(f"{found['missing']} replies are missing in the cache")
@@ -249,7 +269,7 @@ def tell_judging(judging: Bench) -> None:
 
 def _dry_run(
     samples: Iterable[Sample],
-    rubrics: Sequence[Question],
+    rubrics: Sequence[AnyRubric],
     unasked: Bench,
     cache: Path,
     as_json: bool,
@@ -260,7 +280,6 @@ def _dry_run(
         "cached": sum(each.cached for each in found),
         "estimated_tokens": sum(each.estimated_tokens for each in found),
         "not_applicable": sum(each.not_applicable is not None for each in found),
-        "unscored": sum(each.unscored is not None for each in found),
     }
     if as_json:
         print_json({**total, "prompts": [msgspec.to_builtins(each) for each in found]})
@@ -268,12 +287,10 @@ def _dry_run(
     for each in found:
         click.echo(f"=== {harmless(each.sample)} · {each.rubric}")
         if each.prompt is None:
-            why = f"unscored: {each.unscored}" if each.unscored else f"not applicable: {each.not_applicable}"
-            click.echo(harmless(f"{why}\n"))
+            click.echo(harmless(f"not applicable: {each.not_applicable}\n"))
         else:
             click.echo(harmless(f"--- system\n{each.prompt.system}\n--- prompt\n{each.prompt.text}\n"))
-    elsewhere = f"; {total['unscored']} run elsewhere" if total["unscored"] else ""
     say(
         f"{total['calls']} calls, about {total['estimated_tokens']} tokens; {total['cached']} more are in the cache; "
-        f"{total['not_applicable']} do not apply{elsewhere}. Nothing was sent."
+        f"{total['not_applicable']} do not apply. Nothing was sent."
     )

@@ -8,8 +8,19 @@ from typing import Any
 import click
 import msgspec
 
-from pantrace.engine.asked import Question, named
-from pantrace.judges import INPUTS, Defined, Managed, Measured, Rubric, load_rubric, rubric_names
+from pantrace.engine.asked import named
+from pantrace.judges import (
+    INPUTS,
+    AnyRubric,
+    Defined,
+    Managed,
+    Measured,
+    Rubric,
+    load_any_rubric,
+    managed_names,
+    rubric_names,
+)
+from pantrace.judges.managed import Family, families, family_of, pinned, split_metric
 from pantrace.judges.prompt import choices
 
 from .arguments import as_json
@@ -24,10 +35,12 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
 
     Of a metric-definition file (FILE.json) all metrics are listed with where their inputs come from; FILE.json:NAME
     shows one of them whole.
+    Apart from them stand the managed ones, which Vertex AI keeps and judges by itself.
 
     \b
     pantrace rubrics
     pantrace rubrics HelpfulnessExplain
+    pantrace rubrics vertex:tool_use_quality_v1
     pantrace rubrics my-rubric.toml --json
     pantrace rubrics metric_definitions.json
     """
@@ -43,12 +56,19 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
                 for each in group:
                     _show(each)
         return
-    rubrics = [load_rubric(name) for name in rubric_names()]
+    rubrics = [load_any_rubric(name) for name in (*rubric_names(), *managed_names())]
     if as_json:
         print_json([described(rubric) for rubric in rubrics])
     else:
-        rows = [[each.name, grade_range(each), ", ".join(marked_inputs(each)), each.description] for each in rubrics]
+        ours = [each for each in rubrics if isinstance(each, Rubric)]
+        rows = [[each.name, grade_range(each), ", ".join(marked_inputs(each)), each.description] for each in ours]
         table(["rubric", "grades", "inputs", "what it asks"], rows)
+        click.echo("\nManaged by Vertex AI (extra `vertex`); grades from 0 to 1:")
+        rows = [
+            [" ".join(pinned(name)), ", ".join(managed_inputs(family)), family.description]
+            for name, family in families().items()
+        ]
+        table(["rubric", "inputs", "what it asks"], rows)
 
 
 def grade_range(rubric: Rubric) -> str:
@@ -62,11 +82,27 @@ def marked_inputs(rubric: Rubric) -> list[str]:
     return [f"{name}{marks[need]}" for name, need in rubric.inputs.items()]
 
 
-def _list_definitions(metrics: Sequence[Question | Measured]) -> None:
+def managed_inputs(family: Family) -> list[str]:
+    """The inputs of a managed metric; those that may be absent are marked."""
+    return [f"{name}?" if name == "history" else name for name in family.inputs] + ["guidelines?"] * family.guidelines
+
+
+def _show_managed(managed: Managed) -> None:
+    family = family_of(managed)
+    click.echo(f"{managed.name}: {family.description}\n")
+    click.echo("kind: managed by Vertex AI; its rubrics are made and judged there")
+    click.echo(f"inputs: {', '.join(managed_inputs(family))}")
+    click.echo(f"judges: {'one prompt and its answer' if family.turns == 'one' else 'one or more prompts'}")
+    if family.instead:
+        click.echo(f"for conversations: {', '.join(pinned(family.instead))}")
+    click.echo("grades: from 0 to 1, the share of rubrics that are met, or the service's own number\n")
+
+
+def _list_definitions(metrics: Sequence[AnyRubric | Measured]) -> None:
     rows = []
     for each in metrics:
         agents = ", ".join(each.agents) or "all" if isinstance(each, (Defined, Managed)) else ""
-        scale = grade_range(each) if isinstance(each, Rubric) else ""
+        scale = grade_range(each) if isinstance(each, Rubric) else "0-1" if isinstance(each, Managed) else ""
         rows.append([each.name, kind_of(each), scale, agents, "; ".join(_sources(each))])
     table(["metric", "kind", "grades", "agents", "inputs"], rows)
     for each in metrics:
@@ -74,22 +110,25 @@ def _list_definitions(metrics: Sequence[Question | Measured]) -> None:
             say(f"{each.name}: {note}")
 
 
-def kind_of(metric: Question | Measured) -> str:
+def kind_of(metric: AnyRubric | Measured) -> str:
     """How a metric comes to its scores."""
     if isinstance(metric, Managed):
         return f"managed ({metric.metric})"
     return "deterministic" if isinstance(metric, Measured) else "llm"
 
 
-def _sources(metric: Question | Measured) -> list[str]:
+def _sources(metric: AnyRubric | Measured) -> list[str]:
     if not isinstance(metric, Defined):
         return []
     return [f"{name} < {' + '.join(column.sources)}" for name, column in metric.columns.items()]
 
 
-def _show(rubric: Question | Measured) -> None:
-    if not isinstance(rubric, Rubric):
-        click.echo(f"{rubric.name}: {kind_of(rubric)}")
+def _show(rubric: AnyRubric | Measured) -> None:
+    if isinstance(rubric, Managed):
+        _show_managed(rubric)
+        return
+    if isinstance(rubric, Measured):
+        click.echo(f"{rubric.name}: measured by the check of that name (`pantrace metrics`)")
         return
     click.echo(f"{rubric.name} (version {rubric.version}, hash {rubric.hash[:12]}): {rubric.description}\n")
     for name, need in rubric.inputs.items():
@@ -104,12 +143,14 @@ def _show(rubric: Question | Measured) -> None:
         click.echo(f"  {grade}: {rubric.grades[str(grade)]}")
 
 
-def described(metric: Question | Measured) -> dict[str, Any]:
+def described(metric: AnyRubric | Measured) -> dict[str, Any]:
     """What the list says of one rubric, or of one metric of a definition file."""
-    if not isinstance(metric, Rubric):
-        kind = "managed" if isinstance(metric, Managed) else "deterministic"
-        return {**msgspec.to_builtins(metric), "kind": kind}
+    if isinstance(metric, Measured):
+        return {"kind": "deterministic", "name": metric.name}
+    if isinstance(metric, Managed):
+        return _described_managed(metric)
     found = {
+        "kind": "rubric",
         "name": metric.name,
         "version": metric.version,
         "hash": metric.hash,
@@ -124,3 +165,21 @@ def described(metric: Question | Measured) -> dict[str, Any]:
     if isinstance(metric, Defined):
         found |= {"kind": "llm", "agents": metric.agents, "columns": metric.columns, "notes": metric.notes}
     return found
+
+
+def _described_managed(managed: Managed) -> dict[str, Any]:
+    family = family_of(managed)
+    return {
+        "kind": "managed",
+        "name": managed.name,
+        "metric": managed.metric,
+        "version": split_metric(managed.metric)[1],
+        "hash": managed.hash,
+        "description": family.description,
+        "inputs": {name: "optional" if name == "history" else "required" for name in family.inputs},
+        "turns": family.turns,
+        "guidelines": managed.guidelines,
+        "takes_guidelines": family.guidelines,
+        "agents": managed.agents,
+        "scale": {"low": 0.0, "high": 1.0},
+    }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,19 @@ import msgspec
 from pantrace import formats
 from pantrace.checks import names as check_names
 from pantrace.errors import UsageError
-from pantrace.judges import ALWAYS, Defined, Managed, Measured, RowOf, Rubric, columns_of, load_definitions, load_rubric
+from pantrace.judges import (
+    ALWAYS,
+    AnyRubric,
+    Defined,
+    Managed,
+    Measured,
+    RowOf,
+    columns_of,
+    load_any_rubric,
+    load_definitions,
+)
 from pantrace.model import Sample
-from pantrace.wire.json import encode
 
-Question = Rubric | Managed
 Clean = Callable[[Any], Any]
 """Takes secrets out of plain data."""
 
@@ -24,14 +31,14 @@ Clean = Callable[[Any], Any]
 class Asked(msgspec.Struct, frozen=True):
     """What a list of rubrics and definition files comes to."""
 
-    rubrics: tuple[Question, ...] = ()
+    rubrics: tuple[AnyRubric, ...] = ()
     measured: tuple[str, ...] = ()
     """Checks that definition files name: measured, not judged."""
 
 
 def load_asked(names: Iterable[str], folder: Path = Path()) -> Asked:
     """Rubrics by name or file, and metrics of FILE.json (FILE.json:NAME for one of them); files lie in `folder`."""
-    found: dict[str, Question] = {}
+    found: dict[str, AnyRubric] = {}
     measured: list[str] = []
     for name in dict.fromkeys(names):
         for each in named(name, folder):
@@ -42,14 +49,14 @@ def load_asked(names: Iterable[str], folder: Path = Path()) -> Asked:
     return Asked(tuple(found.values()), tuple(dict.fromkeys(measured)))
 
 
-def named(name: str, folder: Path = Path()) -> list[Question | Measured]:
+def named(name: str, folder: Path = Path()) -> list[AnyRubric | Measured]:
     """What one name stands for."""
     path, only = _split(name)
     beside = folder / path
     located = str(beside) if beside.is_file() else path
     if Path(path).suffix != ".json":
-        return [load_rubric(located)]
-    return list[Question | Measured](load_definitions(Path(located), check_names(), only))
+        return [load_any_rubric(located)]
+    return list[AnyRubric | Measured](load_definitions(Path(located), check_names(), only))
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -58,7 +65,7 @@ def _split(name: str) -> tuple[str, str]:
     return (f"{path}.json", only) if colon else (name, "")
 
 
-def _either(there: Question | None, new: Question) -> Question:
+def _either(there: AnyRubric | None, new: AnyRubric) -> AnyRubric:
     """Of two with one name: a rubric that stands in for a managed metric; otherwise they must be the same."""
     if there is None or there == new or isinstance(there, Managed) != isinstance(new, Managed):
         return new if there is None or isinstance(there, Managed) else there
@@ -68,12 +75,7 @@ def _either(there: Question | None, new: Question) -> Question:
     )
 
 
-def hash_of(question: Question) -> str:
-    """Changes with anything that the score depends on."""
-    return question.hash if isinstance(question, Rubric) else sha256(encode(question)).hexdigest()
-
-
-def row_once(rubrics: Iterable[Question] = (), clean: Clean = lambda value: value) -> RowOf:
+def row_once(rubrics: Iterable[AnyRubric] = (), clean: Clean = lambda value: value) -> RowOf:
     """The row of a sample with the columns that the rubrics look into, cleaned, made when it is first asked for."""
     wanted = {column for rubric in rubrics if isinstance(rubric, Defined) for column in columns_of(rubric)}
     made: list[dict[str, Any]] = []

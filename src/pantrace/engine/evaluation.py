@@ -110,7 +110,7 @@ def _finished(header: RunHeader, opened: Iterable[tuple[Path, object, str]], don
 def plan_hash(ready: Ready, selection: Selection | None, judging: Bench | None = None) -> str:
     """What a run directory is bound to: the plan, which samples were chosen, and who judges."""
     chosen = "" if selection is None else f"{selection.since} {selection.sessions} {selection.where} {selection.limit}"
-    judge = "" if judging is None else repr(judging.settings)
+    judge = "" if judging is None else repr(judging.settings) + (" managed" if judging.manages else "")
     return sha256(f"{ready.hash} {chosen} {judge}".encode()).hexdigest()
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from pantrace.judges import (
     Absent,
+    AnyRubric,
     AtMost,
     Budgeted,
     Cache,
@@ -22,6 +23,7 @@ from pantrace.judges import (
     Judge,
     Managed,
     Patient,
+    Project,
     Prompt,
     Provider,
     Replayed,
@@ -29,18 +31,18 @@ from pantrace.judges import (
     Routed,
     RowOf,
     Settings,
+    Vertex,
     gathered,
     judged,
-    not_run_here,
-    of_another_agent,
+    managed_request,
     prompt_for,
     requests_for,
-    rubric_names,
 )
 from pantrace.model import Record, Sample, Score
 from pantrace.normalise.secrets import Redactor
 
-from .asked import Question, row_once
+from .asked import row_once
+from .managed import case_of, managed_judged
 
 _AHEAD = 3
 """Samples in work for each question that may wait at once, so that one slow answer holds up little."""
@@ -52,6 +54,8 @@ class Access(Record, frozen=True, kw_only=True):
     keys: dict[str, str] = {}
     """Provider -> key."""
     base_url: str | None = None
+    vertex: Project | None = None
+    """Where managed metrics are asked for; None: they are not."""
     timeout: float = 120.0
     attempts: int = 5
     first_wait: float = 1.0
@@ -61,6 +65,7 @@ class Access(Record, frozen=True, kw_only=True):
     tokens: int | None = None
     """Budget of tokens; what the cache knows is free."""
     dollars: float | None = None
+    calls: int | None = None
 
 
 @dataclass
@@ -76,9 +81,17 @@ class Bench:
     budget: Budgeted | None = None
     patient: Patient | None = None
     providers: Routed | None = None
+    vertex: Vertex | None = None
+    manages: bool = False
+    """Whether managed metrics can be asked for."""
     statuses: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
     """Why scores are unscored."""
+
+    def open(self) -> None:
+        """Find out now what would keep every managed metric from being asked for; a UsageError says it."""
+        if self.vertex is not None:
+            self.vertex.open()
 
     def clean(self, text: str) -> str:
         return text if self.redactor is None else self.redactor.text(text)[0]
@@ -99,6 +112,7 @@ class Bench:
             "cached": self.cached.hits if self.cached else 0,
             "missing": self.cached.missing if isinstance(self.cached, Replayed) else 0,
             "tokens": self.budget.used_tokens if self.budget else 0,
+            "tokens_estimated": bool(self.budget and self.budget.uncounted),
             "cost_usd": self.budget.used_dollars if self.budget and not self.budget.unpriced else None,
             "scored": self.statuses["scored"],
             "not_applicable": self.statuses["not_applicable"],
@@ -117,22 +131,25 @@ def bench(
     judge: Judge | None = None,
     seed: int = 0,
 ) -> Bench:
-    """The judges of a run. `judge` takes the place of the providers; without models there is no judge at all."""
+    """The judges of a run. `judge` takes the place of the providers; without any there is no judge at all."""
     redactor = Redactor() if redact else None
-    if not settings.models:
-        return Bench(None, settings, redactor)
     if replay:
         assert cache is not None
         replayed = Replayed(Cache(cache))
-        return Bench(replayed, settings, redactor, access.concurrency, cached=replayed)
-    providers = Routed(
-        {
-            name: Provider(
-                name, key=access.keys.get(name.partition(":")[0], ""), base_url=access.base_url, timeout=access.timeout
-            )
-            for name in settings.models
-        }
-    )
+        return Bench(replayed, settings, redactor, access.concurrency, cached=replayed, manages=True)
+    if not settings.models and access.vertex is None:
+        return Bench(None, settings, redactor)
+    reached: dict[str, Judge] = {
+        name: Provider(
+            name, key=access.keys.get(name.partition(":")[0], ""), base_url=access.base_url, timeout=access.timeout
+        )
+        for name in settings.models
+    }
+    vertex = None
+    if access.vertex is not None:
+        vertex = Vertex(access.vertex, timeout=access.timeout, at_once=access.concurrency)
+        reached["vertex"] = vertex
+    providers = Routed(reached)
     patient = Patient(
         AtMost(judge or providers, access.concurrency),
         dice=Random(seed),
@@ -140,8 +157,9 @@ def bench(
         first_wait=access.first_wait,
         longest_wait=access.longest_wait,
     )
-    budget = Budgeted(patient, tokens=access.tokens, dollars=access.dollars)
+    budget = Budgeted(patient, tokens=access.tokens, dollars=access.dollars, questions=access.calls)
     found = Bench(budget, settings, redactor, access.concurrency, budget=budget, patient=patient, providers=providers)
+    found.vertex, found.manages = vertex, vertex is not None
     if cache is not None:
         found.cached = Cached(budget, Cache(cache))
         found.judge = found.cached
@@ -149,7 +167,7 @@ def bench(
 
 
 def judge_all(
-    samples: Iterable[Sample], rubrics: Sequence[Question], run: Bench
+    samples: Iterable[Sample], rubrics: Sequence[AnyRubric], run: Bench
 ) -> Iterator[tuple[Sample, list[Score]]]:
     """Each sample with its scores, in the order given; several are in work at once."""
     source = iter(samples)
@@ -181,31 +199,24 @@ def judge_all(
                 runner.run(run.providers.close())
 
 
-async def judge_one(sample: Sample, rubrics: Sequence[Question], run: Bench) -> list[Score]:
+async def judge_one(sample: Sample, rubrics: Sequence[AnyRubric], run: Bench) -> list[Score]:
     """All scores of one sample."""
     shown = sent(sample, run) if any(map(_takes_sample, rubrics)) else sample
     row_of = row_once(rubrics, run.clean_data) if run.judge is not None else row_once(rubrics)
 
-    async def score(rubric: Question) -> Score:
+    async def score(rubric: AnyRubric) -> Score:
         if isinstance(rubric, Managed):
-            return _managed_score(rubric, sample, row_of)
+            case = case_of(shown, sample, rubric, run.redactor)
+            return await managed_judged(case, rubric, run.judge if run.manages else None)
         # A row has columns for what a source keeps beside the model, too; it is cleaned by itself.
-        return await judged(
-            shown if _takes_sample(rubric) else sample, rubric, run.judge, run.settings, run.clean, row_of
-        )
+        seen = shown if _takes_sample(rubric) else sample
+        return await judged(seen, rubric, run.judge, run.settings, run.clean, row_of)
 
     return list(await asyncio.gather(*map(score, rubrics)))
 
 
-def _takes_sample(rubric: Question) -> bool:
-    return not isinstance(rubric, (Defined, Managed))
-
-
-def _managed_score(managed: Managed, sample: Sample, row_of: RowOf) -> Score:
-    stranger = of_another_agent(row_of(sample), managed.agents) if managed.agents else None
-    if stranger is not None:
-        return Score(name=managed.name, status="not_applicable", explanation=stranger.reason)
-    return not_run_here(managed, rubric_names())
+def _takes_sample(rubric: AnyRubric) -> bool:
+    return not isinstance(rubric, Defined)
 
 
 def sent(sample: Sample, run: Bench) -> Sample:
@@ -222,15 +233,13 @@ class Planned(Record, frozen=True, kw_only=True):
     rubric: str
     prompt: Prompt | None = None
     not_applicable: str | None = None
-    unscored: str | None = None
-    """Why nobody would be asked, though it applies."""
     calls: int = 0
     estimated_tokens: int = 0
     cached: int = 0
 
 
 def planned(
-    samples: Iterable[Sample], rubrics: Sequence[Question], run: Bench, cache: Path | None
+    samples: Iterable[Sample], rubrics: Sequence[AnyRubric], run: Bench, cache: Path | None
 ) -> Iterator[Planned]:
     """What judging would ask, without asking."""
     known = Cache(cache) if cache is not None and cache.exists() else None
@@ -240,22 +249,11 @@ def planned(
             shown = run.redactor.sample(sample)[0]
         row_of = row_once(rubrics, run.clean_data)
         for rubric in rubrics:
-            if isinstance(rubric, Managed):
-                score = _managed_score(rubric, sample, row_of)
-                told = {score.status: score.explanation}
-                yield Planned(
-                    sample=sample.id,
-                    rubric=rubric.name,
-                    not_applicable=told.get("not_applicable"),
-                    unscored=told.get("unscored"),
-                )
+            asked = _questions(shown, sample, rubric, run, row_of)
+            if isinstance(asked, Absent):
+                yield Planned(sample=sample.id, rubric=rubric.name, not_applicable=asked.reason)
                 continue
-            material = gathered(shown if _takes_sample(rubric) else sample, rubric, row_of)
-            if isinstance(material, Absent):
-                yield Planned(sample=sample.id, rubric=rubric.name, not_applicable=material.reason)
-                continue
-            prompt = prompt_for(rubric, material, budget=run.settings.characters, clean=run.clean)
-            requests = requests_for(prompt, run.settings) or _assumed(prompt, run.settings)
+            prompt, requests = asked
             cached = [request for request in requests if known is not None and known.get(request.key) is not None]
             yield Planned(
                 sample=sample.id,
@@ -265,6 +263,23 @@ def planned(
                 estimated_tokens=sum(each.estimated_tokens for each in requests if each not in cached),
                 cached=len(cached),
             )
+
+
+def _questions(
+    shown: Sample, sample: Sample, rubric: AnyRubric, run: Bench, row_of: RowOf
+) -> tuple[Prompt, list[Request]] | Absent:
+    """What would be asked about one sample by one rubric."""
+    if isinstance(rubric, Managed):
+        case = case_of(shown, sample, rubric, run.redactor)
+        if isinstance(case, Absent):
+            return case
+        request = managed_request(rubric, case)
+        return Prompt(request.system, request.prompt, {}, []), [request]
+    material = gathered(shown if _takes_sample(rubric) else sample, rubric, row_of)
+    if isinstance(material, Absent):
+        return material
+    prompt = prompt_for(rubric, material, budget=run.settings.characters, clean=run.clean)
+    return prompt, requests_for(prompt, run.settings) or _assumed(prompt, run.settings)
 
 
 def _assumed(prompt: Prompt, settings: Settings) -> list[Request]:

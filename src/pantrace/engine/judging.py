@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.json import decode
 
 from pantrace.errors import UsageError
-from pantrace.judges import Rubric, load_rubric
+from pantrace.judges import AnyRubric, load_any_rubric
 from pantrace.model import Sample, Score
 from pantrace.store import Result, query
 
@@ -77,17 +77,18 @@ def parts_to_ask_again(out: Path) -> set[str]:
     """Parts of a run directory with a score that no judge has answered for yet: a budget that ran out, a server that
     was down, a cache that did not know. A reply that could not be used was an answer."""
     rows = query(out, "select part, details from scores where status = 'unscored' and maker_kind = 'rubric'").rows
-    return {part for part, details in rows if details and any(map(_unanswered, decode(details).get("samples", ())))}
+    return {part for part, details in rows if details and _unanswered(decode(details))}
 
 
-def _unanswered(verdict: dict[str, Any]) -> bool:
-    return "problem" in verdict and not verdict.get("replies")
+def _unanswered(details: dict[str, Any]) -> bool:
+    verdicts = details.get("samples", ())
+    return "unanswered" in details or any("problem" in each and not each.get("replies") for each in verdicts)
 
 
 @cache
-def rubric_of(name: str) -> Rubric | None:
+def rubric_of(name: str) -> AnyRubric | None:
     """The rubric of an eval that a case requires; None when there is none."""
     try:
-        return load_rubric(name)
+        return load_any_rubric(name)
     except UsageError:
         return None

@@ -13,12 +13,12 @@ from pantrace import __version__
 from pantrace.checks import Check, by_name, names, parse_settings
 from pantrace.checks.rules import RuleFile, load_rules
 from pantrace.errors import UsageError
-from pantrace.judges import BUDGET, Calibrations, read_calibrations
+from pantrace.judges import BUDGET, AnyRubric, Calibrations, read_calibrations
 from pantrace.policy import Profile, load_profile
 from pantrace.wire import toml
 from pantrace.wire.json import encode
 
-from .asked import Question, hash_of, load_asked
+from .asked import load_asked
 from .measure import Chosen, load_plugin
 
 
@@ -117,7 +117,7 @@ class Ready(msgspec.Struct, frozen=True):
     plan: Plan
     checks: tuple[Chosen, ...]
     rules: tuple[RuleFile, ...]
-    rubrics: tuple[Question, ...]
+    rubrics: tuple[AnyRubric, ...]
     profiles: dict[str, Profile]
     """Profiles by the name under which cases speak of them."""
     default: Profile | None
@@ -145,7 +145,7 @@ def prepare(
     default = load_profile(_located(plan.decide.profile, folder)) if plan.decide.profile else None
     profiles = {profile.name: profile for profile in [*named, *([default] if default else [])]}
     known = read_calibrations([*(folder / each for each in plan.judge.calibrations), *calibrations])
-    hashed = _hash(plan, checks, rules, [hash_of(each) for each in asked.rubrics], profiles, known)
+    hashed = _hash(plan, checks, rules, [each.hash for each in asked.rubrics], profiles, known)
     return Ready(plan, checks, rules, asked.rubrics, profiles, default, known, hashed)
 
 

@@ -18,16 +18,19 @@ from .calibration import (
     read_calibrations,
 )
 from .cut import Absent
-from .defined import ALWAYS, Defined, RowOf, columns_of, of_another_agent
+from .defined import ALWAYS, Defined, RowOf, columns_of
 from .definitions import Measured, load_definitions
 from .inputs import INPUTS, gathered
 from .judge import NO_JUDGE, Settings, judged, judged_material, requests_for
-from .managed import Managed, not_run_here
+from .managed import NO_PROJECT, Managed, is_managed, managed_metric, managed_names, managed_request, managed_score
+from .managed_inputs import managed_case
+from .named import AnyRubric, load_any_rubric
 from .patience import AtMost, Budgeted, Patient
 from .prompt import BUDGET, Prompt, prompt_for
 from .providers import PROVIDERS, Provider, Routed, split_name
 from .rubric import Rubric, check_rubric, load_rubric, rubric_names
 from .verdict import Unusable, Verdict, verdict_of
+from .vertex import Project, Vertex
 
 __all__ = [
     "ALWAYS",
@@ -35,8 +38,10 @@ __all__ = [
     "CALIBRATION_FILE",
     "INPUTS",
     "NO_JUDGE",
+    "NO_PROJECT",
     "PROVIDERS",
     "Absent",
+    "AnyRubric",
     "AtMost",
     "Band",
     "Budgeted",
@@ -52,6 +57,7 @@ __all__ = [
     "Measured",
     "Pair",
     "Patient",
+    "Project",
     "Prompt",
     "Provider",
     "Replayed",
@@ -64,18 +70,24 @@ __all__ = [
     "Unanswered",
     "Unusable",
     "Verdict",
+    "Vertex",
     "added",
     "check_rubric",
     "columns_of",
     "gathered",
     "is_judged",
+    "is_managed",
     "judged",
     "judged_by",
     "judged_material",
+    "load_any_rubric",
     "load_definitions",
     "load_rubric",
-    "not_run_here",
-    "of_another_agent",
+    "managed_case",
+    "managed_metric",
+    "managed_names",
+    "managed_request",
+    "managed_score",
     "prompt_for",
     "read_calibrations",
     "requests_for",

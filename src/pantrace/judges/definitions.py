@@ -21,7 +21,7 @@ from pantrace.wire.json import decode_document, encode
 
 from .columns import Column, source_named
 from .defined import Defined
-from .managed import Managed
+from .managed import Managed, families, managed_metric, split_metric
 from .placeholders import as_jinja, names_in
 from .score_range import grades_of
 
@@ -109,16 +109,23 @@ def _metric(name: str, full: str, entry: _Entry, checks: Collection[str], place:
         return Measured(name=name)
     agents = () if entry.agents is None or _EVERYBODY in entry.agents else tuple(entry.agents)
     if entry.is_managed:
-        return Managed(
-            name=full,
-            metric=(entry.managed_metric_name or name).lower(),
-            guidelines=entry.natural_language_guidelines,
-            agents=agents,
-        )
+        metric = (entry.managed_metric_name or name).lower()
+        return _managed(full, metric, entry.natural_language_guidelines, agents, place)
     if not entry.template or not entry.template.strip():
         remedy = "set is_managed to true" if entry.managed_metric_name else "give it one, or set is_managed to true"
         raise UsageError(f"{place}it has no template; {remedy}")
     return _rubric(full, entry, entry.template, agents, checks, place)
+
+
+def _managed(full: str, metric: str, guidelines: str | None, agents: tuple[str, ...], place: str) -> Managed:
+    """A metric of Vertex AI; a name without a version is pinned to that which RubricMetric.NAME of the client means."""
+    try:
+        pinned = metric if metric not in families() else f"{metric}_{families()[metric].means}"
+        # The original never read guidelines; where the service takes none, they stay unread.
+        taken = guidelines if families()[split_metric(pinned)[0]].guidelines else None
+        return managed_metric(pinned, name=full, guidelines=taken, agents=agents)
+    except UsageError as error:
+        raise UsageError(f"{place}managed_metric_name: {error}") from None
 
 
 def _rubric(

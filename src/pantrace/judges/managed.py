@@ -1,33 +1,224 @@
-"""Managed metrics: those of a metric-definition file that Vertex AI judges itself."""
+"""Managed metrics: rubrics that Vertex AI keeps and judges by. Names and results, without a client.
+
+The table of metrics is data, `managed.toml`."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection
+from difflib import get_close_matches
+from functools import cache
+from hashlib import sha256
+from importlib import resources
+from typing import Any, Literal
 
 import msgspec
 
-from pantrace.model import Score
+from pantrace.errors import UsageError
+from pantrace.model import Maker, Scale, Score
+from pantrace.wire import toml
+from pantrace.wire.json import encode
+
+from .ask import Request
+from .rubric import rubric_names
+
+PREFIX = "vertex:"
+NO_PROJECT = "no judge configured: no project for Vertex AI"
+_SCALE = Scale(low=0.0, high=1.0)
+_VERSION = re.compile(r"v\d+")
+_NEAR = 1e-4
+"""Scores come as numbers of 32 bits."""
+
+Input = Literal["prompt", "history", "response", "context", "reference", "rubric_groups", "agent_data", "calls"]
 
 
 class Managed(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric that runs on Vertex."""
+    """A metric of the service, pinned to a version."""
 
     name: str
-    """The name that its score carries."""
+    """The name its score carries."""
     metric: str
-    """Vertex's own name, in small letters: multi_turn_general_quality."""
+    """The service's name for it, with the version: general_quality_v1."""
     guidelines: str | None = None
+    """What the service should look at when it makes rubrics, in plain words."""
     agents: tuple[str, ...] = ()
-    """Apps or agents that it is for; empty: all."""
+    """Only runs of these agents are judged; empty means all."""
+
+    @property
+    def hash(self) -> str:
+        """Changes with anything that results depend on."""
+        return sha256(encode([self.metric, self.guidelines, self.agents])).hexdigest()
 
 
-def not_run_here(managed: Managed, rubrics: Collection[str]) -> Score:
-    """An unscored score that says where the metric runs, and which rubric can stand in for it."""
-    ours = re.sub(r"_v\d+$", "", managed.metric)
-    instead = f"; the rubric {ours} of pantrace can stand in for it" if ours in rubrics else ""
+class Family(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A metric in all its versions."""
+
+    versions: tuple[str, ...]
+    inputs: tuple[Input, ...]
+    turns: Literal["one", "any"]
+    instead: str | None = None
+    guidelines: bool = False
+    description: str
+
+    @property
+    def means(self) -> str:
+        """The version that the client's RubricMetric.NAME stands for: the oldest."""
+        return self.versions[0]
+
+
+@cache
+def families() -> dict[str, Family]:
+    """The metrics there are, by their names without a version."""
+    text = resources.files(__package__).joinpath("managed.toml").read_text("utf-8")
+    return toml.load(text, "managed.toml", dict[str, Family])
+
+
+def pinned(family: str) -> list[str]:
+    """A metric in each of its versions, as it is called on the command line."""
+    return [f"{PREFIX}{family}_{version}" for version in families()[family].versions]
+
+
+def managed_names() -> list[str]:
+    """Every metric in every version, as it is called on the command line."""
+    return [name for family in families() for name in pinned(family)]
+
+
+def is_managed(name: str) -> bool:
+    return name.startswith(PREFIX)
+
+
+def managed_metric(
+    metric: str, *, name: str | None = None, guidelines: str | None = None, agents: tuple[str, ...] = ()
+) -> Managed:
+    """A metric by the service's name with the version, or vertex:NAME_VERSION; a UsageError for anything else."""
+    metric = metric.removeprefix(PREFIX)
+    found = families()[split_metric(metric)[0]]
+    if guidelines is not None and not found.guidelines:
+        takers = ", ".join(each for each, other in families().items() if other.guidelines)
+        raise UsageError(f"{PREFIX}{metric} takes no guidelines; these do: {takers}")
+    return Managed(name=name or f"{PREFIX}{metric}", metric=metric, guidelines=guidelines, agents=agents)
+
+
+def split_metric(metric: str) -> tuple[str, str]:
+    """Name and version of a metric; a UsageError unless there is such a version."""
+    family, _, version = metric.rpartition("_")
+    if not _VERSION.fullmatch(version):
+        family, version = metric, ""
+    if family not in families():
+        close = get_close_matches(family, families(), n=1)
+        hint = f"did you mean {pinned(close[0])[0]}?" if close else ""
+        raise UsageError(f"unknown metric {PREFIX}{metric}; {hint or '`pantrace rubrics` lists those of Vertex AI'}")
+    versions = families()[family].versions
+    if version not in versions:
+        listed = " or ".join(pinned(family))
+        why = f"there is no {version} of {family}" if version else f"{PREFIX}{family} names no version"
+        raise UsageError(f"{why}; scores of two versions are not comparable, so say {listed}")
+    return family, version
+
+
+def family_of(managed: Managed) -> Family:
+    return families()[split_metric(managed.metric)[0]]
+
+
+def managed_request(managed: Managed, case: dict[str, Any]) -> Request:
+    """The question for one sample: all that the answer depends on, and so its address in the cache."""
+    return Request(model=f"{PREFIX}{managed.metric}", system=managed.guidelines or "", prompt=encode(case).decode())
+
+
+def trouble_in(result: dict[str, Any]) -> str | None:
+    """Why a result of the service is no score; None if it is one."""
+    error = result.get("error")
+    if isinstance(error, dict) and error.get("code"):
+        return f"the service reports error {error['code']}: {error.get('message') or 'no further word'}"
+    if result.get("rubric_verdicts"):
+        return None
+    score = result.get("score")
+    if score is None:
+        return "the service gave neither a score nor verdicts"
+    if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
+        return f"the service gave the score {str(score)[:40]!r}, which is not a number"
+    if not 0 <= score <= 1:
+        return f"the service gave the score {score:g}, which lies outside 0 to 1"
+    return None
+
+
+def managed_score(managed: Managed, result: dict[str, Any]) -> Score:
+    """The score that a result of the service says: the share of verdicts that are true, else its own number."""
+    if (why := trouble_in(result)) is not None:
+        error = result.get("error")
+        return unscored(managed, why, code=error.get("code") if isinstance(error, dict) else None)
+    details: dict[str, Any] = _details(managed)
+    given = result.get("score")
+    explanation = result.get("explanation") or None
+    verdicts = [_verdict(each) for each in result.get("rubric_verdicts") or ()]
+    if verdicts:
+        met = sum(each["verdict"] for each in verdicts)
+        value = met / len(verdicts)
+        explanation = explanation or f"{met} of {len(verdicts)} rubrics are met"
+        details["verdicts"] = verdicts
+        if given is None or not abs(float(given) - value) < _NEAR:
+            details |= {"score_given": given, "share_of_true_verdicts": value}
+    else:
+        assert given is not None
+        value = float(given)
+    return Score(
+        name=managed.name,
+        value=value,
+        scale=_SCALE,
+        explanation=explanation,
+        details=details,
+        maker=managed_maker(managed),
+    )
+
+
+def _verdict(raw: dict[str, Any]) -> dict[str, Any]:
+    """A verdict in short. The service leaves out or nulls what is false."""
+    rubric = raw.get("evaluated_rubric") or {}
+    content = (rubric.get("content") or {}).get("property") or {}
+    told = {
+        "id": rubric.get("rubric_id"),
+        "description": content.get("description"),
+        "type": rubric.get("type"),
+        "importance": rubric.get("importance"),
+        "reasoning": raw.get("reasoning"),
+    }
+    return {"verdict": raw.get("verdict") is True, **{name: value for name, value in told.items() if value}}
+
+
+def _details(managed: Managed) -> dict[str, Any]:
+    found = {"metric": managed.metric, "rubric_hash": managed.hash}
+    return {**found, "guidelines": managed.guidelines} if managed.guidelines else found
+
+
+def no_project(managed: Managed) -> str:
+    """Why a metric is not asked for, and which rubric of ours can stand in for it."""
+    ours = split_metric(managed.metric)[0]
+    return f"{NO_PROJECT} (the rubric {ours} can stand in)" if ours in rubric_names() else NO_PROJECT
+
+
+def managed_maker(managed: Managed) -> Maker:
+    return Maker(name=managed.name, kind="rubric", version=split_metric(managed.metric)[1])
+
+
+def unscored(managed: Managed, why: str, *, code: int | str | None = None, unanswered: bool = False) -> Score:
+    """No score, and why; `unanswered` if asking again another day may help."""
+    details = {**_details(managed), "unanswered": True} if unanswered else _details(managed)
     return Score(
         name=managed.name,
         status="unscored",
-        explanation=f"{managed.metric} is judged by Vertex AI itself{instead}",
+        scale=_SCALE,
+        explanation=why,
+        details=details if code is None else {**details, "error_code": code},
+        maker=managed_maker(managed),
+    )
+
+
+def not_applicable(managed: Managed, why: str) -> Score:
+    """The metric does not fit the sample, and why."""
+    return Score(
+        name=managed.name,
+        status="not_applicable",
+        explanation=why,
+        details=_details(managed),
+        maker=managed_maker(managed),
     )

@@ -38,9 +38,10 @@ class Patient:
                 if not error.again:
                     raise
                 if attempt == self.attempts:
-                    raise Unanswered(f"{error.reason} (asked {attempt} times)") from None
+                    raise Unanswered(f"{error.reason} (asked {attempt} times)", code=error.code) from None
                 if error.wait is not None and error.wait > self.longest_wait:
-                    raise Unanswered(f"{error.reason}; it asks to wait {error.wait:g} s, which is too long") from None
+                    why = f"{error.reason}; it asks to wait {error.wait:g} s, which is too long"
+                    raise Unanswered(why, code=error.code) from None
                 self.retries += 1
                 await self.sleep(self._wait(attempt, error.wait))
         raise AssertionError("unreachable")
@@ -73,17 +74,29 @@ class AtMost:
 
 
 class Budgeted:
-    """Stops asking when tokens or dollars are used up; what was answered stays."""
+    """Stops asking when tokens, dollars or questions are used up; what was answered stays."""
 
-    def __init__(self, judge: Judge, *, tokens: int | None = None, dollars: float | None = None):
+    def __init__(
+        self,
+        judge: Judge,
+        *,
+        tokens: int | None = None,
+        dollars: float | None = None,
+        questions: int | None = None,
+    ):
         self.judge = judge
         self.tokens = tokens
         self.dollars = dollars
+        self.questions = questions
+        self.asked = 0
+        """Questions that went out, answered or not."""
         self.used_tokens = 0
         self.used_dollars = 0.0
         self.calls = 0
         self.unpriced = 0
         """Replies of unknown cost."""
+        self.uncounted = 0
+        """Replies that do not say how many tokens they took: an estimate stands in."""
         self._waiting = 0
         """Estimated tokens of the questions that are being asked."""
 
@@ -99,13 +112,18 @@ class Budgeted:
             raise Unanswered(
                 f"budget exhausted: {self.used_dollars:.4f} of {self.dollars:g} USD are used", unasked=True
             )
+        if self.questions is not None and self.asked >= self.questions:
+            raise Unanswered(f"budget exhausted: {self.asked} of {self.questions} calls are made", unasked=True)
+        self.asked += 1
         self._waiting += estimate
         try:
             reply = await self.judge.ask(request)
         finally:
             self._waiting -= estimate
         self.calls += 1
-        self.used_tokens += tokens_of(reply) or estimate
+        tokens = tokens_of(reply)
+        self.uncounted += not tokens
+        self.used_tokens += tokens or estimate
         cost = reply.usage.cost_usd if reply.usage is not None else None
         self.unpriced += cost is None
         self.used_dollars += cost or 0.0

@@ -11,6 +11,7 @@ from pantrace.errors import MissingExtra, Unanswered, UsageError
 from pantrace.model import Usage
 
 from .ask import Judge, Reply, Request
+from .vertex import Vertex
 
 PROVIDERS = ("openai", "anthropic", "google")
 _OPENAI = "https://api.openai.com/v1"
@@ -112,17 +113,18 @@ class Provider:
 
 
 class Routed:
-    """Sends each question to the judge of its model."""
+    """Sends each question to the judge of its model, else to the one of its provider."""
 
     def __init__(self, judges: dict[str, Judge]):
         self.judges = judges
 
     async def ask(self, request: Request) -> Reply:
-        return await self.judges[request.model].ask(request)
+        judge = self.judges.get(request.model) or self.judges[request.model.partition(":")[0]]
+        return await judge.ask(request)
 
     async def close(self) -> None:
         for judge in self.judges.values():
-            if isinstance(judge, Provider):
+            if isinstance(judge, (Provider, Vertex)):
                 await judge.close()
 
 
