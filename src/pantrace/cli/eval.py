@@ -16,12 +16,13 @@ from pantrace.engine.reports import as_junit, as_markdown, estimate_words, write
 from pantrace.engine.select import Selection
 from pantrace.engine.summary import EvalSummary, gate_code, summarise
 from pantrace.errors import UsageError
-from pantrace.judges import Calibrations, Managed, Project, Settings, split_name
+from pantrace.judges import Calibrations, Managed, Project, Settings
 from pantrace.wire import files
 
+from .access import cache_file, reached
 from .arguments import as_json, calibration_files, expand, from_format, selecting, sources
 from .google_cloud import google_cloud, named_project
-from .judge import cache_folder, judge_key, tell_judging
+from .judge import tell_judging
 from .output import print_json, progress, say, table
 
 
@@ -127,24 +128,23 @@ def command(
 
 def _judging(ready: Ready, table: JudgeTable, vertex: Project | None, cache: str | None, replay: bool) -> Bench | None:
     """The judges that the plan or the command line names; None when there is nothing that they would do."""
-    named = tuple(dict.fromkeys(table.models))
-    if replay and not named and not any(isinstance(rubric, Managed) for rubric in ready.rubrics):
+    judges = reached(table.models, table.base_url, asking=not replay)
+    if replay and not judges.models and not any(isinstance(rubric, Managed) for rubric in ready.rubrics):
         raise UsageError("--replay needs a judge: replies are kept by its name")
-    if not named and not ready.rubrics and vertex is None:
+    if not judges.models and not ready.rubrics and vertex is None:
         return None
-    providers = {split_name(model)[0] for model in named}
     access = Access(
-        keys={} if replay else {provider: judge_key(provider, table.base_url) for provider in providers},
-        base_url=table.base_url,
+        keys=judges.keys,
+        base_url=judges.base_url,
         timeout=table.timeout,
         attempts=table.retries + 1,
-        vertex=replace(vertex, base_url=None) if vertex and named else vertex,
+        vertex=replace(vertex, base_url=None) if vertex and judges.models else vertex,
         concurrency=table.concurrency,
         tokens=table.budget_tokens,
         dollars=table.budget_usd,
     )
     settings = Settings(
-        models=named,
+        models=judges.models,
         samples=table.samples,
         combine=table.combine,
         temperature=table.temperature,
@@ -153,8 +153,7 @@ def _judging(ready: Ready, table: JudgeTable, vertex: Project | None, cache: str
         weighted=table.weighted,
         characters=table.max_chars,
     )
-    kept = Path(cache) if cache else cache_folder() / "judge.sqlite"
-    judging = bench(settings, access, cache=kept, replay=replay, redact=table.redact)
+    judging = bench(settings, access, cache=cache_file(cache), replay=replay, redact=table.redact)
     judging.open()
     return judging
 

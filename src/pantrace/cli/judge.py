@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -17,19 +16,14 @@ from pantrace.engine.read import Notes, read_pile, split_children, watched
 from pantrace.engine.select import Selection
 from pantrace.engine.tables import write_table
 from pantrace.errors import UsageError
-from pantrace.judges import BUDGET, AnyRubric, Managed, Settings, is_managed, split_name
+from pantrace.judges import BUDGET, AnyRubric, Managed, Settings, is_managed
 from pantrace.model import Run, Sample, Score, with_samples
 from pantrace.normalise.secrets import Redactor
 
+from .access import cache_file, reached
 from .arguments import as_json, expand, from_format, selecting, sources, sub_agents
 from .google_cloud import google_cloud, named_project, required_project
 from .output import harmless, print_json, progress, say, table
-
-_KEYS = {
-    "openai": ("OPENAI_API_KEY",),
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-}
 
 
 @click.command("judge")
@@ -48,7 +42,7 @@ _KEYS = {
     "models",
     multiple=True,
     metavar="PROVIDER:MODEL",
-    help="openai:MODEL, anthropic:MODEL or google:MODEL; several make a panel.",
+    help="openai:MODEL, anthropic:MODEL or google:MODEL; with --base-url MODEL alone. Several make a panel.",
 )
 @click.option("--base-url", metavar="URL", help="Another server that speaks the provider's protocol.")
 @google_cloud
@@ -139,8 +133,9 @@ def command(
         say(f"not judged but measured, by `pantrace measure` and `pantrace eval`: {listed}")
     rubrics = asked.rubrics
     managed = any(isinstance(rubric, Managed) for rubric in rubrics)
+    judges = reached(models, base_url, asking=not dry_run and not replay)
     settings = Settings(
-        models=tuple(dict.fromkeys(models)),
+        models=judges.models,
         samples=samples,
         combine=combine,  # type: ignore[arg-type]
         temperature=temperature,
@@ -151,18 +146,15 @@ def command(
     )
     if replay and not models and not managed:
         raise UsageError("--replay needs --judge: replies are kept by the name of the judge")
-    providers = {split_name(model)[0] for model in settings.models}
-    if base_url and len(providers) > 1:
-        raise UsageError("--base-url is for judges of one provider; these are of several")
-    kept = Path(cache) if cache else cache_folder() / "judge.sqlite"
+    kept = cache_file(cache)
     vertex = None
     if managed and not dry_run and not replay:
         # Whoever names a managed metric wants it; a definition file may hold some among others.
         find = required_project if any(map(is_managed, names)) else named_project
         vertex = find(project, location, None if models else base_url)
     access = Access(
-        keys={} if dry_run or replay else {provider: judge_key(provider, base_url) for provider in providers},
-        base_url=base_url or (os.environ.get("OPENAI_BASE_URL") if providers == {"openai"} else None),
+        keys=judges.keys,
+        base_url=judges.base_url,
         vertex=vertex,
         timeout=timeout,
         attempts=retries + 1,
@@ -188,20 +180,6 @@ def command(
         say(f"left out: {error}")
     if not dry_run and judging.statuses["unscored"] and not judging.statuses["scored"]:
         raise click.exceptions.Exit(3)
-
-
-def judge_key(provider: str, base_url: str | None) -> str:
-    """The key of a provider from the usual environment variables."""
-    found = next((key for name in _KEYS[provider] if (key := os.environ.get(name))), None)
-    if found is None and base_url is None and not os.environ.get("OPENAI_BASE_URL"):
-        raise UsageError(f"the judge needs a key: set {' or '.join(_KEYS[provider])}")
-    # Servers of one's own want no key, but their clients do.
-    return found or "none"
-
-
-def cache_folder() -> Path:
-    """Where replies are kept unless --cache says otherwise."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pantrace"
 
 
 def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | None, as_json: bool) -> None:

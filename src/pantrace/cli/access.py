@@ -1,0 +1,66 @@
+"""How the commands that judge reach their judges: names, addresses, keys, the cache. Environment is read here only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from pantrace.errors import UsageError
+from pantrace.judges import PROVIDERS, split_name
+
+_KEYS = {
+    "openai": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+}
+_KEYS_BY_HOST = {
+    "azure.com": ("AZURE_OPENAI_API_KEY", "OPENAI_API_KEY"),
+    "openrouter.ai": ("OPENROUTER_API_KEY", "OPENAI_API_KEY"),
+}
+"""Servers that speak OpenAI's protocol and whose keys have names of their own."""
+
+
+class Reached(msgspec.Struct, frozen=True):
+    """Judges by their full names, and how to get to them."""
+
+    models: tuple[str, ...]
+    base_url: str | None
+    keys: dict[str, str]
+
+
+def reached(names: Iterable[str], base_url: str | None, *, asking: bool) -> Reached:
+    """The judges that were named. With a server of one's own, a model without a provider is one of that server."""
+    models = tuple(dict.fromkeys(_full_name(name, base_url) for name in names))
+    providers = {split_name(model)[0] for model in models}
+    if base_url and len(providers) > 1:
+        raise UsageError("--base-url is for judges of one provider; these are of several")
+    address = base_url or (os.environ.get("OPENAI_BASE_URL") if providers == {"openai"} else None)
+    keys = {provider: judge_key(provider, address) for provider in providers} if asking else {}
+    return Reached(models, address, keys)
+
+
+def _full_name(name: str, base_url: str | None) -> str:
+    return name if name.partition(":")[0] in PROVIDERS or base_url is None else f"openai:{name}"
+
+
+def judge_key(provider: str, base_url: str | None) -> str:
+    """The key of a provider from the usual environment variables."""
+    host = urlsplit(base_url or "").hostname or ""
+    own = next((names for end, names in _KEYS_BY_HOST.items() if host == end or host.endswith(f".{end}")), None)
+    names = own or _KEYS[provider]
+    found = next((key for name in names if (key := os.environ.get(name))), None)
+    if found is None and (base_url is None or own):
+        raise UsageError(f"the judge needs a key: set {' or '.join(names)}")
+    # Servers of one's own want no key, but their clients do.
+    return found or "none"
+
+
+def cache_file(named: str | None) -> Path:
+    """Where replies are kept: as named, else in the user's cache folder."""
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pantrace" / "judge.sqlite"
