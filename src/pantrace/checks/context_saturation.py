@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from pantrace.catalog import catalog
-from pantrace.model import Record, Sample, model_calls, total_tokens
+from pantrace.matching.recorded import recorded
+from pantrace.model import Record, Sample, total_tokens
 
 from .check import Found, Measured, NotApplicable, check
 
@@ -28,29 +31,24 @@ def context_saturation(sample: Sample, settings: Settings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    calls = [(total_tokens(usage), model, step, usage) for model, step, usage in model_calls(sample.trajectory)]
-    known = [call for call in calls if call[0] is not None]
+    calls = recorded(sample.trajectory).model_calls
+    known = [(total, step) for _, step, usage in calls if (total := total_tokens(usage)) is not None]
     if not known:
         return NotApplicable("no model call reports its usage")
-    peak, _, peak_step, _ = max(known, key=lambda call: call[0] or 0)
+    peak, peak_step = max(known, key=itemgetter(0))
+    inputs = [(usage.input, model) for model, _, usage in calls if usage.input is not None]
     table = catalog(settings.models)
-    windows = {model: found.window for model in {call[1] for call in calls} if (found := table.find(model)) is not None}
-    shares = [
-        (usage.input / window, window)
-        for _, model, _, usage in calls
-        if usage.input is not None and (window := windows.get(model)) is not None
-    ]
+    windows = {model: found.window for model in {model for _, model in inputs} if (found := table.find(model))}
+    shares = [(count / window, window) for count, model in inputs if (window := windows.get(model)) is not None]
     saturation, window = max(shares, default=(None, None))
     filled = "" if saturation is None else f", {saturation:.1%} of the window"
     return Measured(
-        value=peak or 0,
+        value=peak,
         explanation=f"{peak} tokens in the largest of {len(known)} calls{filled}",
         details={
             "max_total_tokens": peak,
             "peak_usage_span": peak_step.id,
-            "peak_input_tokens": max(
-                (usage.input for _, _, _, usage in calls if usage.input is not None), default=None
-            ),
+            "peak_input_tokens": max([count for count, _ in inputs], default=None),
             "context_window": window,
             "saturation": saturation,
         },

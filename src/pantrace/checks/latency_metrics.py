@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
-from pantrace.model import Sample, Step, ToolResult, Trajectory, Turn, all_trajectories, is_prompt, turns
+from pantrace.matching.recorded import recorded
+from pantrace.model import Sample, Step, ToolResult, Trajectory, is_prompt, turns
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
 from .pooling import pooled
 
 Span = tuple[float, float]
-
-_COUNTED = ("message", "compaction")
 
 
 @check(low=0, better="lower", aggregate=pooled("total_latency_seconds", "turns"))
@@ -60,77 +60,102 @@ def _of_invocations(trajectory: Trajectory) -> dict[str, Any] | None:
     }
 
 
+class Stretch(NamedTuple):
+    """What was measured in steps that follow each other."""
+
+    responses: list[Span]
+    """When the agent's steps began and ended."""
+    runs: list[Span]
+    """When tools ran."""
+    wait: Span | None
+    """From the prompt, or the first measured begin, to the last measured end. A compaction behind the answer may come
+    hours later, so it does not stretch the wait."""
+
+
 def _of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
+    stretches = [_stretch(turn.steps) for turn in turns(trajectory)]
     model_spans: list[Span] = []
     tool_spans: list[Span] = []
     durations: list[float] = []
-    for each in all_trajectories(trajectory):
-        steps, runs = _measured(each.steps, _COUNTED)
-        model_spans += _without(_union(steps), _union(runs))
+    for each in recorded(trajectory).trajectories:
+        found = stretches if each is trajectory else [_stretch(each.steps)]
+        responses = [span for stretch in found for span in stretch.responses]
+        runs = [span for stretch in found for span in stretch.runs]
+        model_spans += _without(_union(responses), _union(runs))
         tool_spans += runs
-        durations += [end - begin for begin, end in steps + runs]
+        durations += [end - begin for begin, end in responses + runs]
     if not durations:
         return None
     if len(durations) > 1 and all(abs(seconds - 1) < 1e-6 for seconds in durations):
         return "every duration is exactly one second: they were made up, not measured"
-    waits = [(turn, wait) for turn in turns(trajectory) if (wait := _wait(turn.steps)) is not None]
+    waits = [stretch.wait for stretch in stretches if stretch.wait is not None]
     return {
-        "total_latency_seconds": _length(_union([*model_spans, *tool_spans, *(wait for _, wait in waits)])),
+        "total_latency_seconds": _length(_union(model_spans + tool_spans + waits)),
         "llm_latency_seconds": _length(_union(model_spans)) if model_spans else None,
         "tool_latency_seconds": _length(_union(tool_spans)) if tool_spans else None,
-        "time_to_first_response_seconds": _first_response(*waits[0]) if waits else None,
+        "time_to_first_response_seconds": next((_first_response(each) for each in stretches if each.wait), None),
         "turns": max(len(waits), 1),
         "source": "steps",
     }
 
 
-def _wait(steps: tuple[Step, ...]) -> Span | None:
-    """From the prompt, or the first measured begin, to the last measured end of a turn. A compaction behind the answer
-    may come hours later, so it does not stretch the turn."""
-    responses, runs = _measured(steps, ("message",))
-    spans = responses + runs
-    if not spans:
-        return None
-    begin, _ = min(spans)
-    asked = [step.at for step in steps if is_prompt(step) and step.at is not None and step.at <= begin]
-    return max(asked, default=begin), max(end for _, end in spans)
+def _stretch(steps: tuple[Step, ...]) -> Stretch:
+    responses, runs = _measured(steps, "message")
+    wait = _wait(steps, responses + runs)
+    compactions, runs_in_them = _measured(steps, "compaction")
+    return Stretch(responses + compactions, runs + runs_in_them, wait)
 
 
-def _measured(steps: tuple[Step, ...], kinds: tuple[str, ...]) -> tuple[list[Span], list[Span]]:
-    """When responses of the agent began and ended, and when tools ran, where both ends were measured."""
+def _measured(steps: tuple[Step, ...], kind: str) -> tuple[list[Span], list[Span]]:
+    """When steps of the agent began and ended, and when tools ran, where both ends were measured."""
     responses: list[Span] = []
     runs: list[Span] = []
     for step in steps:
-        if step.kind not in kinds:
+        if step.kind != kind:
             continue
         if step.role == "agent" and step.at is not None and step.ended is not None and step.at <= step.ended:
             responses.append((step.at, step.ended))
         for part in step.parts:
-            if not isinstance(part, ToolResult) or part.started is None or part.ended is None:
+            if type(part) is not ToolResult or part.started is None or part.ended is None:
                 continue
             if part.started <= part.ended:
                 runs.append((part.started, part.ended))
     return responses, runs
 
 
-def _first_response(turn: Turn, wait: Span) -> float | None:
-    responses, _ = _measured(turn.steps, _COUNTED)
-    return min(end for _, end in responses) - wait[0] if responses else None
+def _wait(steps: tuple[Step, ...], spans: list[Span]) -> Span | None:
+    if not spans:
+        return None
+    begin, _ = min(spans)
+    asked = [step.at for step in steps if step.at is not None and step.at <= begin and is_prompt(step)]
+    return max(asked, default=begin), max([end for _, end in spans])
+
+
+def _first_response(first: Stretch) -> float | None:
+    if first.wait is None or not first.responses:
+        return None
+    return min([end for _, end in first.responses]) - first.wait[0]
 
 
 def _union(spans: list[Span]) -> list[Span]:
     """The same time in spans that do not overlap."""
     merged: list[Span] = []
-    for begin, end in sorted(spans):
-        if merged and begin <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((begin, end))
+    last = -inf
+    for span in sorted(spans):
+        begin, end = span
+        if begin > last:
+            merged.append(span)
+            last = end
+        elif end > last:
+            merged[-1] = (merged[-1][0], end)
+            last = end
     return merged
 
 
 def _without(spans: list[Span], holes: list[Span]) -> list[Span]:
     """What is left of spans when other spans are cut out; both without overlaps and in order."""
+    if not holes:
+        return spans
     left: list[Span] = []
     first = 0
     for begin, end in spans:
@@ -148,4 +173,4 @@ def _without(spans: list[Span], holes: list[Span]) -> list[Span]:
 
 
 def _length(spans: list[Span]) -> float:
-    return sum(end - begin for begin, end in spans)
+    return sum([end - begin for begin, end in spans])

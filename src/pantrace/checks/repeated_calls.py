@@ -6,9 +6,13 @@ from collections import Counter
 
 import msgspec
 
-from pantrace.model import Record, Sample, ToolCall, all_trajectories, call_pairs
+from pantrace.matching.recorded import recorded
+from pantrace.model import Record, Sample, ToolCall
 
 from .check import Found, Measured, NotApplicable, check
+
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,16 +38,18 @@ def repeated_calls(sample: Sample, settings: Settings) -> Found:
     counts: Counter[tuple[str, bytes]] = Counter()
     total = repeats = longest = 0
     evidence: list[str] = []
-    for each in all_trajectories(sample.trajectory):
+    for pairs in recorded(sample.trajectory).pairs_by_trajectory:
         seen: set[tuple[str, bytes]] = set()
         last, run = None, 0
-        for pair in call_pairs(each):
+        for pair in pairs:
             if pair.call.name in settings.ignore:
                 continue
             key = (pair.call.name, _arguments(pair.call))
             total += 1
             run = run + 1 if key == last else 1
-            last, longest = key, max(longest, run)
+            last = key
+            if run > longest:
+                longest = run
             if key in seen:
                 repeats += 1
                 counts[key] += 1
@@ -70,7 +76,7 @@ def repeated_calls(sample: Sample, settings: Settings) -> Found:
 
 def _arguments(call: ToolCall) -> bytes:
     try:
-        return msgspec.json.encode(call.arguments, order="deterministic")
+        return _encode(call.arguments)
     except (TypeError, ValueError, RecursionError):
         # Values that JSON has no plain word for (a number beyond a float, half of a surrogate pair) still compare.
         return repr(call.arguments).encode("utf-8", "surrogatepass")

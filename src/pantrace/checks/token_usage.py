@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.catalog import Model, catalog, cost_usd, list_cost_usd
+from pantrace.matching.recorded import Recording, recorded
 from pantrace.model import (
     Record,
     Sample,
@@ -13,10 +14,9 @@ from pantrace.model import (
     ToolCall,
     Trajectory,
     Usage,
-    all_trajectories,
     answer_tokens,
-    model_calls,
     prompt_tokens,
+    reports,
     tool_prompt_tokens,
     total_tokens,
 )
@@ -53,19 +53,20 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    responses = model_calls(sample.trajectory)
+    recording = recorded(sample.trajectory)
+    responses = recording.model_calls
     counted = {id(step) for _, step, _ in responses}
-    calls = [(model or UNNAMED, usage) for model, _, usage in responses] + _totals(sample.trajectory, counted)
+    calls = [(model or UNNAMED, usage) for model, _, usage in responses] + _totals(recording, counted)
     if not calls:
         return NotApplicable("no model call reports its usage")
     table = catalog(settings.prices)
-    models = dict.fromkeys(model for model, _ in calls)
+    models = dict.fromkeys([model for model, _ in calls])
     priced = {model: found for model in models if (found := table.find(model)) is not None}
     details = _tokens([usage for _, usage in calls])
     details |= {
         "llm_calls": len(responses) if responses else None,
         "models_used": list(models),
-        "calls_missing_usage": _silent(sample.trajectory, counted) if responses else None,
+        "calls_missing_usage": _silent(recording, counted) if responses else None,
         "unpriced_models": [model for model in models if model not in priced],
         "price_table": table.version,
     }
@@ -79,7 +80,7 @@ def _costed(calls: list[tuple[str, Usage]], priced: dict[str, Model], details: d
     reported = [usage.cost_usd for _, usage in calls if usage.cost_usd is not None]
     details["reported_cost_usd"] = sum(reported) if reported else None
     unpriced = details["unpriced_models"]
-    unsplit = sum(usage.input is None and usage.output is None for _, usage in calls)
+    unsplit = len([usage for _, usage in calls if usage.input is None and usage.output is None])
     if not unpriced and not unsplit:
         cost = sum(cost_usd(usage, priced[model]) for model, usage in calls)
         cached = [model for model, usage in calls if usage.cache_read]
@@ -115,36 +116,33 @@ def _tokens(usages: list[Usage]) -> dict[str, Any]:
         "input_tokens": [usage.input for usage in usages],
         "output_tokens": [usage.output for usage in usages],
     }
-    found: dict[str, Any] = {}
-    for name, counts in fields.items():
-        known = [count for count in counts if count is not None]
-        found[name] = sum(known) if known else None
+    found: dict[str, Any] = {name: _sum(counts) for name, counts in fields.items()}
     for name in ("prompt", "completion", "cached", "thinking"):
         found[f"calls_missing_{name}"] = fields[f"{name}_tokens"].count(None)
-    totals = [total for usage in usages if (total := total_tokens(usage)) is not None]
-    found["total_tokens"] = sum(totals) if totals else None
+    found["total_tokens"] = _sum([total_tokens(usage) for usage in usages])
     return found
 
 
-def _totals(trajectory: Trajectory, counted: set[int]) -> list[tuple[str, Usage]]:
+def _sum(counts: list[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _totals(recording: Recording, counted: set[int]) -> list[tuple[str, Usage]]:
     """What the source reports in total for runs none of whose steps has its own usage."""
     return [
         (name or UNNAMED, usage)
-        for each in all_trajectories(trajectory)
+        for each in recording.trajectories
         if each.usage and not any(id(step) in counted for step in each.steps)
         for name, usage in each.usage.items()
-        if total_tokens(usage) is not None or usage.cost_usd is not None
+        if reports(usage)
     ]
 
 
-def _silent(trajectory: Trajectory, counted: set[int]) -> int:
+def _silent(recording: Recording, counted: set[int]) -> int:
     """Responses of the model that report nothing."""
-    return sum(
-        id(step) not in counted and any(isinstance(part, (Text, Thinking, ToolCall)) for part in step.parts)
-        for each in all_trajectories(trajectory)
-        for step in each.steps
-        if step.role == "agent" and step.kind in ("message", "compaction")
-    )
+    others = [step for step in recording.responses if id(step) not in counted]
+    return sum(any(type(part) in (Text, Thinking, ToolCall) for part in step.parts) for step in others)
 
 
 def _traced(sample: Sample, trajectory: Trajectory) -> int | None:

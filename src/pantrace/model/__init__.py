@@ -10,7 +10,7 @@ from .report import Loss, Violation
 from .run import Run, RunHeader, Sample, header_of, with_samples
 from .score import Aggregate, Decision, Maker, Scale, Score
 from .trajectory import Agent, Invocation, Kind, Outcome, Role, Source, Step, StepError, Tool, Trajectory
-from .usage import Usage, add_usage, answer_tokens, prompt_tokens, tool_prompt_tokens, total_tokens
+from .usage import Usage, add_usage, answer_tokens, prompt_tokens, reports, tool_prompt_tokens, total_tokens
 from .views import (
     CallPair,
     MergedTurn,
@@ -83,6 +83,7 @@ __all__ = [
     "merged_turns",
     "model_calls",
     "prompt_tokens",
+    "reports",
     "said",
     "tool_prompt_tokens",
     "total_tokens",

@@ -48,7 +48,7 @@ def answer_tokens(usage: Usage) -> int | None:
 
 def tool_prompt_tokens(usage: Usage) -> int | None:
     """The part of `input` that tools of the provider wrote (Gemini's tool_use_prompt_token_count)."""
-    for kept in usage.extra.values():
+    for kept in usage.extra.values() if usage.extra else ():
         if isinstance(kept, dict) and isinstance(count := kept.get("tool_use_prompt_token_count"), int):
             return count
     return None
@@ -57,6 +57,11 @@ def tool_prompt_tokens(usage: Usage) -> int | None:
 def prompt_tokens(usage: Usage) -> int | None:
     """The part of `input` that was the prompt itself."""
     return usage.input if usage.input is None else usage.input - (tool_prompt_tokens(usage) or 0)
+
+
+def reports(usage: Usage) -> bool:
+    """Whether it tells tokens or cost."""
+    return not (usage.input is None and usage.output is None and usage.total is None and usage.cost_usd is None)
 
 
 def total_tokens(usage: Usage) -> int | None:
