@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
-
 from pantrace.catalog import catalog
 from pantrace.matching.recorded import recorded
-from pantrace.model import Record, Sample, total_tokens
+from pantrace.model import Record, Sample, Step, Usage
 
 from .check import Found, Measured, NotApplicable, check
 
@@ -31,16 +29,16 @@ def context_saturation(sample: Sample, settings: Settings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    calls = recorded(sample.trajectory).model_calls
-    known = [(total, step) for _, step, usage in calls if (total := total_tokens(usage)) is not None]
+    recording = recorded(sample.trajectory)
+    calls = recording.model_calls
+    known = [total for total in recording.totals if total is not None]
     if not known:
         return NotApplicable("no model call reports its usage")
-    peak, peak_step = max(known, key=itemgetter(0))
-    inputs = [(usage.input, model) for model, _, usage in calls if usage.input is not None]
+    peak = max(known)
+    peak_step = calls[recording.totals.index(peak)][1]
     table = catalog(settings.models)
-    windows = {model: found.window for model in {model for _, model in inputs} if (found := table.find(model))}
-    shares = [(count / window, window) for count, model in inputs if (window := windows.get(model)) is not None]
-    saturation, window = max(shares, default=(None, None))
+    windows = {model: found.window for model in {model for model, _, _ in calls} if (found := table.find(model))}
+    saturation, window = max(_shares(calls, windows), default=(None, None)) if windows else (None, None)
     filled = "" if saturation is None else f", {saturation:.1%} of the window"
     return Measured(
         value=peak,
@@ -48,9 +46,20 @@ def context_saturation(sample: Sample, settings: Settings) -> Found:
         details={
             "max_total_tokens": peak,
             "peak_usage_span": peak_step.id,
-            "peak_input_tokens": max([count for count, _ in inputs], default=None),
+            "peak_input_tokens": max([usage.input for _, _, usage in calls if usage.input is not None], default=None),
             "context_window": window,
             "saturation": saturation,
         },
         evidence=(peak_step.id,) if peak_step.id is not None else (),
     )
+
+
+def _shares(
+    calls: list[tuple[str | None, Step, Usage]], windows: dict[str | None, int | None]
+) -> list[tuple[float, int]]:
+    """How much of its window each call filled, with the window."""
+    return [
+        (usage.input / window, window)
+        for model, _, usage in calls
+        if usage.input is not None and (window := windows.get(model)) is not None
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 from pantrace.matching.recorded import recorded
 from pantrace.model import Sample, Step, ToolResult, Trajectory, is_prompt, turns
@@ -60,81 +60,75 @@ def _of_invocations(trajectory: Trajectory) -> dict[str, Any] | None:
     }
 
 
-class Stretch(NamedTuple):
-    """What was measured in steps that follow each other."""
-
-    responses: list[Span]
-    """When the agent's steps began and ended."""
-    runs: list[Span]
-    """When tools ran."""
-    wait: Span | None
-    """From the prompt, or the first measured begin, to the last measured end. A compaction behind the answer may come
-    hours later, so it does not stretch the wait."""
-
-
 def _of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
-    stretches = [_stretch(turn.steps) for turn in turns(trajectory)]
-    model_spans: list[Span] = []
-    tool_spans: list[Span] = []
-    durations: list[float] = []
-    for each in recorded(trajectory).trajectories:
-        found = stretches if each is trajectory else [_stretch(each.steps)]
-        responses = [span for stretch in found for span in stretch.responses]
-        runs = [span for stretch in found for span in stretch.runs]
-        model_spans += _without(_union(responses), _union(runs))
-        tool_spans += runs
+    first_response: float | None = None
+    waits: list[Span] = []
+    responses: list[Span] = []
+    runs: list[Span] = []
+    for turn in turns(trajectory):
+        before = len(responses)
+        wait = _add_times(turn.steps, responses, runs)
+        if wait is not None:
+            if not waits and len(responses) > before:
+                first_response = min([end for _, end in responses[before:]]) - wait[0]
+            waits.append(wait)
+    model_spans = _without(_union(responses), _union(runs))
+    tool_spans = runs
+    durations = [end - begin for begin, end in responses + runs]
+    for child in recorded(trajectory).trajectories[1:]:
+        responses, runs = [], []
+        _add_times(child.steps, responses, runs)
+        model_spans = model_spans + _without(_union(responses), _union(runs))
+        tool_spans = tool_spans + runs
         durations += [end - begin for begin, end in responses + runs]
     if not durations:
         return None
     if len(durations) > 1 and all(abs(seconds - 1) < 1e-6 for seconds in durations):
         return "every duration is exactly one second: they were made up, not measured"
-    waits = [stretch.wait for stretch in stretches if stretch.wait is not None]
     return {
-        "total_latency_seconds": _length(_union(model_spans + tool_spans + waits)),
-        "llm_latency_seconds": _length(_union(model_spans)) if model_spans else None,
-        "tool_latency_seconds": _length(_union(tool_spans)) if tool_spans else None,
-        "time_to_first_response_seconds": next((_first_response(each) for each in stretches if each.wait), None),
+        "total_latency_seconds": _length(model_spans + tool_spans + waits),
+        "llm_latency_seconds": _length(model_spans) if model_spans else None,
+        "tool_latency_seconds": _length(tool_spans) if tool_spans else None,
+        "time_to_first_response_seconds": first_response,
         "turns": max(len(waits), 1),
         "source": "steps",
     }
 
 
-def _stretch(steps: tuple[Step, ...]) -> Stretch:
-    responses, runs = _measured(steps, "message")
-    wait = _wait(steps, responses + runs)
-    compactions, runs_in_them = _measured(steps, "compaction")
-    return Stretch(responses + compactions, runs + runs_in_them, wait)
-
-
-def _measured(steps: tuple[Step, ...], kind: str) -> tuple[list[Span], list[Span]]:
-    """When steps of the agent began and ended, and when tools ran, where both ends were measured."""
-    responses: list[Span] = []
-    runs: list[Span] = []
+def _add_times(steps: tuple[Step, ...], responses: list[Span], runs: list[Span]) -> Span | None:
+    """Adds when steps of the agent began and ended, and when tools ran, where both ends were measured; gives the wait:
+    from the prompt, or the first measured begin, to the last measured end. A compaction behind the answer may come
+    hours later, so it does not stretch the wait."""
+    asked: list[float] = []
+    first, last = inf, -inf
     for step in steps:
-        if step.kind != kind:
+        kind, begin = step.kind, step.at
+        if kind != "message" and kind != "compaction":
             continue
-        if step.role == "agent" and step.at is not None and step.ended is not None and step.at <= step.ended:
-            responses.append((step.at, step.ended))
+        if step.role == "agent":
+            end = step.ended
+            if begin is not None and end is not None and begin <= end:
+                responses.append((begin, end))
+                if kind == "message":
+                    first = begin if begin < first else first
+                    last = end if end > last else last
+        elif begin is not None and is_prompt(step):
+            asked.append(begin)
         for part in step.parts:
-            if type(part) is not ToolResult or part.started is None or part.ended is None:
-                continue
-            if part.started <= part.ended:
-                runs.append((part.started, part.ended))
-    return responses, runs
-
-
-def _wait(steps: tuple[Step, ...], spans: list[Span]) -> Span | None:
-    if not spans:
+            if type(part) is ToolResult:
+                begin, end = part.started, part.ended
+                if begin is not None and end is not None and begin <= end:
+                    runs.append((begin, end))
+                    if kind == "message":
+                        first = begin if begin < first else first
+                        last = end if end > last else last
+    if first > last:
         return None
-    begin, _ = min(spans)
-    asked = [step.at for step in steps if step.at is not None and step.at <= begin and is_prompt(step)]
-    return max(asked, default=begin), max([end for _, end in spans])
-
-
-def _first_response(first: Stretch) -> float | None:
-    if first.wait is None or not first.responses:
-        return None
-    return min([end for _, end in first.responses]) - first.wait[0]
+    since = -inf
+    for at in asked:
+        if since < at <= first:
+            since = at
+    return since if since > -inf else first, last
 
 
 def _union(spans: list[Span]) -> list[Span]:
@@ -173,4 +167,5 @@ def _without(spans: list[Span], holes: list[Span]) -> list[Span]:
 
 
 def _length(spans: list[Span]) -> float:
-    return sum([end - begin for begin, end in spans])
+    """Seconds of the spans; what ran at once counts once."""
+    return sum([end - begin for begin, end in _union(spans)])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import msgspec
 
-from pantrace.matching.recorded import recorded
-from pantrace.model import Record, Sample, ToolCall
+from pantrace.matching.recorded import recorded, tally_by_frequency
+from pantrace.model import CallPair, Record, Sample, ToolCall
 
 from .check import Found, Measured, NotApplicable, check
 
@@ -35,9 +33,8 @@ def repeated_calls(sample: Sample, settings: Settings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    counts: Counter[tuple[str, bytes]] = Counter()
-    total = repeats = longest = 0
-    evidence: list[str] = []
+    total = longest = 0
+    repeated: list[CallPair] = []
     for pairs in recorded(sample.trajectory).pairs_by_trajectory:
         seen: set[tuple[str, bytes]] = set()
         last, run = None, 0
@@ -51,26 +48,21 @@ def repeated_calls(sample: Sample, settings: Settings) -> Found:
             if run > longest:
                 longest = run
             if key in seen:
-                repeats += 1
-                counts[key] += 1
-                if pair.step.id is not None:
-                    evidence.append(pair.step.id)
-            seen.add(key)
+                repeated.append(pair)
+            else:
+                seen.add(key)
     if not total:
         return NotApplicable("no tool was called")
-    tools: Counter[str] = Counter()
-    for (name, _), count in counts.items():
-        tools[name] += count
     return Measured(
-        value=repeats,
-        explanation=f"{repeats} of {total} calls repeat an earlier one",
+        value=len(repeated),
+        explanation=f"{len(repeated)} of {total} calls repeat an earlier one",
         details={
-            "repeated_calls": repeats,
+            "repeated_calls": len(repeated),
             "total_tool_calls": total,
             "longest_run": longest,
-            "repeated_tools": dict(tools.most_common()),
+            "repeated_tools": tally_by_frequency([pair.call.name for pair in repeated]),
         },
-        evidence=tuple(dict.fromkeys(evidence)),
+        evidence=tuple(dict.fromkeys([pair.step.id for pair in repeated if pair.step.id is not None])),
     )
 
 

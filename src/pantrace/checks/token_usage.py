@@ -55,8 +55,7 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
         return NotApplicable("the case was not run")
     recording = recorded(sample.trajectory)
     responses = recording.model_calls
-    counted = {id(step) for _, step, _ in responses}
-    calls = [(model or UNNAMED, usage) for model, _, usage in responses] + _totals(recording, counted)
+    calls = [(model or UNNAMED, usage) for model, _, usage in responses] + _totals(recording)
     if not calls:
         return NotApplicable("no model call reports its usage")
     table = catalog(settings.prices)
@@ -66,7 +65,7 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     details |= {
         "llm_calls": len(responses) if responses else None,
         "models_used": list(models),
-        "calls_missing_usage": _silent(recording, counted) if responses else None,
+        "calls_missing_usage": _silent(recording) if responses else None,
         "unpriced_models": [model for model in models if model not in priced],
         "price_table": table.version,
     }
@@ -80,7 +79,7 @@ def _costed(calls: list[tuple[str, Usage]], priced: dict[str, Model], details: d
     reported = [usage.cost_usd for _, usage in calls if usage.cost_usd is not None]
     details["reported_cost_usd"] = sum(reported) if reported else None
     unpriced = details["unpriced_models"]
-    unsplit = len([usage for _, usage in calls if usage.input is None and usage.output is None])
+    unsplit = [usage for _, usage in calls if usage.input is None and usage.output is None] if not unpriced else []
     if not unpriced and not unsplit:
         cost = sum(cost_usd(usage, priced[model]) for model, usage in calls)
         cached = [model for model, usage in calls if usage.cache_read]
@@ -94,7 +93,7 @@ def _costed(calls: list[tuple[str, Usage]], priced: dict[str, Model], details: d
         return Measured(
             value=cost, explanation=f"{len(calls)} model calls, {details['total_tokens']} tokens", details=details
         )
-    why = f"no price for {', '.join(unpriced)}" if unpriced else f"{unsplit} calls tell neither input nor output tokens"
+    why = f"no price for {', '.join(unpriced)}" if unpriced else f"{len(unsplit)} calls tell neither input nor output tokens"
     details |= {"estimated_cost_usd": None, "list_cost_usd": None, "cache_discount": None}
     if len(reported) < len(calls):
         return NotApplicable(f"unknown cost: {why}", details)
@@ -112,7 +111,7 @@ def _tokens(usages: list[Usage]) -> dict[str, Any]:
         "completion_tokens": [answer_tokens(usage) for usage in usages],
         "cached_tokens": [usage.cache_read for usage in usages],
         "thinking_tokens": [usage.reasoning for usage in usages],
-        "tool_use_prompt_tokens": [tool_prompt_tokens(usage) for usage in usages],
+        "tool_use_prompt_tokens": [tool_prompt_tokens(usage) if usage.extra else None for usage in usages],
         "input_tokens": [usage.input for usage in usages],
         "output_tokens": [usage.output for usage in usages],
     }
@@ -124,24 +123,25 @@ def _tokens(usages: list[Usage]) -> dict[str, Any]:
 
 
 def _sum(counts: list[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+    return sum(filter(None, counts)) if counts.count(None) < len(counts) else None
 
 
-def _totals(recording: Recording, counted: set[int]) -> list[tuple[str, Usage]]:
+def _totals(recording: Recording) -> list[tuple[str, Usage]]:
     """What the source reports in total for runs none of whose steps has its own usage."""
+    with_totals = [each for each in recording.trajectories if each.usage]
+    counted = {id(step) for _, step, _ in recording.model_calls} if with_totals else ()
     return [
         (name or UNNAMED, usage)
-        for each in recording.trajectories
+        for each in with_totals
         if each.usage and not any(id(step) in counted for step in each.steps)
         for name, usage in each.usage.items()
         if reports(usage)
     ]
 
 
-def _silent(recording: Recording, counted: set[int]) -> int:
+def _silent(recording: Recording) -> int:
     """Responses of the model that report nothing."""
-    others = [step for step in recording.responses if id(step) not in counted]
+    others = [step for step in recording.responses if step.usage is None or not reports(step.usage)]
     return sum(any(type(part) in (Text, Thinking, ToolCall) for part in step.parts) for step in others)
 
 

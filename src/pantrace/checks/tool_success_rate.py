@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
-from pantrace.matching.recorded import recorded
+from pantrace.matching.recorded import recorded, tally
 from pantrace.model import Sample, ToolResult
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
@@ -55,8 +53,8 @@ def tool_success_rate(sample: Sample, settings: NoSettings) -> Found:
             "failed_tools_list": [pair.call.name for pair, _ in failed],
             "unanswered_calls": unanswered,
             "successful_tool_calls": len(answered) - len(failed),
-            "failures": dict(
-                Counter([result.failure or ("exit_code" if result.exit_code else "error") for _, result in failed])
+            "failures": tally(
+                [result.failure or ("exit_code" if result.exit_code else "error") for _, result in failed]
             ),
         },
         evidence=tuple(dict.fromkeys([pair.step.id for pair, _ in failed if pair.step.id is not None])),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
-from pantrace.matching.recorded import recorded
+from pantrace.matching.recorded import recorded, tally
 from pantrace.model import Sample
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
@@ -33,7 +31,7 @@ def unanswered_calls(sample: Sample, settings: NoSettings) -> Found:
         details={
             "unanswered_calls": len(open_pairs),
             "total_tool_calls": len(pairs),
-            "unanswered_tools": dict(Counter([pair.call.name for pair in open_pairs])),
+            "unanswered_tools": tally([pair.call.name for pair in open_pairs]),
         },
         evidence=tuple(dict.fromkeys([pair.step.id for pair in open_pairs if pair.step.id is not None])),
     )

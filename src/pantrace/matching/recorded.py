@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable
 from functools import cached_property
+from operator import itemgetter
 
 from pantrace.model import (
     Action,
@@ -16,6 +17,7 @@ from pantrace.model import (
     has_failed,
     is_agents,
     model_calls,
+    total_tokens,
 )
 
 
@@ -42,7 +44,7 @@ class Recording:
     @cached_property
     def calls_by_tool(self) -> dict[str, int]:
         """How often each tool was called, the most called first."""
-        return dict(Counter([pair.call.name for pair in self.pairs]).most_common())
+        return tally_by_frequency([pair.call.name for pair in self.pairs])
 
     @cached_property
     def failed(self) -> set[int]:
@@ -58,6 +60,11 @@ class Recording:
     def usages(self) -> list[Usage]:
         """Tokens and cost of the model calls."""
         return [usage for _, _, usage in self.model_calls]
+
+    @cached_property
+    def totals(self) -> list[int | None]:
+        """All tokens of each model call."""
+        return [total_tokens(usage) for usage in self.usages]
 
     @cached_property
     def responses(self) -> list[Step]:
@@ -83,6 +90,19 @@ class Recording:
         if any(type(part) is Action for step in steps for part in step.parts):
             return "the agent acts by GUI actions, not by tools"
         return None
+
+
+def tally(names: Iterable[str]) -> dict[str, int]:
+    """How often each name occurs, in the order of their first occurrence."""
+    counts: dict[str, int] = {}
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def tally_by_frequency(names: Iterable[str]) -> dict[str, int]:
+    """How often each name occurs, the most frequent first."""
+    return dict(sorted(tally(names).items(), key=itemgetter(1), reverse=True))
 
 
 _last = Recording(Trajectory())

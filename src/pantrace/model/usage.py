@@ -48,7 +48,7 @@ def answer_tokens(usage: Usage) -> int | None:
 
 def tool_prompt_tokens(usage: Usage) -> int | None:
     """The part of `input` that tools of the provider wrote (Gemini's tool_use_prompt_token_count)."""
-    for kept in usage.extra.values() if usage.extra else ():
+    for kept in usage.extra.values():
         if isinstance(kept, dict) and isinstance(count := kept.get("tool_use_prompt_token_count"), int):
             return count
     return None
@@ -56,7 +56,9 @@ def tool_prompt_tokens(usage: Usage) -> int | None:
 
 def prompt_tokens(usage: Usage) -> int | None:
     """The part of `input` that was the prompt itself."""
-    return usage.input if usage.input is None else usage.input - (tool_prompt_tokens(usage) or 0)
+    if usage.input is None or not usage.extra:
+        return usage.input
+    return usage.input - (tool_prompt_tokens(usage) or 0)
 
 
 def reports(usage: Usage) -> bool:

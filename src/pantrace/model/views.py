@@ -68,20 +68,18 @@ def is_agents(step: Step) -> bool:
 def turns(trajectory: Trajectory) -> list[Turn]:
     """Steps grouped by user prompt; prompts that follow each other directly share a turn."""
     groups: list[list[Step]] = []
-    numbers: list[int] = []
-    answered = True
+    first, answered = 1, True
     for step in trajectory.steps:
-        if is_prompt(step) and answered:
-            numbers.append(numbers[-1] + 1 if numbers else 1)
+        if answered and step.role == "user" and is_prompt(step):
             groups.append([])
             answered = False
         elif not groups:
-            numbers.append(0)
             groups.append([])
-        if step.role in ("agent", "tool"):
+            first = 0
+        if step.role == "agent" or step.role == "tool":
             answered = True
         groups[-1].append(step)
-    return [Turn(number, tuple(group)) for number, group in zip(numbers, groups, strict=True)]
+    return [Turn(number, tuple(group)) for number, group in enumerate(groups, first)]
 
 
 def call_pairs(trajectory: Trajectory, *, agent_only: bool = True, children: bool = False) -> list[CallPair]:
