@@ -88,7 +88,7 @@ class Check:
                 details={"traceback": traceback.format_exc()},
                 maker=maker,
             )
-        if isinstance(found, NotApplicable):
+        if type(found) is NotApplicable:
             return Score(
                 name=self.name, status="not_applicable", explanation=found.reason, details=found.details, maker=maker
             )

@@ -106,24 +106,31 @@ def _costed(calls: list[tuple[str, Usage]], priced: dict[str, Model], details: d
 
 def _tokens(usages: list[Usage]) -> dict[str, Any]:
     """Sums; a field that a call leaves out counts as 0 where others report it, and how many leave it out is told."""
-    fields = {
-        "prompt_tokens": [prompt_tokens(usage) for usage in usages],
-        "completion_tokens": [answer_tokens(usage) for usage in usages],
-        "cached_tokens": [usage.cache_read for usage in usages],
-        "thinking_tokens": [usage.reasoning for usage in usages],
-        "tool_use_prompt_tokens": [tool_prompt_tokens(usage) if usage.extra else None for usage in usages],
-        "input_tokens": [usage.input for usage in usages],
-        "output_tokens": [usage.output for usage in usages],
+    cached, uncached = _sum([usage.cache_read for usage in usages])
+    thinking, unthinking = _sum([usage.reasoning for usage in usages])
+    tools, _ = _sum([tool_prompt_tokens(usage) if usage.extra else None for usage in usages])
+    given, without_input = _sum([usage.input for usage in usages])
+    output, without_output = _sum([usage.output for usage in usages])
+    return {
+        "prompt_tokens": given if tools is None else _sum([prompt_tokens(usage) for usage in usages])[0],
+        "completion_tokens": output if thinking is None else _sum([answer_tokens(usage) for usage in usages])[0],
+        "cached_tokens": cached,
+        "thinking_tokens": thinking,
+        "tool_use_prompt_tokens": tools,
+        "input_tokens": given,
+        "output_tokens": output,
+        "calls_missing_prompt": without_input,
+        "calls_missing_completion": without_output,
+        "calls_missing_cached": uncached,
+        "calls_missing_thinking": unthinking,
+        "total_tokens": _sum([total_tokens(usage) for usage in usages])[0],
     }
-    found: dict[str, Any] = {name: _sum(counts) for name, counts in fields.items()}
-    for name in ("prompt", "completion", "cached", "thinking"):
-        found[f"calls_missing_{name}"] = fields[f"{name}_tokens"].count(None)
-    found["total_tokens"] = _sum([total_tokens(usage) for usage in usages])
-    return found
 
 
-def _sum(counts: list[int | None]) -> int | None:
-    return sum(filter(None, counts)) if counts.count(None) < len(counts) else None
+def _sum(counts: list[int | None]) -> tuple[int | None, int]:
+    """The sum of what is reported, None if nothing is, and how many report nothing."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None, len(counts) - len(known)
 
 
 def _totals(recording: Recording) -> list[tuple[str, Usage]]:

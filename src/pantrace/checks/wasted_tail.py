@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pantrace.matching.recorded import Recording, recorded
 from pantrace.model import Sample, Step, ToolCall, is_agents, is_prompt, said, total_tokens
 
@@ -33,7 +35,7 @@ def wasted_tail(sample: Sample, settings: NoSettings) -> Found:
         "tail_seconds": _seconds(steps[last] if last >= 0 else None, tail),
         "last_useful_step": steps[last].id if last >= 0 else None,
     }
-    total = _tokens([step for step in steps if step.usage is not None and is_agents(step)])
+    total = _tokens(steps)
     if not total:
         return NotApplicable("no model call reports its usage", details)
     spent = _tokens(tail)
@@ -46,8 +48,8 @@ def wasted_tail(sample: Sample, settings: NoSettings) -> Found:
     )
 
 
-def _tokens(steps: list[Step]) -> int:
-    return sum([total_tokens(step.usage) or 0 for step in steps if step.usage is not None])
+def _tokens(steps: Iterable[Step]) -> int:
+    return sum([total_tokens(step.usage) or 0 for step in steps if step.usage is not None and is_agents(step)])
 
 
 def _last_useful(recording: Recording) -> int:

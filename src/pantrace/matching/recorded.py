@@ -3,93 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from operator import itemgetter
 
 from pantrace.model import (
     Action,
     CallPair,
+    Part,
     Step,
+    ToolCall,
+    ToolResult,
     Trajectory,
     Usage,
     all_trajectories,
-    call_pairs,
     has_failed,
-    is_agents,
-    model_calls,
+    pair_up,
+    reports,
     total_tokens,
 )
 
 
 class Recording:
-    """What many checks ask of a trajectory and its sub-agents, each answer worked out once, when it is first asked.
-
-    The answers are shared: nobody changes them."""
+    """A trajectory and its sub-agents, sorted out in one walk for all checks that ask. Nobody changes it."""
 
     def __init__(self, trajectory: Trajectory) -> None:
         self.trajectory = trajectory
-        self.trajectories = [*all_trajectories(trajectory)] if trajectory.children else [trajectory]
+        self.trajectories = list(all_trajectories(trajectory)) if trajectory.children else [trajectory]
         """The trajectory and, depth first, those of its sub-agents."""
-
-    @cached_property
-    def pairs_by_trajectory(self) -> list[list[CallPair]]:
-        """The agents' calls of each trajectory."""
-        return [call_pairs(each) for each in self.trajectories]
-
-    @cached_property
-    def pairs(self) -> list[CallPair]:
-        """The agents' calls of all trajectories."""
-        return [pair for pairs in self.pairs_by_trajectory for pair in pairs]
-
-    @cached_property
-    def calls_by_tool(self) -> dict[str, int]:
-        """How often each tool was called, the most called first."""
-        return tally_by_frequency([pair.call.name for pair in self.pairs])
-
-    @cached_property
-    def failed(self) -> set[int]:
-        """The `id` of each result that is a failure, among those of `pairs`."""
-        return {id(pair.result) for pair in self.pairs if pair.result is not None and has_failed(pair.result)}
-
-    @cached_property
-    def model_calls(self) -> list[tuple[str | None, Step, Usage]]:
-        """Model responses that report tokens or cost: the model's name, the step, its usage."""
-        return model_calls(self.trajectory)
-
-    @cached_property
-    def usages(self) -> list[Usage]:
-        """Tokens and cost of the model calls."""
-        return [usage for _, _, usage in self.model_calls]
-
-    @cached_property
-    def totals(self) -> list[int | None]:
-        """All tokens of each model call."""
-        return [total_tokens(usage) for usage in self.usages]
-
-    @cached_property
-    def responses(self) -> list[Step]:
+        self.pairs_by_trajectory: list[list[CallPair]] = []
+        """The agents' calls of each of them."""
+        self.responses: list[Step] = []
         """The agents' own steps, compactions included."""
-        return [
-            step
-            for each in self.trajectories
-            for step in each.steps
-            if step.role == "agent" and step.kind in ("message", "compaction")
-        ]
-
-    @cached_property
-    def has_acted(self) -> bool:
+        self.model_calls: list[tuple[str | None, Step, Usage]] = []
+        """Model responses that report tokens or cost: the model's name, the step, its usage."""
+        self.has_acted = False
         """Whether anything that the agent or a sub-agent did was recorded."""
-        return any(is_agents(step) for each in self.trajectories for step in each.steps)
+        self.has_gui_actions = False
+        for each in self.trajectories:
+            self._walk(each)
+        self.pairs = [pair for pairs in self.pairs_by_trajectory for pair in pairs]
+        """The agents' calls of all trajectories."""
+        self.calls_by_tool = tally_by_frequency([pair.call.name for pair in self.pairs])
+        """How often each tool was called, the most called first."""
+        self.failed = {id(pair.result) for pair in self.pairs if pair.result is not None and has_failed(pair.result)}
+        """The `id` of each result that is a failure, among those of `pairs`."""
+        self.usages = [usage for _, _, usage in self.model_calls]
+        self.totals = [total_tokens(usage) for usage in self.usages]
+        """All tokens of each model call."""
 
-    @cached_property
+    def _walk(self, trajectory: Trajectory) -> None:
+        models = {agent.name: agent.model for agent in trajectory.agents}
+        tool_parts: list[tuple[Part, Step]] = []
+        for step in trajectory.steps:
+            kind, role, usage = step.kind, step.role, step.usage
+            if role == "agent" and (kind == "message" or kind == "compaction"):
+                self.responses.append(step)
+            if kind == "message" and (role == "agent" or role == "tool"):
+                self.has_acted = True
+            if usage is not None and kind != "copied" and kind != "user_shell" and reports(usage):
+                self.model_calls.append((step.model or models.get(step.agent or ""), step, usage))
+            for part in step.parts:
+                part_type = type(part)
+                if part_type is ToolCall or part_type is ToolResult:
+                    tool_parts.append((part, step))
+                elif part_type is Action:
+                    self.has_gui_actions = True
+        self.pairs_by_trajectory.append(pair_up(tool_parts))
+
+    @property
     def no_tools_because(self) -> str | None:
         """Why a recording without tool calls says nothing about tools; None where it says that none was called."""
         if not self.has_acted:
             return "the recording holds nothing that the agent did"
-        steps = (step for each in self.trajectories for step in each.steps)
-        if any(type(part) is Action for step in steps for part in step.parts):
-            return "the agent acts by GUI actions, not by tools"
-        return None
+        return "the agent acts by GUI actions, not by tools" if self.has_gui_actions else None
 
 
 def tally(names: Iterable[str]) -> dict[str, int]:

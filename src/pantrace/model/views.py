@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from .parts import Text, ToolCall, ToolResult
+from .parts import Part, Text, ToolCall, ToolResult
 from .trajectory import Step, Trajectory
 from .usage import Usage, add_usage, reports
 
@@ -90,35 +90,38 @@ def call_pairs(trajectory: Trajectory, *, agent_only: bool = True, children: boo
     return [
         pair
         for each in (all_trajectories(trajectory) if children else (trajectory,))
-        for pair in _pairs(each)
-        if not agent_only or pair.step.kind not in ("user_shell", "copied", "synthetic")
+        for pair in pair_up([(part, step) for step in each.steps for part in step.parts], agent_only=agent_only)
     ]
 
 
-def _pairs(trajectory: Trajectory) -> list[CallPair]:
+def pair_up(parts: Iterable[tuple[Part, Step]], *, agent_only: bool = True) -> list[CallPair]:
+    """Calls and their results among the parts of one trajectory, as `call_pairs` tells."""
     calls: list[tuple[ToolCall, Step]] = []
     by_id: dict[str, deque[int]] = {}
     by_name: dict[str | None, deque[int]] = {}
     results: dict[int, ToolResult] = {}
-    for step in trajectory.steps:
-        for part in step.parts:
-            if type(part) is ToolCall:
-                place = len(calls)
-                calls.append((part, step))
-                if part.id is None:
-                    by_name.setdefault(part.name, deque()).append(place)
-                    by_name.setdefault(None, deque()).append(place)
-                elif part.id in by_id:
-                    by_id[part.id].append(place)
-                else:
-                    by_id[part.id] = deque((place,))
-            elif type(part) is ToolResult:
-                places = by_id.get(part.call_id) if part.call_id is not None else by_name.get(part.name)
-                while places:
-                    if (place := places.popleft()) not in results:
-                        results[place] = part
-                        break
-    return [CallPair(call, results.get(place), step) for place, (call, step) in enumerate(calls)]
+    for part, step in parts:
+        if type(part) is ToolCall:
+            place = len(calls)
+            calls.append((part, step))
+            if part.id is None:
+                by_name.setdefault(part.name, deque()).append(place)
+                by_name.setdefault(None, deque()).append(place)
+            elif part.id in by_id:
+                by_id[part.id].append(place)
+            else:
+                by_id[part.id] = deque((place,))
+        elif type(part) is ToolResult:
+            places = by_id.get(part.call_id) if part.call_id is not None else by_name.get(part.name)
+            while places:
+                if (place := places.popleft()) not in results:
+                    results[place] = part
+                    break
+    return [
+        CallPair(call, results.get(place), step)
+        for place, (call, step) in enumerate(calls)
+        if not agent_only or step.kind not in ("user_shell", "copied", "synthetic")
+    ]
 
 
 def has_failed(result: ToolResult) -> bool:
@@ -137,9 +140,8 @@ def model_calls(trajectory: Trajectory) -> list[tuple[str | None, Step, Usage]]:
     for each in all_trajectories(trajectory):
         models = {agent.name: agent.model for agent in each.agents}
         for step in each.steps:
-            usage = step.usage
-            if usage is not None and step.kind not in ("copied", "user_shell") and reports(usage):
-                found.append((step.model or models.get(step.agent or ""), step, usage))
+            if step.usage is not None and step.kind not in ("copied", "user_shell") and reports(step.usage):
+                found.append((step.model or models.get(step.agent or ""), step, step.usage))
     return found
 
 
