@@ -42,18 +42,19 @@ def agent_handoffs(sample: Sample, settings: Settings) -> Found:
     guessed: list[str] = []
     steps = []
     prefix, suffix = settings.transfer_prefix, settings.agent_suffix
-    for pair in recording.pairs:
+    named = [name for name in recording.calls_by_tool if name.startswith(prefix) or name in agents]
+    guesses = [name for name in recording.calls_by_tool if suffix is not None and name.endswith(suffix)]
+    for pair in recording.pairs if named or guesses else ():
         name = pair.call.name
-        guess = suffix is not None and name not in agents and name.endswith(suffix)
         if name.startswith(prefix):
             if pair.result is None:
                 continue
             transfers += 1
             invoked.append(_receiver(pair, prefix))
-        elif name in agents or guess:
+        elif name in agents or name in guesses:
             tools += 1
             invoked.append(name)
-            if guess:
+            if name not in agents:
                 guessed.append(name)
         else:
             continue

@@ -30,15 +30,15 @@ def grounding_utilization(sample: Sample, settings: Settings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
+    recording = recorded(sample.trajectory)
     responses = [
-        step
-        for step in recorded(sample.trajectory).responses
-        if step.kind == "message" and (step.parts or step.usage is not None)
+        step for step in recording.responses if step.kind == "message" and (step.parts or step.usage is not None)
     ]
-    total = len([part for step in responses for part in step.parts if type(part) is Citation])
+    cited = responses if Citation in recording.part_types else ()
+    total = len([part for step in cited for part in step.parts if type(part) is Citation])
     if not total and not _would_record(sample.trajectory, responses, settings.carriers):
         return NotApplicable("no citation is recorded, and the source may not record any")
-    grounded = [step for step in responses if any(type(part) is Citation for part in step.parts)]
+    grounded = [step for step in cited if any(type(part) is Citation for part in step.parts)]
     return Measured(
         value=total,
         explanation=f"{total} sources in {len(grounded)} of {len(responses)} responses",

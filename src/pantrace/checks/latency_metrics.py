@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from pantrace.matching.recorded import recorded
 from pantrace.model import Sample, Step, ToolResult, Trajectory, is_prompt, turns
@@ -61,32 +61,33 @@ def _of_invocations(trajectory: Trajectory) -> dict[str, Any] | None:
 
 
 def _of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
+    main, *children = recorded(trajectory).trajectories
     first_response: float | None = None
     waits: list[Span] = []
-    responses: list[Span] = []
-    runs: list[Span] = []
-    for turn in turns(trajectory):
-        before = len(responses)
-        wait = _add_times(turn.steps, responses, runs)
+    times = Times([], [], [])
+    for turn in turns(main):
+        before = len(times.responses)
+        wait = _add_times(turn.steps, times)
         if wait is not None:
-            if not waits and len(responses) > before:
-                first_response = min([end for _, end in responses[before:]]) - wait[0]
+            if not waits and len(times.responses) > before:
+                first_response = min([end for _, end in times.responses[before:]]) - wait[0]
             waits.append(wait)
-    model_spans = _without(_union(responses), _union(runs))
-    tool_spans = runs
-    durations = [end - begin for begin, end in responses + runs]
-    for child in recorded(trajectory).trajectories[1:]:
-        responses, runs = [], []
-        _add_times(child.steps, responses, runs)
-        model_spans = model_spans + _without(_union(responses), _union(runs))
-        tool_spans = tool_spans + runs
-        durations += [end - begin for begin, end in responses + runs]
+    model_spans = _without(_union(times.responses), _union(times.runs))
+    tool_spans, beside = times.runs, times.compacting
+    durations = [end - begin for begin, end in times.responses + times.runs]
+    for child in children:
+        times = Times([], [], [])
+        _add_times(child.steps, times)
+        model_spans = model_spans + _without(_union(times.responses), _union(times.runs))
+        tool_spans = tool_spans + times.runs
+        beside = beside + times.responses + times.runs
+        durations += [end - begin for begin, end in times.responses + times.runs]
     if not durations:
         return None
     if len(durations) > 1 and all(abs(seconds - 1) < 1e-6 for seconds in durations):
         return "every duration is exactly one second: they were made up, not measured"
     return {
-        "total_latency_seconds": _length(model_spans + tool_spans + waits),
+        "total_latency_seconds": _length(waits + beside),
         "llm_latency_seconds": _length(model_spans) if model_spans else None,
         "tool_latency_seconds": _length(tool_spans) if tool_spans else None,
         "time_to_first_response_seconds": first_response,
@@ -95,23 +96,40 @@ def _of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
     }
 
 
-def _add_times(steps: tuple[Step, ...], responses: list[Span], runs: list[Span]) -> Span | None:
-    """Adds when steps of the agent began and ended, and when tools ran, where both ends were measured; gives the wait:
-    from the prompt, or the first measured begin, to the last measured end. A compaction behind the answer may come
-    hours later, so it does not stretch the wait."""
+class Times(NamedTuple):
+    """When something ran, where both ends were measured."""
+
+    responses: list[Span]
+    """Steps of the agent."""
+    runs: list[Span]
+    """Tools."""
+    compacting: list[Span]
+    """Those of both that belong to compactions."""
+
+
+def _add_times(steps: tuple[Step, ...], times: Times) -> Span | None:
+    """Adds when the steps and their tools ran; gives the wait, which holds all of them: from the prompt, or the first
+    measured begin, to the last measured end. A compaction behind the answer may come hours later, so it does not
+    stretch the wait."""
+    responses, runs, compacting = times
     asked: list[float] = []
     first, last = inf, -inf
     for step in steps:
-        kind, begin = step.kind, step.at
+        kind = step.kind
         if kind != "message" and kind != "compaction":
             continue
+        begin = step.at
         if step.role == "agent":
             end = step.ended
             if begin is not None and end is not None and begin <= end:
                 responses.append((begin, end))
-                if kind == "message":
-                    first = begin if begin < first else first
-                    last = end if end > last else last
+                if kind != "message":
+                    compacting.append((begin, end))
+                else:
+                    if begin < first:
+                        first = begin
+                    if end > last:
+                        last = end
         elif begin is not None and is_prompt(step):
             asked.append(begin)
         for part in step.parts:
@@ -119,9 +137,13 @@ def _add_times(steps: tuple[Step, ...], responses: list[Span], runs: list[Span])
                 begin, end = part.started, part.ended
                 if begin is not None and end is not None and begin <= end:
                     runs.append((begin, end))
-                    if kind == "message":
-                        first = begin if begin < first else first
-                        last = end if end > last else last
+                    if kind != "message":
+                        compacting.append((begin, end))
+                    else:
+                        if begin < first:
+                            first = begin
+                        if end > last:
+                            last = end
     if first > last:
         return None
     since = -inf

@@ -9,7 +9,6 @@ from pantrace.model import CallPair, Record, Sample, ToolCall
 
 from .check import Found, Measured, NotApplicable, check
 
-
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 

@@ -55,7 +55,8 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
         return NotApplicable("the case was not run")
     recording = recorded(sample.trajectory)
     responses = recording.model_calls
-    calls = [(model or UNNAMED, usage) for model, _, usage in responses] + _totals(recording)
+    names = [model or UNNAMED for model, _, _ in responses]
+    calls = [*zip(names, recording.usages, strict=True), *_totals(recording)]
     if not calls:
         return NotApplicable("no model call reports its usage")
     table = catalog(settings.prices)
@@ -79,7 +80,7 @@ def _costed(calls: list[tuple[str, Usage]], priced: dict[str, Model], details: d
     reported = [usage.cost_usd for _, usage in calls if usage.cost_usd is not None]
     details["reported_cost_usd"] = sum(reported) if reported else None
     unpriced = details["unpriced_models"]
-    unsplit = [usage for _, usage in calls if usage.input is None and usage.output is None] if not unpriced else []
+    unsplit = len([usage for _, usage in calls if usage.input is None and usage.output is None])
     if not unpriced and not unsplit:
         cost = sum(cost_usd(usage, priced[model]) for model, usage in calls)
         cached = [model for model, usage in calls if usage.cache_read]
@@ -93,7 +94,7 @@ def _costed(calls: list[tuple[str, Usage]], priced: dict[str, Model], details: d
         return Measured(
             value=cost, explanation=f"{len(calls)} model calls, {details['total_tokens']} tokens", details=details
         )
-    why = f"no price for {', '.join(unpriced)}" if unpriced else f"{len(unsplit)} calls tell neither input nor output tokens"
+    why = f"no price for {', '.join(unpriced)}" if unpriced else f"{unsplit} calls tell neither input nor output tokens"
     details |= {"estimated_cost_usd": None, "list_cost_usd": None, "cache_discount": None}
     if len(reported) < len(calls):
         return NotApplicable(f"unknown cost: {why}", details)

@@ -37,9 +37,11 @@ class Recording:
         """Model responses that report tokens or cost: the model's name, the step, its usage."""
         self.has_acted = False
         """Whether anything that the agent or a sub-agent did was recorded."""
-        self.has_gui_actions = False
+        self.part_types: set[type] = set()
+        """Of all parts but calls and results."""
         for each in self.trajectories:
             self._walk(each)
+        self.has_acted = self.has_acted or any(step.kind == "message" for step in self.responses)
         self.pairs = [pair for pairs in self.pairs_by_trajectory for pair in pairs]
         """The agents' calls of all trajectories."""
         self.calls_by_tool = tally_by_frequency([pair.call.name for pair in self.pairs])
@@ -52,21 +54,23 @@ class Recording:
 
     def _walk(self, trajectory: Trajectory) -> None:
         models = {agent.name: agent.model for agent in trajectory.agents}
+        responses, model_calls, part_types = self.responses, self.model_calls, self.part_types
         tool_parts: list[tuple[Part, Step]] = []
         for step in trajectory.steps:
-            kind, role, usage = step.kind, step.role, step.usage
-            if role == "agent" and (kind == "message" or kind == "compaction"):
-                self.responses.append(step)
-            if kind == "message" and (role == "agent" or role == "tool"):
+            kind, usage = step.kind, step.usage
+            if step.role == "agent":
+                if kind == "message" or kind == "compaction":
+                    responses.append(step)
+            elif kind == "message" and step.role == "tool":
                 self.has_acted = True
             if usage is not None and kind != "copied" and kind != "user_shell" and reports(usage):
-                self.model_calls.append((step.model or models.get(step.agent or ""), step, usage))
+                model_calls.append((step.model or models.get(step.agent or ""), step, usage))
             for part in step.parts:
                 part_type = type(part)
                 if part_type is ToolCall or part_type is ToolResult:
                     tool_parts.append((part, step))
-                elif part_type is Action:
-                    self.has_gui_actions = True
+                else:
+                    part_types.add(part_type)
         self.pairs_by_trajectory.append(pair_up(tool_parts))
 
     @property
@@ -74,7 +78,7 @@ class Recording:
         """Why a recording without tool calls says nothing about tools; None where it says that none was called."""
         if not self.has_acted:
             return "the recording holds nothing that the agent did"
-        return "the agent acts by GUI actions, not by tools" if self.has_gui_actions else None
+        return "the agent acts by GUI actions, not by tools" if Action in self.part_types else None
 
 
 def tally(names: Iterable[str]) -> dict[str, int]:
@@ -95,7 +99,7 @@ _last = Recording(Trajectory())
 
 def recorded(trajectory: Trajectory) -> Recording:
     """The recording of a trajectory; the last one is kept, as many checks ask for the same in a row."""
-    global _last  # noqa: PLW0603 -- one place that is replaced as a whole, so that threads cannot mix answers
+    global _last
     kept = _last
     if kept.trajectory is not trajectory:
         _last = kept = Recording(trajectory)

@@ -56,9 +56,7 @@ def tool_prompt_tokens(usage: Usage) -> int | None:
 
 def prompt_tokens(usage: Usage) -> int | None:
     """The part of `input` that was the prompt itself."""
-    if usage.input is None or not usage.extra:
-        return usage.input
-    return usage.input - (tool_prompt_tokens(usage) or 0)
+    return usage.input if usage.input is None else usage.input - (tool_prompt_tokens(usage) or 0)
 
 
 def reports(usage: Usage) -> bool:
