@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 from pantrace.matching.recorded import recorded
-from pantrace.model import Sample, Step, ToolResult, Trajectory, is_prompt, turns
+from pantrace.model import Sample, Step, ToolResult, Trajectory, Turn, is_prompt, turns
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
 from .pooling import pooled
@@ -61,32 +61,36 @@ def _of_invocations(trajectory: Trajectory) -> dict[str, Any] | None:
 
 
 def _of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
-    main, *children = recorded(trajectory).trajectories
-    first_response: float | None = None
+    responses: list[Span] = []
+    runs: list[Span] = []
+    _add_times(trajectory.steps, "compaction", responses, runs)
+    beside = responses + runs
     waits: list[Span] = []
-    times = Times([], [], [])
-    for turn in turns(main):
-        before = len(times.responses)
-        wait = _add_times(turn.steps, times)
+    first_response: float | None = None
+    for turn in turns(trajectory):
+        before = len(responses)
+        wait = _add_times(turn.steps, "message", responses, runs)
         if wait is not None:
-            if not waits and len(times.responses) > before:
-                first_response = min([end for _, end in times.responses[before:]]) - wait[0]
+            if not waits:
+                first_response = _first_response(turn, wait, responses[before:])
             waits.append(wait)
-    model_spans = _without(_union(times.responses), _union(times.runs))
-    tool_spans, beside = times.runs, times.compacting
-    durations = [end - begin for begin, end in times.responses + times.runs]
-    for child in children:
-        times = Times([], [], [])
-        _add_times(child.steps, times)
-        model_spans = model_spans + _without(_union(times.responses), _union(times.runs))
-        tool_spans = tool_spans + times.runs
-        beside = beside + times.responses + times.runs
-        durations += [end - begin for begin, end in times.responses + times.runs]
+    model_spans = _without(_union(responses), _union(runs))
+    tool_spans = runs
+    durations = [end - begin for begin, end in responses + runs]
+    for child in recorded(trajectory).trajectories[1:]:
+        responses, runs = [], []
+        for kind in ("message", "compaction"):
+            _add_times(child.steps, kind, responses, runs)
+        model_spans = model_spans + _without(_union(responses), _union(runs))
+        tool_spans = tool_spans + runs
+        beside += responses + runs
+        durations += [end - begin for begin, end in responses + runs]
     if not durations:
         return None
     if len(durations) > 1 and all(abs(seconds - 1) < 1e-6 for seconds in durations):
         return "every duration is exactly one second: they were made up, not measured"
     return {
+        # What ran within a turn lies within its wait.
         "total_latency_seconds": _length(waits + beside),
         "llm_latency_seconds": _length(model_spans) if model_spans else None,
         "tool_latency_seconds": _length(tool_spans) if tool_spans else None,
@@ -96,40 +100,24 @@ def _of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
     }
 
 
-class Times(NamedTuple):
-    """When something ran, where both ends were measured."""
-
-    responses: list[Span]
-    """Steps of the agent."""
-    runs: list[Span]
-    """Tools."""
-    compacting: list[Span]
-    """Those of both that belong to compactions."""
-
-
-def _add_times(steps: tuple[Step, ...], times: Times) -> Span | None:
-    """Adds when the steps and their tools ran; gives the wait, which holds all of them: from the prompt, or the first
-    measured begin, to the last measured end. A compaction behind the answer may come hours later, so it does not
-    stretch the wait."""
-    responses, runs, compacting = times
+def _add_times(steps: tuple[Step, ...], kind: str, responses: list[Span], runs: list[Span]) -> Span | None:
+    """Adds when steps of that kind and their tools ran, where both ends were measured; gives how long was waited for
+    all of it: from the prompt, or the first measured begin, to the last measured end. A compaction behind the answer
+    may come hours later, so it must not stretch the wait for the messages of a turn."""
     asked: list[float] = []
     first, last = inf, -inf
     for step in steps:
-        kind = step.kind
-        if kind != "message" and kind != "compaction":
+        if step.kind != kind:
             continue
         begin = step.at
         if step.role == "agent":
             end = step.ended
             if begin is not None and end is not None and begin <= end:
                 responses.append((begin, end))
-                if kind != "message":
-                    compacting.append((begin, end))
-                else:
-                    if begin < first:
-                        first = begin
-                    if end > last:
-                        last = end
+                if begin < first:
+                    first = begin
+                if end > last:
+                    last = end
         elif begin is not None and is_prompt(step):
             asked.append(begin)
         for part in step.parts:
@@ -137,13 +125,10 @@ def _add_times(steps: tuple[Step, ...], times: Times) -> Span | None:
                 begin, end = part.started, part.ended
                 if begin is not None and end is not None and begin <= end:
                     runs.append((begin, end))
-                    if kind != "message":
-                        compacting.append((begin, end))
-                    else:
-                        if begin < first:
-                            first = begin
-                        if end > last:
-                            last = end
+                    if begin < first:
+                        first = begin
+                    if end > last:
+                        last = end
     if first > last:
         return None
     since = -inf
@@ -151,6 +136,11 @@ def _add_times(steps: tuple[Step, ...], times: Times) -> Span | None:
         if since < at <= first:
             since = at
     return since if since > -inf else first, last
+
+
+def _first_response(turn: Turn, wait: Span, responses: list[Span]) -> float | None:
+    _add_times(turn.steps, "compaction", responses, [])
+    return min(end for _, end in responses) - wait[0] if responses else None
 
 
 def _union(spans: list[Span]) -> list[Span]:
