@@ -214,7 +214,7 @@ def append_content(
     if not parts and isinstance(content, dict) and isinstance(content.get("content"), str):
         parts = (Text(text=content["content"]),)
     role = content.get("role") if isinstance(content, dict) else None
-    if parts and role != "model" and all([type(part) is ToolResult for part in parts]):
+    if parts and role != "model" and all(type(part) is ToolResult for part in parts):
         alone = not fields.keys() <= {"at", "turn", "invocation"}
         if len(steps) > start and not alone and (joined := _answered(steps[-1], parts, author, fields.get("at"))):
             steps[-1] = joined
