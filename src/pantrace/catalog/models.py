@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -48,7 +48,7 @@ class Model(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
     valid_from: str | None = None
 
 
-class Catalog(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Catalog(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
     """A dated table of models."""
 
     name: str
@@ -64,22 +64,26 @@ class Catalog(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def find(self, name: str | None) -> Model | None:
         """The model of that name: exactly, without its provider's prefix, or without the version suffix behind the
         longest name that fits; None when the table does not know it."""
-        if not name:
-            return None
-        full = name.lower()
-        last = full.rpartition("/")[2]
-        for spelled in dict.fromkeys((full, last, _BEDROCK.sub("", last, count=1))):
-            if (found := self._versioned(spelled)) is not None:
-                return found
-        return None
+        return _find(self, name) if name else None
 
-    def _versioned(self, name: str) -> Model | None:
-        if name in self.models:
-            return self.models[name]
-        for end in range(len(name) - 1, 0, -1):
-            if name[end] in "-@" and name[:end] in self.models and _VERSION.fullmatch(name, end):
-                return self.models[name[:end]]
-        return None
+
+@lru_cache(maxsize=256)
+def _find(table: Catalog, name: str) -> Model | None:
+    full = name.lower()
+    last = full.rpartition("/")[2]
+    for spelled in dict.fromkeys((full, last, _BEDROCK.sub("", last, count=1))):
+        if (found := _versioned(table.models, spelled)) is not None:
+            return found
+    return None
+
+
+def _versioned(models: dict[str, Model], name: str) -> Model | None:
+    if name in models:
+        return models[name]
+    for end in range(len(name) - 1, 0, -1):
+        if name[end] in "-@" and name[:end] in models and _VERSION.fullmatch(name, end):
+            return models[name[:end]]
+    return None
 
 
 @cache

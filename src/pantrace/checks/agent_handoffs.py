@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pantrace.matching.recorded import has_acted
-from pantrace.model import CallPair, Record, Sample, Trajectory, all_trajectories, call_pairs
+from pantrace.matching.recorded import recorded
+from pantrace.model import CallPair, Record, Sample, Trajectory
 
 from .check import Found, Measured, NotApplicable, check
 
@@ -32,33 +32,35 @@ def agent_handoffs(sample: Sample, settings: Settings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    every = list(all_trajectories(sample.trajectory))
-    if not has_acted(sample.trajectory):
+    recording = recorded(sample.trajectory)
+    if not recording.has_acted:
         return NotApplicable("the recording holds nothing that the agent did")
-    agents = {agent.name for each in every for agent in each.agents}
+    agents = {agent.name for each in recording.trajectories for agent in each.agents}
     invoked: list[str] = []
     counted: set[str | None] = set()
     transfers = tools = 0
     guessed: list[str] = []
     steps = []
-    for pair in call_pairs(sample.trajectory, children=True):
+    prefix, suffix = settings.transfer_prefix, settings.agent_suffix
+    named = [name for name in recording.calls_by_tool if name.startswith(prefix) or name in agents]
+    guesses = [name for name in recording.calls_by_tool if suffix is not None and name.endswith(suffix)]
+    for pair in recording.pairs if named or guesses else ():
         name = pair.call.name
-        guess = settings.agent_suffix is not None and name not in agents and name.endswith(settings.agent_suffix)
-        if name.startswith(settings.transfer_prefix):
+        if name.startswith(prefix):
             if pair.result is None:
                 continue
             transfers += 1
-            invoked.append(_receiver(pair, settings.transfer_prefix))
-        elif name in agents or guess:
+            invoked.append(_receiver(pair, prefix))
+        elif name in agents or name in guesses:
             tools += 1
             invoked.append(name)
-            if guess:
+            if name not in agents:
                 guessed.append(name)
         else:
             continue
         counted.add(pair.call.id)
         steps.append(pair.step.id)
-    started = [child for child in every[1:] if child.caller is None or child.caller not in counted]
+    started = [child for child in recording.trajectories[1:] if child.caller is None or child.caller not in counted]
     invoked += [_name(child) for child in started]
     total = transfers + tools + len(started)
     return Measured(
@@ -73,7 +75,7 @@ def agent_handoffs(sample: Sample, settings: Settings) -> Found:
             "sub_agent_runs": len(started),
             "guessed_agent_tools": list(dict.fromkeys(guessed)),
         },
-        evidence=tuple(dict.fromkeys(step for step in steps if step is not None)),
+        evidence=tuple(dict.fromkeys([step for step in steps if step is not None])),
     )
 
 

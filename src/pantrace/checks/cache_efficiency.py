@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pantrace.model import Sample, model_calls, prompt_tokens
+from pantrace.matching.recorded import recorded
+from pantrace.model import Sample, prompt_tokens
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
 from .pooling import pooled
@@ -22,7 +23,7 @@ def cache_efficiency(sample: Sample, settings: NoSettings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    usages = [usage for _, _, usage in model_calls(sample.trajectory)]
+    usages = recorded(sample.trajectory).usages
     cached = [usage.cache_read for usage in usages if usage.cache_read is not None]
     if not cached:
         return NotApplicable("no model call reports cached tokens")

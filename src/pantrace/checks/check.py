@@ -88,18 +88,18 @@ class Check:
                 details={"traceback": traceback.format_exc()},
                 maker=maker,
             )
-        if isinstance(found, NotApplicable):
+        if isinstance(found, Measured):
             return Score(
-                name=self.name, status="not_applicable", explanation=found.reason, details=found.details, maker=maker
+                name=self.name,
+                value=found.value,
+                scale=self.scale,
+                explanation=found.explanation,
+                details=found.details,
+                evidence=found.evidence,
+                maker=maker,
             )
         return Score(
-            name=self.name,
-            value=found.value,
-            scale=self.scale,
-            explanation=found.explanation,
-            details=found.details,
-            evidence=found.evidence,
-            maker=maker,
+            name=self.name, status="not_applicable", explanation=found.reason, details=found.details, maker=maker
         )
 
 

@@ -27,10 +27,10 @@ def contains(sample: Sample, settings: Settings) -> Found:
 
     Source: common practice (Inspect's `includes`).
     """
-    given = answer(sample)
     wanted = settings.text if settings.text is not None else reference(sample)
     if not wanted:
         return NotApplicable("there is no text to look for: the case has no reference answer")
+    given = answer(sample)
     if given is None:
         return NotApplicable("the case was not run")
     given, wanted = " ".join(given.split()), " ".join(wanted.split())

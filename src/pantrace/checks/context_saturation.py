@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pantrace.catalog import catalog
-from pantrace.model import Record, Sample, model_calls, total_tokens
+from pantrace.matching.recorded import recorded
+from pantrace.model import Record, Sample, Step, Usage
 
 from .check import Found, Measured, NotApplicable, check
 
@@ -28,31 +29,37 @@ def context_saturation(sample: Sample, settings: Settings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    calls = [(total_tokens(usage), model, step, usage) for model, step, usage in model_calls(sample.trajectory)]
-    known = [call for call in calls if call[0] is not None]
+    recording = recorded(sample.trajectory)
+    calls = recording.model_calls
+    known = [total for total in recording.totals if total is not None]
     if not known:
         return NotApplicable("no model call reports its usage")
-    peak, _, peak_step, _ = max(known, key=lambda call: call[0] or 0)
+    peak = max(known)
+    peak_step = calls[recording.totals.index(peak)][1]
     table = catalog(settings.models)
-    windows = {model: found.window for model in {call[1] for call in calls} if (found := table.find(model)) is not None}
-    shares = [
-        (usage.input / window, window)
-        for _, model, _, usage in calls
-        if usage.input is not None and (window := windows.get(model)) is not None
-    ]
-    saturation, window = max(shares, default=(None, None))
+    windows = {model: found.window for model in {model for model, _, _ in calls} if (found := table.find(model))}
+    saturation, window = max(_shares(calls, windows), default=(None, None)) if windows else (None, None)
     filled = "" if saturation is None else f", {saturation:.1%} of the window"
     return Measured(
-        value=peak or 0,
+        value=peak,
         explanation=f"{peak} tokens in the largest of {len(known)} calls{filled}",
         details={
             "max_total_tokens": peak,
             "peak_usage_span": peak_step.id,
-            "peak_input_tokens": max(
-                (usage.input for _, _, _, usage in calls if usage.input is not None), default=None
-            ),
+            "peak_input_tokens": max([usage.input for _, _, usage in calls if usage.input is not None], default=None),
             "context_window": window,
             "saturation": saturation,
         },
         evidence=(peak_step.id,) if peak_step.id is not None else (),
     )
+
+
+def _shares(
+    calls: list[tuple[str | None, Step, Usage]], windows: dict[str | None, int | None]
+) -> list[tuple[float, int]]:
+    """How much of its window each call filled, with the window."""
+    return [
+        (usage.input / window, window)
+        for model, _, usage in calls
+        if usage.input is not None and (window := windows.get(model)) is not None
+    ]

@@ -19,9 +19,10 @@ def edit_similarity(sample: Sample, settings: NoSettings) -> Found:
 
     Source: Levenshtein 1966; computed by rapidfuzz.
     """
-    given, wanted = answer(sample), reference(sample)
+    wanted = reference(sample)
     if not wanted or not wanted.strip():
         return NotApplicable("the case has no reference answer")
+    given = answer(sample)
     if given is None:
         return NotApplicable("the case was not run")
     from rapidfuzz.distance import Levenshtein

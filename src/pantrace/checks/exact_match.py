@@ -27,9 +27,10 @@ def exact_match(sample: Sample, settings: Settings) -> Found:
 
     Source: common practice (Inspect's `match`, SQuAD's exact match without its removal of articles).
     """
-    given, wanted = answer(sample), reference(sample)
+    wanted = reference(sample)
     if wanted is None:
         return NotApplicable("the case has no reference answer")
+    given = answer(sample)
     if given is None:
         return NotApplicable("the case was not run")
     if settings.ignore_space:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pantrace.model import Citation, Record, Sample, Step, Trajectory, all_trajectories
+from pantrace.matching.recorded import recorded
+from pantrace.model import Citation, Record, Sample, Step, Trajectory
 
 from .check import Found, Measured, NotApplicable, check
 
@@ -29,17 +30,15 @@ def grounding_utilization(sample: Sample, settings: Settings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
+    recording = recorded(sample.trajectory)
     responses = [
-        step
-        for each in all_trajectories(sample.trajectory)
-        for step in each.steps
-        if step.role == "agent" and step.kind == "message" and (step.parts or step.usage is not None)
+        step for step in recording.responses if step.kind == "message" and (step.parts or step.usage is not None)
     ]
-    chunks = [sum(isinstance(part, Citation) for part in step.parts) for step in responses]
-    total = sum(chunks)
+    cited = responses if Citation in recording.part_types else ()
+    total = len([part for step in cited for part in step.parts if type(part) is Citation])
     if not total and not _would_record(sample.trajectory, responses, settings.carriers):
         return NotApplicable("no citation is recorded, and the source may not record any")
-    grounded = [step for step, count in zip(responses, chunks, strict=True) if count]
+    grounded = [step for step in cited if any(type(part) is Citation for part in step.parts)]
     return Measured(
         value=total,
         explanation=f"{total} sources in {len(grounded)} of {len(responses)} responses",

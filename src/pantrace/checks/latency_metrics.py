@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
-from pantrace.model import Sample, Step, ToolResult, Trajectory, Turn, all_trajectories, is_prompt, turns
+from pantrace.matching.recorded import recorded
+from pantrace.model import Sample, Step, ToolResult, Trajectory, Turn, is_prompt, turns
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
 from .pooling import pooled
 
 Span = tuple[float, float]
-
-_COUNTED = ("message", "compaction")
 
 
 @check(low=0, better="lower", aggregate=pooled("total_latency_seconds", "turns"))
@@ -61,76 +61,107 @@ def _of_invocations(trajectory: Trajectory) -> dict[str, Any] | None:
 
 
 def _of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
-    model_spans: list[Span] = []
-    tool_spans: list[Span] = []
-    durations: list[float] = []
-    for each in all_trajectories(trajectory):
-        steps, runs = _measured(each.steps, _COUNTED)
-        model_spans += _without(_union(steps), _union(runs))
-        tool_spans += runs
-        durations += [end - begin for begin, end in steps + runs]
+    responses: list[Span] = []
+    runs: list[Span] = []
+    _add_times(trajectory.steps, "compaction", responses, runs)
+    beside = responses + runs
+    waits: list[Span] = []
+    first_response: float | None = None
+    for turn in turns(trajectory):
+        before = len(responses)
+        wait = _add_times(turn.steps, "message", responses, runs)
+        if wait is not None:
+            if not waits:
+                first_response = _first_response(turn, wait, responses[before:])
+            waits.append(wait)
+    model_spans = _without(_union(responses), _union(runs))
+    tool_spans = runs
+    durations = [end - begin for begin, end in responses + runs]
+    for child in recorded(trajectory).trajectories[1:]:
+        responses, runs = [], []
+        for kind in ("message", "compaction"):
+            _add_times(child.steps, kind, responses, runs)
+        model_spans = model_spans + _without(_union(responses), _union(runs))
+        tool_spans = tool_spans + runs
+        beside += responses + runs
+        durations += [end - begin for begin, end in responses + runs]
     if not durations:
         return None
     if len(durations) > 1 and all(abs(seconds - 1) < 1e-6 for seconds in durations):
         return "every duration is exactly one second: they were made up, not measured"
-    waits = [(turn, wait) for turn in turns(trajectory) if (wait := _wait(turn.steps)) is not None]
     return {
-        "total_latency_seconds": _length(_union([*model_spans, *tool_spans, *(wait for _, wait in waits)])),
-        "llm_latency_seconds": _length(_union(model_spans)) if model_spans else None,
-        "tool_latency_seconds": _length(_union(tool_spans)) if tool_spans else None,
-        "time_to_first_response_seconds": _first_response(*waits[0]) if waits else None,
+        # What ran within a turn lies within its wait.
+        "total_latency_seconds": _length(waits + beside),
+        "llm_latency_seconds": _length(model_spans) if model_spans else None,
+        "tool_latency_seconds": _length(tool_spans) if tool_spans else None,
+        "time_to_first_response_seconds": first_response,
         "turns": max(len(waits), 1),
         "source": "steps",
     }
 
 
-def _wait(steps: tuple[Step, ...]) -> Span | None:
-    """From the prompt, or the first measured begin, to the last measured end of a turn. A compaction behind the answer
-    may come hours later, so it does not stretch the turn."""
-    responses, runs = _measured(steps, ("message",))
-    spans = responses + runs
-    if not spans:
-        return None
-    begin, _ = min(spans)
-    asked = [step.at for step in steps if is_prompt(step) and step.at is not None and step.at <= begin]
-    return max(asked, default=begin), max(end for _, end in spans)
-
-
-def _measured(steps: tuple[Step, ...], kinds: tuple[str, ...]) -> tuple[list[Span], list[Span]]:
-    """When responses of the agent began and ended, and when tools ran, where both ends were measured."""
-    responses: list[Span] = []
-    runs: list[Span] = []
+def _add_times(steps: tuple[Step, ...], kind: str, responses: list[Span], runs: list[Span]) -> Span | None:
+    """Adds when steps of that kind and their tools ran, where both ends were measured; gives how long was waited for
+    all of it: from the prompt, or the first measured begin, to the last measured end. A compaction behind the answer
+    may come hours later, so it must not stretch the wait for the messages of a turn."""
+    asked: list[float] = []
+    first, last = inf, -inf
     for step in steps:
-        if step.kind not in kinds:
+        if step.kind != kind:
             continue
-        if step.role == "agent" and step.at is not None and step.ended is not None and step.at <= step.ended:
-            responses.append((step.at, step.ended))
+        begin = step.at
+        if step.role == "agent":
+            end = step.ended
+            if begin is not None and end is not None and begin <= end:
+                responses.append((begin, end))
+                if begin < first:
+                    first = begin
+                if end > last:
+                    last = end
+        elif begin is not None and is_prompt(step):
+            asked.append(begin)
         for part in step.parts:
-            if not isinstance(part, ToolResult) or part.started is None or part.ended is None:
-                continue
-            if part.started <= part.ended:
-                runs.append((part.started, part.ended))
-    return responses, runs
+            if type(part) is ToolResult:
+                begin, end = part.started, part.ended
+                if begin is not None and end is not None and begin <= end:
+                    runs.append((begin, end))
+                    if begin < first:
+                        first = begin
+                    if end > last:
+                        last = end
+    if first > last:
+        return None
+    since = -inf
+    for at in asked:
+        if since < at <= first:
+            since = at
+    return since if since > -inf else first, last
 
 
-def _first_response(turn: Turn, wait: Span) -> float | None:
-    responses, _ = _measured(turn.steps, _COUNTED)
+def _first_response(turn: Turn, wait: Span, responses: list[Span]) -> float | None:
+    _add_times(turn.steps, "compaction", responses, [])
     return min(end for _, end in responses) - wait[0] if responses else None
 
 
 def _union(spans: list[Span]) -> list[Span]:
     """The same time in spans that do not overlap."""
     merged: list[Span] = []
-    for begin, end in sorted(spans):
-        if merged and begin <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((begin, end))
+    last = -inf
+    for span in sorted(spans):
+        begin, end = span
+        if begin > last:
+            merged.append(span)
+            last = end
+        elif end > last:
+            merged[-1] = (merged[-1][0], end)
+            last = end
     return merged
 
 
 def _without(spans: list[Span], holes: list[Span]) -> list[Span]:
     """What is left of spans when other spans are cut out; both without overlaps and in order."""
+    if not holes:
+        return spans
     left: list[Span] = []
     first = 0
     for begin, end in spans:
@@ -148,4 +179,5 @@ def _without(spans: list[Span], holes: list[Span]) -> list[Span]:
 
 
 def _length(spans: list[Span]) -> float:
-    return sum(end - begin for begin, end in spans)
+    """Seconds of the spans; what ran at once counts once."""
+    return sum([end - begin for begin, end in _union(spans)])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pantrace.model import Sample, answer_tokens, model_calls
+from pantrace.matching.recorded import recorded
+from pantrace.model import Sample, answer_tokens
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
 from .pooling import pooled
@@ -21,18 +22,19 @@ def output_density(sample: Sample, settings: NoSettings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    usages = [usage for _, _, usage in model_calls(sample.trajectory)]
+    usages = recorded(sample.trajectory).usages
     answers = [count for usage in usages if (count := answer_tokens(usage)) is not None]
     if not answers:
         return NotApplicable("no model call reports its output tokens")
     thoughts = [usage.reasoning for usage in usages if usage.reasoning is not None]
-    mean = sum(answers) / len(answers)
+    total = sum(answers)
+    mean = total / len(answers)
     return Measured(
         value=mean,
-        explanation=f"{sum(answers)} answer tokens in {len(answers)} model calls",
+        explanation=f"{total} answer tokens in {len(answers)} model calls",
         details={
             "average_output_tokens": mean,
-            "total_output_tokens": sum(answers),
+            "total_output_tokens": total,
             "llm_calls_count": len(answers),
             "average_thinking_tokens": sum(thoughts) / len(thoughts) if thoughts else None,
         },

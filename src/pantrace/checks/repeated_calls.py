@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import msgspec
 
-from pantrace.model import Record, Sample, ToolCall, all_trajectories, call_pairs
+from pantrace.matching.recorded import recorded, tally_by_frequency
+from pantrace.model import CallPair, Record, Sample, ToolCall
 
 from .check import Found, Measured, NotApplicable, check
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,46 +32,42 @@ def repeated_calls(sample: Sample, settings: Settings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    counts: Counter[tuple[str, bytes]] = Counter()
-    total = repeats = longest = 0
-    evidence: list[str] = []
-    for each in all_trajectories(sample.trajectory):
+    total = longest = 0
+    repeated: list[CallPair] = []
+    for pairs in recorded(sample.trajectory).pairs_by_trajectory:
         seen: set[tuple[str, bytes]] = set()
         last, run = None, 0
-        for pair in call_pairs(each):
+        for pair in pairs:
             if pair.call.name in settings.ignore:
                 continue
             key = (pair.call.name, _arguments(pair.call))
             total += 1
             run = run + 1 if key == last else 1
-            last, longest = key, max(longest, run)
+            last = key
+            if run > longest:
+                longest = run
             if key in seen:
-                repeats += 1
-                counts[key] += 1
-                if pair.step.id is not None:
-                    evidence.append(pair.step.id)
-            seen.add(key)
+                repeated.append(pair)
+            else:
+                seen.add(key)
     if not total:
         return NotApplicable("no tool was called")
-    tools: Counter[str] = Counter()
-    for (name, _), count in counts.items():
-        tools[name] += count
     return Measured(
-        value=repeats,
-        explanation=f"{repeats} of {total} calls repeat an earlier one",
+        value=len(repeated),
+        explanation=f"{len(repeated)} of {total} calls repeat an earlier one",
         details={
-            "repeated_calls": repeats,
+            "repeated_calls": len(repeated),
             "total_tool_calls": total,
             "longest_run": longest,
-            "repeated_tools": dict(tools.most_common()),
+            "repeated_tools": tally_by_frequency([pair.call.name for pair in repeated]),
         },
-        evidence=tuple(dict.fromkeys(evidence)),
+        evidence=tuple(dict.fromkeys([pair.step.id for pair in repeated if pair.step.id is not None])),
     )
 
 
 def _arguments(call: ToolCall) -> bytes:
     try:
-        return msgspec.json.encode(call.arguments, order="deterministic")
+        return _encode(call.arguments)
     except (TypeError, ValueError, RecursionError):
         # Values that JSON has no plain word for (a number beyond a float, half of a surrogate pair) still compare.
         return repr(call.arguments).encode("utf-8", "surrogatepass")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pantrace.model import CallPair, Record, Sample, Trajectory, all_trajectories, call_pairs, has_failed
+from pantrace.matching.recorded import recorded
+from pantrace.model import CallPair, Record, Sample
 
 from .check import Found, Measured, NotApplicable, check
 
@@ -31,21 +32,21 @@ def retry_storms(sample: Sample, settings: Settings) -> Found:
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
     storms: list[dict[str, Any]] = []
-    longest, answered = 0, False
-    for each in all_trajectories(sample.trajectory):
+    recording = recorded(sample.trajectory)
+    if not any(pair.result is not None for pair in recording.pairs):
+        return NotApplicable("no tool call was answered")
+    longest = 0
+    for each in recording.pairs_by_trajectory if recording.failed else ():
         running: dict[str, list[CallPair]] = {}
         for attempts in _by_step(each):
-            answered = True
             failing: dict[str, list[CallPair]] = {}
             for name, pairs in attempts.items():
-                if all(pair.result is not None and has_failed(pair.result) for pair in pairs):
+                if all(id(pair.result) in recording.failed for pair in pairs):
                     failing[name] = [*running.get(name, ()), pairs[0]]
                     longest = max(longest, len(failing[name]))
             storms += _ended(running, failing, set(attempts), settings.length)
             running = failing
         storms += _ended(running, {}, set(), settings.length)
-    if not answered:
-        return NotApplicable("no tool call was answered")
     return Measured(
         value=len(storms),
         explanation=f"{len(storms)} storms; at most {longest} failed attempts of one tool in a row",
@@ -53,14 +54,14 @@ def retry_storms(sample: Sample, settings: Settings) -> Found:
             "storms": [{key: value for key, value in storm.items() if key != "steps"} for storm in storms],
             "longest_failing_run": longest,
         },
-        evidence=tuple(dict.fromkeys(step for storm in storms for step in storm["steps"])),
+        evidence=tuple(dict.fromkeys([step for storm in storms for step in storm["steps"]])),
     )
 
 
-def _by_step(trajectory: Trajectory) -> list[dict[str, list[CallPair]]]:
+def _by_step(pairs: list[CallPair]) -> list[dict[str, list[CallPair]]]:
     """For each step with answered calls: the pairs of each tool."""
     steps: dict[int, dict[str, list[CallPair]]] = {}
-    for pair in call_pairs(trajectory):
+    for pair in pairs:
         if pair.result is not None:
             steps.setdefault(id(pair.step), {}).setdefault(pair.call.name, []).append(pair)
     return list(steps.values())

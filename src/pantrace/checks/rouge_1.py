@@ -23,9 +23,10 @@ def rouge_1(sample: Sample, settings: NoSettings) -> Found:
 
     Source: Lin 2004; equal to the package rouge-score (without its stemmer) on ASCII text.
     """
-    given, wanted = answer(sample), reference(sample)
+    wanted = reference(sample)
     if wanted is None:
         return NotApplicable("the case has no reference answer")
+    given = answer(sample)
     if given is None:
         return NotApplicable("the case was not run")
     ours, theirs = Counter(words(given)), Counter(words(wanted))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
-from pantrace.matching.recorded import no_tools_because
-from pantrace.model import Record, Sample, call_pairs
+from pantrace.matching.recorded import recorded
+from pantrace.model import Record, Sample
 
 from .check import Found, Measured, NotApplicable, check
 
@@ -41,17 +39,18 @@ def sandbox_usage(sample: Sample, settings: Settings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    pairs = call_pairs(sample.trajectory, children=True)
-    if not pairs and (reason := no_tools_because(sample.trajectory)):
+    recording = recorded(sample.trajectory)
+    if not recording.pairs and (reason := recording.no_tools_because):
         return NotApplicable(reason)
-    used = Counter(pair.call.name for pair in pairs if any(name in pair.call.name for name in settings.names))
+    used = {tool: n for tool, n in recording.calls_by_tool.items() if any(name in tool for name in settings.names)}
+    total = sum(used.values())
     return Measured(
-        value=used.total(),
-        explanation=f"{used.total()} of {len(pairs)} tool calls",
+        value=total,
+        explanation=f"{total} of {len(recording.pairs)} tool calls",
         details={
-            "total_sandbox_ops": used.total(),
+            "total_sandbox_ops": total,
             "unique_ops_used": len(used),
             "sandbox_tools_used": sorted(used),
-            "sandbox_tool_counts": dict(used.most_common()),
+            "sandbox_tool_counts": used,
         },
     )

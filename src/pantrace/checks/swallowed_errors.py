@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pantrace.model import CallPair, Record, Sample, Trajectory, all_trajectories, call_pairs, has_failed, said, turns
+from pantrace.matching.recorded import recorded
+from pantrace.model import CallPair, Record, Sample, Trajectory, said, turns
 
 from .check import Found, Measured, NotApplicable, check
 
@@ -59,16 +60,17 @@ def swallowed_errors(sample: Sample, settings: Settings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
+    recording = recorded(sample.trajectory)
+    if not recording.failed:
+        return NotApplicable("no tool call failed")
     failed = judged = 0
     swallowed: list[CallPair] = []
-    for each in all_trajectories(sample.trajectory):
-        pairs = [pair for pair in call_pairs(each) if pair.result is not None and pair.call.name not in settings.ignore]
-        if not any(_failed(pair) for pair in pairs):
-            continue
-        answers = _answers(each)
+    for trajectory, calls in zip(recording.trajectories, recording.pairs_by_trajectory, strict=True):
+        pairs = [pair for pair in calls if pair.result is not None and pair.call.name not in settings.ignore]
+        answers = _answers(trajectory)
         good: set[str] = set()
         for pair in reversed(pairs):
-            if not _failed(pair):
+            if id(pair.result) not in recording.failed:
                 good.add(pair.call.name)
                 continue
             failed += 1
@@ -94,10 +96,6 @@ def swallowed_errors(sample: Sample, settings: Settings) -> Found:
         },
         evidence=tuple(dict.fromkeys(pair.step.id for pair in swallowed if pair.step.id is not None)),
     )
-
-
-def _failed(pair: CallPair) -> bool:
-    return pair.result is not None and has_failed(pair.result)
 
 
 def _answers(trajectory: Trajectory) -> dict[int, str | None]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pantrace.model import Sample, answer_tokens, model_calls
+from pantrace.matching.recorded import recorded
+from pantrace.model import Sample, answer_tokens
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
 from .pooling import pooled
@@ -23,7 +24,7 @@ def thinking_metrics(sample: Sample, settings: NoSettings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    usages = [usage for _, _, usage in model_calls(sample.trajectory)]
+    usages = recorded(sample.trajectory).usages
     thoughts = [usage.reasoning for usage in usages if usage.reasoning is not None]
     if not thoughts:
         return NotApplicable("no model call reports reasoning tokens")

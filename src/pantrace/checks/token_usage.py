@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.catalog import Model, catalog, cost_usd, list_cost_usd
+from pantrace.matching.recorded import Recording, recorded
 from pantrace.model import (
     Record,
     Sample,
@@ -13,10 +14,9 @@ from pantrace.model import (
     ToolCall,
     Trajectory,
     Usage,
-    all_trajectories,
     answer_tokens,
-    model_calls,
     prompt_tokens,
+    reports,
     tool_prompt_tokens,
     total_tokens,
 )
@@ -53,19 +53,20 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    responses = model_calls(sample.trajectory)
-    counted = {id(step) for _, step, _ in responses}
-    calls = [(model or UNNAMED, usage) for model, _, usage in responses] + _totals(sample.trajectory, counted)
+    recording = recorded(sample.trajectory)
+    responses = recording.model_calls
+    names = [model or UNNAMED for model, _, _ in responses]
+    calls = [*zip(names, recording.usages, strict=True), *_totals(recording)]
     if not calls:
         return NotApplicable("no model call reports its usage")
     table = catalog(settings.prices)
-    models = dict.fromkeys(model for model, _ in calls)
+    models = dict.fromkeys([model for model, _ in calls])
     priced = {model: found for model in models if (found := table.find(model)) is not None}
     details = _tokens([usage for _, usage in calls])
     details |= {
         "llm_calls": len(responses) if responses else None,
         "models_used": list(models),
-        "calls_missing_usage": _silent(sample.trajectory, counted) if responses else None,
+        "calls_missing_usage": _silent(recording) if responses else None,
         "unpriced_models": [model for model in models if model not in priced],
         "price_table": table.version,
     }
@@ -79,7 +80,7 @@ def _costed(calls: list[tuple[str, Usage]], priced: dict[str, Model], details: d
     reported = [usage.cost_usd for _, usage in calls if usage.cost_usd is not None]
     details["reported_cost_usd"] = sum(reported) if reported else None
     unpriced = details["unpriced_models"]
-    unsplit = sum(usage.input is None and usage.output is None for _, usage in calls)
+    unsplit = len([usage for _, usage in calls if usage.input is None and usage.output is None])
     if not unpriced and not unsplit:
         cost = sum(cost_usd(usage, priced[model]) for model, usage in calls)
         cached = [model for model, usage in calls if usage.cache_read]
@@ -106,45 +107,50 @@ def _costed(calls: list[tuple[str, Usage]], priced: dict[str, Model], details: d
 
 def _tokens(usages: list[Usage]) -> dict[str, Any]:
     """Sums; a field that a call leaves out counts as 0 where others report it, and how many leave it out is told."""
-    fields = {
-        "prompt_tokens": [prompt_tokens(usage) for usage in usages],
-        "completion_tokens": [answer_tokens(usage) for usage in usages],
-        "cached_tokens": [usage.cache_read for usage in usages],
-        "thinking_tokens": [usage.reasoning for usage in usages],
-        "tool_use_prompt_tokens": [tool_prompt_tokens(usage) for usage in usages],
-        "input_tokens": [usage.input for usage in usages],
-        "output_tokens": [usage.output for usage in usages],
+    cached, uncached = _sum([usage.cache_read for usage in usages])
+    thinking, unthinking = _sum([usage.reasoning for usage in usages])
+    tools, _ = _sum([tool_prompt_tokens(usage) if usage.extra else None for usage in usages])
+    given, without_input = _sum([usage.input for usage in usages])
+    output, without_output = _sum([usage.output for usage in usages])
+    return {
+        "prompt_tokens": given if tools is None else _sum([prompt_tokens(usage) for usage in usages])[0],
+        "completion_tokens": output if thinking is None else _sum([answer_tokens(usage) for usage in usages])[0],
+        "cached_tokens": cached,
+        "thinking_tokens": thinking,
+        "tool_use_prompt_tokens": tools,
+        "input_tokens": given,
+        "output_tokens": output,
+        "calls_missing_prompt": without_input,
+        "calls_missing_completion": without_output,
+        "calls_missing_cached": uncached,
+        "calls_missing_thinking": unthinking,
+        "total_tokens": _sum([total_tokens(usage) for usage in usages])[0],
     }
-    found: dict[str, Any] = {}
-    for name, counts in fields.items():
-        known = [count for count in counts if count is not None]
-        found[name] = sum(known) if known else None
-    for name in ("prompt", "completion", "cached", "thinking"):
-        found[f"calls_missing_{name}"] = fields[f"{name}_tokens"].count(None)
-    totals = [total for usage in usages if (total := total_tokens(usage)) is not None]
-    found["total_tokens"] = sum(totals) if totals else None
-    return found
 
 
-def _totals(trajectory: Trajectory, counted: set[int]) -> list[tuple[str, Usage]]:
+def _sum(counts: list[int | None]) -> tuple[int | None, int]:
+    """The sum of what is reported, None if nothing is, and how many report nothing."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None, len(counts) - len(known)
+
+
+def _totals(recording: Recording) -> list[tuple[str, Usage]]:
     """What the source reports in total for runs none of whose steps has its own usage."""
+    with_totals = [each for each in recording.trajectories if each.usage]
+    counted = {id(step) for _, step, _ in recording.model_calls} if with_totals else ()
     return [
         (name or UNNAMED, usage)
-        for each in all_trajectories(trajectory)
+        for each in with_totals
         if each.usage and not any(id(step) in counted for step in each.steps)
         for name, usage in each.usage.items()
-        if total_tokens(usage) is not None or usage.cost_usd is not None
+        if reports(usage)
     ]
 
 
-def _silent(trajectory: Trajectory, counted: set[int]) -> int:
+def _silent(recording: Recording) -> int:
     """Responses of the model that report nothing."""
-    return sum(
-        id(step) not in counted and any(isinstance(part, (Text, Thinking, ToolCall)) for part in step.parts)
-        for each in all_trajectories(trajectory)
-        for step in each.steps
-        if step.role == "agent" and step.kind in ("message", "compaction")
-    )
+    others = [step for step in recording.responses if step.usage is None or not reports(step.usage)]
+    return sum(any(type(part) in (Text, Thinking, ToolCall) for part in step.parts) for step in others)
 
 
 def _traced(sample: Sample, trajectory: Trajectory) -> int | None:

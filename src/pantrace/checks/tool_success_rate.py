@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
-from pantrace.model import Sample, ToolResult, all_trajectories, call_pairs, has_failed
+from pantrace.matching.recorded import recorded, tally
+from pantrace.model import Sample, ToolResult
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
 from .pooling import pooled
@@ -26,7 +25,8 @@ def tool_success_rate(sample: Sample, settings: NoSettings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    pairs = call_pairs(sample.trajectory, children=True)
+    recording = recorded(sample.trajectory)
+    pairs = recording.pairs
     answered = [(pair, pair.result) for pair in pairs if pair.result is not None]
     unanswered = len(pairs) - len(answered)
     if not answered:
@@ -34,13 +34,14 @@ def tool_success_rate(sample: Sample, settings: NoSettings) -> Found:
         return NotApplicable(reason, {"unanswered_calls": unanswered})
     in_failed_steps = {
         id(part)
-        for each in all_trajectories(sample.trajectory)
+        for each in recording.trajectories
         for step in each.steps
         if step.error is not None
         for part in step.parts
-        if isinstance(part, ToolResult)
+        if type(part) is ToolResult
     }
-    failed = [(pair, result) for pair, result in answered if has_failed(result) or id(result) in in_failed_steps]
+    failures = recording.failed | in_failed_steps
+    failed = [(pair, result) for pair, result in answered if id(result) in failures]
     rate = (len(answered) - len(failed)) / len(answered)
     return Measured(
         value=rate,
@@ -52,9 +53,9 @@ def tool_success_rate(sample: Sample, settings: NoSettings) -> Found:
             "failed_tools_list": [pair.call.name for pair, _ in failed],
             "unanswered_calls": unanswered,
             "successful_tool_calls": len(answered) - len(failed),
-            "failures": dict(
-                Counter(result.failure or ("exit_code" if result.exit_code else "error") for _, result in failed)
+            "failures": tally(
+                [result.failure or ("exit_code" if result.exit_code else "error") for _, result in failed]
             ),
         },
-        evidence=tuple(dict.fromkeys(pair.step.id for pair, _ in failed if pair.step.id is not None)),
+        evidence=tuple(dict.fromkeys([pair.step.id for pair, _ in failed if pair.step.id is not None])),
     )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
-from pantrace.matching.recorded import no_tools_because
-from pantrace.model import Sample, call_pairs
+from pantrace.matching.recorded import recorded
+from pantrace.model import Sample
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
 
@@ -24,17 +22,17 @@ def tool_utilization(sample: Sample, settings: NoSettings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    pairs = call_pairs(sample.trajectory, children=True)
-    if not pairs and (reason := no_tools_because(sample.trajectory)):
+    recording = recorded(sample.trajectory)
+    if not recording.pairs and (reason := recording.no_tools_because):
         return NotApplicable(reason)
-    counts = Counter(pair.call.name for pair in pairs)
+    total, counts = len(recording.pairs), recording.calls_by_tool
     return Measured(
-        value=len(pairs),
-        explanation=f"{len(pairs)} calls of {len(counts)} tools",
+        value=total,
+        explanation=f"{total} calls of {len(counts)} tools",
         details={
-            "total_tool_calls": len(pairs),
+            "total_tool_calls": total,
             "unique_tools_used": len(counts),
-            "tool_counts": dict(counts.most_common()),
-            "transfers": sum(count for name, count in counts.items() if name.startswith("transfer_to_")),
+            "tool_counts": dict(counts),
+            "transfers": sum([count for name, count in counts.items() if name.startswith("transfer_to_")]),
         },
     )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
-from pantrace.model import Sample, call_pairs
+from pantrace.matching.recorded import recorded, tally
+from pantrace.model import Sample
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
 
@@ -22,7 +21,7 @@ def unanswered_calls(sample: Sample, settings: NoSettings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    pairs = call_pairs(sample.trajectory, children=True)
+    pairs = recorded(sample.trajectory).pairs
     if not pairs:
         return NotApplicable("no tool was called")
     open_pairs = [pair for pair in pairs if pair.result is None]
@@ -32,7 +31,7 @@ def unanswered_calls(sample: Sample, settings: NoSettings) -> Found:
         details={
             "unanswered_calls": len(open_pairs),
             "total_tool_calls": len(pairs),
-            "unanswered_tools": dict(Counter(pair.call.name for pair in open_pairs)),
+            "unanswered_tools": tally([pair.call.name for pair in open_pairs]),
         },
-        evidence=tuple(dict.fromkeys(pair.step.id for pair in open_pairs if pair.step.id is not None)),
+        evidence=tuple(dict.fromkeys([pair.step.id for pair in open_pairs if pair.step.id is not None])),
     )

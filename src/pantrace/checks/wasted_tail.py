@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from pantrace.model import (
-    Sample,
-    Step,
-    ToolCall,
-    Trajectory,
-    call_pairs,
-    has_failed,
-    is_agents,
-    is_prompt,
-    model_calls,
-    said,
-    total_tokens,
-)
+from collections.abc import Iterable
+
+from pantrace.matching.recorded import Recording, recorded
+from pantrace.model import Sample, Step, ToolCall, is_agents, is_prompt, said, total_tokens
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
 from .pooling import pooled
@@ -35,20 +26,19 @@ def wasted_tail(sample: Sample, settings: NoSettings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    trajectory = sample.trajectory
-    last = _last_useful(trajectory)
-    tail = tuple(step for step in trajectory.steps[last + 1 :] if is_agents(step))
+    steps = sample.trajectory.steps
+    last = _last_useful(recorded(sample.trajectory))
+    tail = [step for step in steps[last + 1 :] if is_agents(step)]
     details = {
-        "tail_steps": sum(step.role == "agent" for step in tail),
-        "tail_calls": sum(isinstance(part, ToolCall) for step in tail for part in step.parts),
-        "tail_seconds": _seconds(trajectory.steps[last : last + 1] if last >= 0 else (), tail),
-        "last_useful_step": trajectory.steps[last].id if last >= 0 else None,
+        "tail_steps": len([step for step in tail if step.role == "agent"]),
+        "tail_calls": len([part for step in tail for part in step.parts if type(part) is ToolCall]),
+        "tail_seconds": _seconds(steps[last] if last >= 0 else None, tail),
+        "last_useful_step": steps[last].id if last >= 0 else None,
     }
-    alone = Trajectory(steps=tuple(step for step in trajectory.steps if is_agents(step)))
-    total = sum(total_tokens(usage) or 0 for _, _, usage in model_calls(alone))
+    total = _tokens(steps)
     if not total:
         return NotApplicable("no model call reports its usage", details)
-    spent = sum(total_tokens(usage) or 0 for _, _, usage in model_calls(Trajectory(steps=tail)))
+    spent = _tokens(tail)
     details |= {"tail_tokens": spent, "total_tokens": total}
     return Measured(
         value=spent / total,
@@ -58,12 +48,17 @@ def wasted_tail(sample: Sample, settings: NoSettings) -> Found:
     )
 
 
-def _last_useful(trajectory: Trajectory) -> int:
+def _tokens(steps: Iterable[Step]) -> int:
+    return sum([total_tokens(step.usage) or 0 for step in steps if step.usage is not None and is_agents(step)])
+
+
+def _last_useful(recording: Recording) -> int:
     """Place of the last useful step; -1 when there is none."""
-    good = {id(pair.step) for pair in call_pairs(trajectory) if pair.result is not None and not has_failed(pair.result)}
+    steps, pairs, failed = recording.trajectory.steps, recording.pairs_by_trajectory[0], recording.failed
+    good = {id(pair.step) for pair in pairs if pair.result is not None and id(pair.result) not in failed}
     asked = False
-    for place in range(len(trajectory.steps) - 1, -1, -1):
-        step = trajectory.steps[place]
+    for place in range(len(steps) - 1, -1, -1):
+        step = steps[place]
         if id(step) in good:
             return place
         asked = asked or is_prompt(step)
@@ -75,13 +70,13 @@ def _last_useful(trajectory: Trajectory) -> int:
 def _answers(step: Step) -> bool:
     if step.role != "agent" or step.kind != "message" or not said(step):
         return False
-    return not any(isinstance(part, ToolCall) for part in step.parts)
+    return not any(type(part) is ToolCall for part in step.parts)
 
 
-def _seconds(useful: tuple[Step, ...], tail: tuple[Step, ...]) -> float | None:
+def _seconds(useful: Step | None, tail: list[Step]) -> float | None:
     if not tail:
         return 0.0
-    begin, end = _end(useful[0]) if useful else None, _end(tail[-1])
+    begin, end = _end(useful) if useful is not None else None, _end(tail[-1])
     return max(end - begin, 0.0) if begin is not None and end is not None else None
 
 

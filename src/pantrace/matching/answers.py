@@ -6,7 +6,7 @@ import re
 
 from pantrace.model import Sample, final_response
 
-from .recorded import has_acted
+from .recorded import recorded
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _WORDS = re.compile(rf"[{_CJK}]|(?:(?![{_CJK}])[^\W_])+")
@@ -18,7 +18,7 @@ def answer(sample: Sample) -> str | None:
         return None
     if (text := final_response(sample.trajectory)) is not None:
         return text
-    return "" if has_acted(sample.trajectory) else None
+    return "" if recorded(sample.trajectory).has_acted else None
 
 
 def reference(sample: Sample) -> str | None:

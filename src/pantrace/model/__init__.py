@@ -10,7 +10,7 @@ from .report import Loss, Violation
 from .run import Run, RunHeader, Sample, header_of, with_samples
 from .score import Aggregate, Decision, Maker, Scale, Score
 from .trajectory import Agent, Invocation, Kind, Outcome, Role, Source, Step, StepError, Tool, Trajectory
-from .usage import Usage, add_usage, answer_tokens, prompt_tokens, tool_prompt_tokens, total_tokens
+from .usage import Usage, add_usage, answer_tokens, prompt_tokens, reports, tool_prompt_tokens, total_tokens
 from .views import (
     CallPair,
     MergedTurn,
@@ -23,6 +23,7 @@ from .views import (
     is_prompt,
     merged_turns,
     model_calls,
+    pair_up,
     said,
     turns,
     usage_total,
@@ -82,7 +83,9 @@ __all__ = [
     "is_prompt",
     "merged_turns",
     "model_calls",
+    "pair_up",
     "prompt_tokens",
+    "reports",
     "said",
     "tool_prompt_tokens",
     "total_tokens",

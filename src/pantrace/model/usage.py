@@ -59,6 +59,11 @@ def prompt_tokens(usage: Usage) -> int | None:
     return usage.input if usage.input is None else usage.input - (tool_prompt_tokens(usage) or 0)
 
 
+def reports(usage: Usage) -> bool:
+    """Whether it tells tokens or cost."""
+    return not (usage.input is None and usage.output is None and usage.total is None and usage.cost_usd is None)
+
+
 def total_tokens(usage: Usage) -> int | None:
     """The total as reported, else input and output together; None when nothing is reported."""
     if usage.total is not None or (usage.input is None and usage.output is None):

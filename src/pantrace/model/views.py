@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from .parts import Text, ToolCall, ToolResult
+from .parts import Part, Text, ToolCall, ToolResult
 from .trajectory import Step, Trajectory
-from .usage import Usage, add_usage, total_tokens
-
-T = TypeVar("T")
+from .usage import Usage, add_usage, reports
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -45,7 +42,7 @@ class MergedTurn(msgspec.Struct, frozen=True):
 
 def said(step: Step) -> str | None:
     """The words of one step without what the program inserted; None when it says nothing."""
-    texts = [part.text for part in step.parts if isinstance(part, Text) and not part.synthetic and part.text]
+    texts = [part.text for part in step.parts if type(part) is Text and not part.synthetic and part.text]
     return "\n\n".join(texts) if texts else None
 
 
@@ -54,8 +51,13 @@ def is_prompt(step: Step) -> bool:
     if step.role != "user" or step.kind != "message":
         return False
     # A message that holds only inserted text is the program's; one without any text (a picture) is the user's.
-    texts = [part for part in step.parts if isinstance(part, Text)]
-    return not texts or any(not part.synthetic for part in texts)
+    inserted = False
+    for part in step.parts:
+        if type(part) is Text:
+            if not part.synthetic:
+                return True
+            inserted = True
+    return not inserted
 
 
 def is_agents(step: Step) -> bool:
@@ -66,20 +68,18 @@ def is_agents(step: Step) -> bool:
 def turns(trajectory: Trajectory) -> list[Turn]:
     """Steps grouped by user prompt; prompts that follow each other directly share a turn."""
     groups: list[list[Step]] = []
-    numbers: list[int] = []
-    answered = True
+    first, answered = 1, True
     for step in trajectory.steps:
-        if is_prompt(step) and answered:
-            numbers.append(numbers[-1] + 1 if numbers else 1)
+        if answered and step.role == "user" and is_prompt(step):
             groups.append([])
             answered = False
         elif not groups:
-            numbers.append(0)
             groups.append([])
-        if step.role in ("agent", "tool"):
+            first = 0
+        if step.role == "agent" or step.role == "tool":
             answered = True
         groups[-1].append(step)
-    return [Turn(number, tuple(group)) for number, group in zip(numbers, groups, strict=True)]
+    return [Turn(number, tuple(group)) for number, group in enumerate(groups, first)]
 
 
 def call_pairs(trajectory: Trajectory, *, agent_only: bool = True, children: bool = False) -> list[CallPair]:
@@ -90,44 +90,38 @@ def call_pairs(trajectory: Trajectory, *, agent_only: bool = True, children: boo
     return [
         pair
         for each in (all_trajectories(trajectory) if children else (trajectory,))
-        for pair in _pairs(each)
-        if not agent_only or pair.step.kind not in ("user_shell", "copied", "synthetic")
+        for pair in pair_up([(part, step) for step in each.steps for part in step.parts], agent_only=agent_only)
     ]
 
 
-def _kept(view: Callable[[Trajectory], Iterable[T]]) -> Callable[[Trajectory], list[T]]:
-    """The view with its last answer kept, as many checks ask the same trajectory in a row."""
-    last: tuple[Trajectory | None, tuple[T, ...]] = (None, ())
-
-    def answer(trajectory: Trajectory) -> list[T]:
-        nonlocal last
-        kept = last
-        if kept[0] is not trajectory:
-            last = kept = (trajectory, tuple(view(trajectory)))
-        return list(kept[1])
-
-    return answer
-
-
-@_kept
-def _pairs(trajectory: Trajectory) -> Iterator[CallPair]:
+def pair_up(parts: Iterable[tuple[Part, Step]], *, agent_only: bool = True) -> list[CallPair]:
+    """Calls and their results among the parts of one trajectory, as `call_pairs` tells."""
     calls: list[tuple[ToolCall, Step]] = []
-    waiting: dict[tuple[str | None, str | None], deque[int]] = {}
+    by_id: dict[str, deque[int]] = {}
+    by_name: dict[str | None, deque[int]] = {}
     results: dict[int, ToolResult] = {}
-    for step in trajectory.steps:
-        for part in step.parts:
-            if isinstance(part, ToolCall):
-                for key in ((part.id, None),) if part.id is not None else ((None, part.name), (None, None)):
-                    waiting.setdefault(key, deque()).append(len(calls))
-                calls.append((part, step))
-            elif isinstance(part, ToolResult):
-                places = waiting.get((part.call_id, None) if part.call_id is not None else (None, part.name), ())
-                while places:
-                    if (place := places.popleft()) not in results:
-                        results[place] = part
-                        break
-    for place, (call, step) in enumerate(calls):
-        yield CallPair(call, results.get(place), step)
+    for part, step in parts:
+        if type(part) is ToolCall:
+            place = len(calls)
+            calls.append((part, step))
+            if part.id is None:
+                by_name.setdefault(part.name, deque()).append(place)
+                by_name.setdefault(None, deque()).append(place)
+            elif part.id in by_id:
+                by_id[part.id].append(place)
+            else:
+                by_id[part.id] = deque((place,))
+        elif type(part) is ToolResult:
+            places = by_id.get(part.call_id) if part.call_id is not None else by_name.get(part.name)
+            while places:
+                if (place := places.popleft()) not in results:
+                    results[place] = part
+                    break
+    return [
+        CallPair(call, results.get(place), step)
+        for place, (call, step) in enumerate(calls)
+        if not agent_only or step.kind not in ("user_shell", "copied", "synthetic")
+    ]
 
 
 def has_failed(result: ToolResult) -> bool:
@@ -140,17 +134,15 @@ def has_failed(result: ToolResult) -> bool:
     return bool(output.get("status") == "error" or output.get("error") or output.get("error_message"))
 
 
-@_kept
-def model_calls(trajectory: Trajectory) -> Iterator[tuple[str | None, Step, Usage]]:
+def model_calls(trajectory: Trajectory) -> list[tuple[str | None, Step, Usage]]:
     """Model responses that report tokens or cost, sub-agents included: the model's name, the step, its usage."""
+    found = []
     for each in all_trajectories(trajectory):
         models = {agent.name: agent.model for agent in each.agents}
         for step in each.steps:
-            usage = step.usage
-            if usage is None or step.kind in ("copied", "user_shell"):
-                continue
-            if total_tokens(usage) is not None or usage.cost_usd is not None:
-                yield step.model or models.get(step.agent or ""), step, usage
+            if step.usage is not None and step.kind not in ("copied", "user_shell") and reports(step.usage):
+                found.append((step.model or models.get(step.agent or ""), step, step.usage))
+    return found
 
 
 def merged_turns(trajectory: Trajectory) -> list[MergedTurn]:

@@ -100,13 +100,13 @@ def part_in(raw: Any, format_name: str) -> Part:
     if type(raw) is dict and len(raw) == 1 and type(text := raw.get("text")) is str:
         return Text(text=text)
     part = part_from(raw, format_name)
-    if isinstance(part, ToolResult):
+    if type(part) is ToolResult:
         must_be_text(call_id=part.call_id, name=part.name)
         return result_from(part)
-    if isinstance(part, ToolCall):
+    if type(part) is ToolCall:
         must_be_text(id=part.id, name=part.name)
-    if isinstance(part, ToolCall) and (arguments := arguments_from(part.arguments)) is not part.arguments:
-        return msgspec.structs.replace(part, arguments=arguments)
+        if (arguments := arguments_from(part.arguments)) is not part.arguments:
+            return msgspec.structs.replace(part, arguments=arguments)
     return part
 
 
@@ -214,7 +214,7 @@ def append_content(
     if not parts and isinstance(content, dict) and isinstance(content.get("content"), str):
         parts = (Text(text=content["content"]),)
     role = content.get("role") if isinstance(content, dict) else None
-    if parts and role != "model" and all(isinstance(part, ToolResult) for part in parts):
+    if parts and role != "model" and all(type(part) is ToolResult for part in parts):
         alone = not fields.keys() <= {"at", "turn", "invocation"}
         if len(steps) > start and not alone and (joined := _answered(steps[-1], parts, author, fields.get("at"))):
             steps[-1] = joined
@@ -231,20 +231,20 @@ def _answered(step: Step, results: tuple[Part, ...], author: str | None, ended: 
     if step.role != "agent" or step.agent != author:
         return None
     parts = list(step.parts)
-    answered = {part.call_id for part in parts if isinstance(part, ToolResult) and part.call_id is not None}
+    answered = {part.call_id for part in parts if type(part) is ToolResult and part.call_id is not None}
     for result in results:
         assert isinstance(result, ToolResult)
         if result.call_id in answered:
             return None
         for place, part in enumerate(parts):
-            if not isinstance(part, ToolCall) or part.id != result.call_id:
+            if type(part) is not ToolCall or part.id != result.call_id:
                 continue
             follower = parts[place + 1] if place + 1 < len(parts) else None
             if part.id is not None or (
                 result.name in (None, part.name) and not (isinstance(follower, ToolResult) and follower.call_id is None)
             ):
                 # Words behind the call were said before the answer came.
-                spoken = any(not isinstance(later, (ToolCall, ToolResult)) for later in parts[place + 1 :])
+                spoken = any(type(later) not in (ToolCall, ToolResult) for later in parts[place + 1 :])
                 where = len(parts) if spoken else place + 1
                 parts.insert(where, msgspec.structs.replace(result, ended=ended) if ended is not None else result)
                 break

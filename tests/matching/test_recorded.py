@@ -1,0 +1,63 @@
+"""A recording says what the views say, and is never that of another trajectory."""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+from hypothesis import given
+
+from any_sample import trajectories
+from pantrace.matching.recorded import recorded, tally, tally_by_frequency
+from pantrace.model import (
+    Action,
+    Step,
+    Text,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+    all_trajectories,
+    call_pairs,
+    has_failed,
+    is_agents,
+    model_calls,
+    total_tokens,
+)
+
+
+@given(trajectories())
+def test_one_walk_finds_what_the_views_find(trajectory: Trajectory) -> None:
+    found = recorded(trajectory)
+    every = list(all_trajectories(trajectory))
+    steps = [step for each in every for step in each.steps]
+    assert found.trajectories == every
+    assert found.pairs_by_trajectory == [call_pairs(each) for each in every]
+    assert found.pairs == call_pairs(trajectory, children=True)
+    assert found.model_calls == model_calls(trajectory)
+    assert found.totals == [total_tokens(usage) for _, _, usage in model_calls(trajectory)]
+    assert found.has_acted == any(is_agents(step) for step in steps)
+    assert (Action in found.part_types) == any(isinstance(part, Action) for step in steps for part in step.parts)
+    failed = [pair.result for pair in found.pairs if id(pair.result) in found.failed]
+    assert failed == [pair.result for pair in found.pairs if pair.result is not None and has_failed(pair.result)]
+
+
+def test_a_trajectory_that_is_equal_is_another() -> None:
+    one = Trajectory(steps=(Step(role="agent", parts=(ToolCall(id="c", name="bash"), ToolResult(call_id="c"))),))
+    other = msgspec.structs.replace(one)
+    first, second = recorded(one), recorded(other)
+    assert recorded(other) is second
+    assert first is not second and second.trajectory is other
+
+
+def test_only_the_last_trajectory_is_kept() -> None:
+    trajectory = Trajectory(steps=(Step(role="agent", parts=(Text(text="hi"),)),))
+    before = sys.getrefcount(trajectory)
+    recorded(trajectory)
+    assert sys.getrefcount(trajectory) > before
+    recorded(Trajectory())
+    assert sys.getrefcount(trajectory) == before
+
+
+def test_names_are_counted_in_order_or_by_frequency() -> None:
+    assert list(tally(["a", "b", "c", "b"]).items()) == [("a", 1), ("b", 2), ("c", 1)]
+    assert list(tally_by_frequency(["a", "b", "c", "b"]).items()) == [("b", 2), ("a", 1), ("c", 1)]
