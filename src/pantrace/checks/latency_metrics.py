@@ -6,7 +6,7 @@ from math import inf
 from typing import Any
 
 from pantrace.matching.recorded import recorded
-from pantrace.model import Sample, Step, ToolResult, Trajectory, Turn, is_prompt, turns
+from pantrace.model import Sample, Step, ToolResult, Trajectory, is_prompt
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
 from .pooling import pooled
@@ -61,86 +61,93 @@ def _of_invocations(trajectory: Trajectory) -> dict[str, Any] | None:
 
 
 def _of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
-    responses: list[Span] = []
-    runs: list[Span] = []
-    _add_times(trajectory.steps, "compaction", responses, runs)
-    beside = responses + runs
-    waits: list[Span] = []
-    first_response: float | None = None
-    for turn in turns(trajectory):
-        before = len(responses)
-        wait = _add_times(turn.steps, "message", responses, runs)
-        if wait is not None:
-            if not waits:
-                first_response = _first_response(turn, wait, responses[before:])
-            waits.append(wait)
-    model_spans = _without(_union(responses), _union(runs))
-    tool_spans = runs
-    durations = [end - begin for begin, end in responses + runs]
+    own = _Times(trajectory.steps)
+    model_spans, tool_spans = _without(_union(own.responses), _union(own.runs)), own.runs
+    durations = [end - begin for begin, end in own.responses + own.runs]
+    beside = own.compacting
     for child in recorded(trajectory).trajectories[1:]:
-        responses, runs = [], []
-        for kind in ("message", "compaction"):
-            _add_times(child.steps, kind, responses, runs)
-        model_spans = model_spans + _without(_union(responses), _union(runs))
-        tool_spans = tool_spans + runs
-        beside += responses + runs
-        durations += [end - begin for begin, end in responses + runs]
+        times = _Times(child.steps)
+        model_spans = model_spans + _without(_union(times.responses), _union(times.runs))
+        tool_spans = tool_spans + times.runs
+        both = times.responses + times.runs
+        beside = beside + both
+        durations += [end - begin for begin, end in both]
     if not durations:
         return None
-    if len(durations) > 1 and all(abs(seconds - 1) < 1e-6 for seconds in durations):
+    if abs(durations[0] - 1) < 1e-6 and len(durations) > 1 and all(abs(seconds - 1) < 1e-6 for seconds in durations):
         return "every duration is exactly one second: they were made up, not measured"
     return {
         # What ran within a turn lies within its wait.
-        "total_latency_seconds": _length(waits + beside),
+        "total_latency_seconds": _length(own.waits + beside),
         "llm_latency_seconds": _length(model_spans) if model_spans else None,
         "tool_latency_seconds": _length(tool_spans) if tool_spans else None,
-        "time_to_first_response_seconds": first_response,
-        "turns": max(len(waits), 1),
+        "time_to_first_response_seconds": own.first_response,
+        "turns": max(len(own.waits), 1),
         "source": "steps",
     }
 
 
-def _add_times(steps: tuple[Step, ...], kind: str, responses: list[Span], runs: list[Span]) -> Span | None:
-    """Adds when steps of that kind and their tools ran, where both ends were measured; gives how long was waited for
-    all of it: from the prompt, or the first measured begin, to the last measured end. A compaction behind the answer
-    may come hours later, so it must not stretch the wait for the messages of a turn."""
-    asked: list[float] = []
-    first, last = inf, -inf
-    for step in steps:
-        if step.kind != kind:
-            continue
-        begin = step.at
-        if step.role == "agent":
-            end = step.ended
-            if begin is not None and end is not None and begin <= end:
-                responses.append((begin, end))
-                if begin < first:
-                    first = begin
-                if end > last:
-                    last = end
-        elif begin is not None and is_prompt(step):
-            asked.append(begin)
-        for part in step.parts:
-            if type(part) is ToolResult:
-                begin, end = part.started, part.ended
-                if begin is not None and end is not None and begin <= end:
-                    runs.append((begin, end))
-                    if begin < first:
-                        first = begin
-                    if end > last:
-                        last = end
-    if first > last:
-        return None
-    since = -inf
-    for at in asked:
-        if since < at <= first:
-            since = at
-    return since if since > -inf else first, last
+class _Times:
+    """When model and tools were at work in the steps of a run, where both ends were measured."""
 
+    def __init__(self, steps: tuple[Step, ...]) -> None:
+        self.responses: list[Span] = []
+        self.runs: list[Span] = []
+        self.compacting: list[Span] = []
+        """Those of compactions among them. One behind the answer may come hours later: it must not stretch a wait."""
+        self.waits: list[Span] = []
+        """For each turn that was measured: from its prompt, or its first begin, to its last end."""
+        self.first_response: float | None = None
+        """Seconds from the begin of the first wait to the first end of a response in that turn."""
+        self._begin_turn()
+        answered = True
+        for step in steps:
+            role, kind = step.role, step.kind
+            if role == "agent":
+                answered = True
+                if kind == "message" or kind == "compaction":
+                    self._add(self.responses, step.at, step.ended, kind)
+            elif role == "tool":
+                answered = True
+            elif role == "user" and kind == "message" and is_prompt(step):
+                # Prompts that follow each other directly share a turn.
+                if answered:
+                    self._end_turn()
+                    answered = False
+                if step.at is not None:
+                    self._asked.append(step.at)
+            if kind == "message" or kind == "compaction":
+                for part in step.parts:
+                    if type(part) is ToolResult:
+                        self._add(self.runs, part.started, part.ended, kind)
+        self._end_turn()
 
-def _first_response(turn: Turn, wait: Span, responses: list[Span]) -> float | None:
-    _add_times(turn.steps, "compaction", responses, [])
-    return min(end for _, end in responses) - wait[0] if responses else None
+    def _begin_turn(self) -> None:
+        self._asked: list[float] = []
+        self._first, self._last, self._soonest = inf, -inf, inf
+
+    def _add(self, spans: list[Span], begin: float | None, end: float | None, kind: str) -> None:
+        if begin is None or end is None or begin > end:
+            return
+        span = (begin, end)
+        spans.append(span)
+        if spans is self.responses and end < self._soonest:
+            self._soonest = end
+        if kind == "compaction":
+            self.compacting.append(span)
+            return
+        if begin < self._first:
+            self._first = begin
+        if end > self._last:
+            self._last = end
+
+    def _end_turn(self) -> None:
+        if self._first <= self._last:
+            since = max([at for at in self._asked if at <= self._first], default=self._first)
+            if not self.waits and self._soonest < inf:
+                self.first_response = self._soonest - since
+            self.waits.append((since, self._last))
+        self._begin_turn()
 
 
 def _union(spans: list[Span]) -> list[Span]:

@@ -56,13 +56,17 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     recording = recorded(sample.trajectory)
     responses = recording.model_calls
     names = [model or UNNAMED for model, _, _ in responses]
-    calls = [*zip(names, recording.usages, strict=True), *_totals(recording)]
+    calls = list(zip(names, recording.usages, strict=True))
+    totals = recording.totals
+    if in_total := _totals(recording):
+        calls += in_total
+        totals = totals + [total_tokens(usage) for _, usage in in_total]
     if not calls:
         return NotApplicable("no model call reports its usage")
     table = catalog(settings.prices)
     models = dict.fromkeys([model for model, _ in calls])
     priced = {model: found for model in models if (found := table.find(model)) is not None}
-    details = _tokens([usage for _, usage in calls])
+    details = _tokens([usage for _, usage in calls], totals)
     details |= {
         "llm_calls": len(responses) if responses else None,
         "models_used": list(models),
@@ -105,7 +109,7 @@ def _costed(calls: list[tuple[str, Usage]], priced: dict[str, Model], details: d
     return Measured(value=sum(reported), explanation=f"as the source reports it; {why}", details=details)
 
 
-def _tokens(usages: list[Usage]) -> dict[str, Any]:
+def _tokens(usages: list[Usage], totals: list[int | None]) -> dict[str, Any]:
     """Sums; a field that a call leaves out counts as 0 where others report it, and how many leave it out is told."""
     cached, uncached = _sum([usage.cache_read for usage in usages])
     thinking, unthinking = _sum([usage.reasoning for usage in usages])
@@ -124,7 +128,7 @@ def _tokens(usages: list[Usage]) -> dict[str, Any]:
         "calls_missing_completion": without_output,
         "calls_missing_cached": uncached,
         "calls_missing_thinking": unthinking,
-        "total_tokens": _sum([total_tokens(usage) for usage in usages])[0],
+        "total_tokens": _sum(totals)[0],
     }
 
 

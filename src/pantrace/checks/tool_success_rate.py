@@ -32,14 +32,7 @@ def tool_success_rate(sample: Sample, settings: NoSettings) -> Found:
     if not answered:
         reason = "no tool call was answered" if pairs else "no tool was called"
         return NotApplicable(reason, {"unanswered_calls": unanswered})
-    in_failed_steps = {
-        id(part)
-        for each in recording.trajectories
-        for step in each.steps
-        if step.error is not None
-        for part in step.parts
-        if type(part) is ToolResult
-    }
+    in_failed_steps = {id(part) for step in recording.broken for part in step.parts if type(part) is ToolResult}
     failures = recording.failed | in_failed_steps
     failed = [(pair, result) for pair, result in answered if id(result) in failures]
     rate = (len(answered) - len(failed)) / len(answered)

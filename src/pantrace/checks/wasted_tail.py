@@ -26,8 +26,8 @@ def wasted_tail(sample: Sample, settings: NoSettings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    steps = sample.trajectory.steps
-    last = _last_useful(recorded(sample.trajectory))
+    steps, recording = sample.trajectory.steps, recorded(sample.trajectory)
+    last = _last_useful(recording)
     tail = [step for step in steps[last + 1 :] if is_agents(step)]
     details = {
         "tail_steps": len([step for step in tail if step.role == "agent"]),
@@ -35,7 +35,8 @@ def wasted_tail(sample: Sample, settings: NoSettings) -> Found:
         "tail_seconds": _seconds(steps[last] if last >= 0 else None, tail),
         "last_useful_step": steps[last].id if last >= 0 else None,
     }
-    total = _tokens(steps)
+    calls = zip(recording.model_calls[: recording.own_calls], recording.totals, strict=False)
+    total = sum([tokens or 0 for (_, step, _), tokens in calls if is_agents(step)])
     if not total:
         return NotApplicable("no model call reports its usage", details)
     spent = _tokens(tail)

@@ -35,11 +35,16 @@ class Recording:
         """The agents' own steps, compactions included."""
         self.model_calls: list[tuple[str | None, Step, Usage]] = []
         """Model responses that report tokens or cost: the model's name, the step, its usage."""
+        self.broken: list[Step] = []
+        """Steps that ended in an error."""
         self.has_acted = False
         """Whether anything that the agent or a sub-agent did was recorded."""
         self.part_types: set[type] = set()
         """Of all parts but calls and results."""
-        for each in self.trajectories:
+        self._walk(trajectory)
+        self.own_calls = len(self.model_calls)
+        """How many of the model calls are the trajectory's own; they come first."""
+        for each in self.trajectories[1:]:
             self._walk(each)
         self.has_acted = self.has_acted or any(step.kind == "message" for step in self.responses)
         self.pairs = [pair for pairs in self.pairs_by_trajectory for pair in pairs]
@@ -63,6 +68,8 @@ class Recording:
                     responses.append(step)
             elif kind == "message" and step.role == "tool":
                 self.has_acted = True
+            if step.error is not None:
+                self.broken.append(step)
             if usage is not None and kind != "copied" and kind != "user_shell" and reports(usage):
                 model_calls.append((step.model or models.get(step.agent or ""), step, usage))
             for part in step.parts:
