@@ -1,36 +1,44 @@
 """pantrace's own format: the model itself, as JSON Lines.
 
-Spec: `pantrace schema`. The first line is `{"pantrace": "1", "run": {...}}`, each further line one sample.
+Spec: `pantrace schema`. The first line is `{"pantrace": "1", "run": {...}}`, each further line one sample. Keys that
+the model does not know are kept in the `extra` of their level, under `native`.
 Detect: the key `pantrace` in the first line.
 Lost: nothing.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from pantrace.errors import ReadError
-from pantrace.model import Run, RunHeader, Sample, Source, Violation, header_of, with_samples
+from pantrace.model import Extra, Run, RunHeader, Sample, Source, Violation, header_of, with_samples
 from pantrace.wire import files
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode, decode_as, encode, to_plain
+from pantrace.wire.json import decode, decode_as, decode_document, encode, to_plain
 from pantrace.wire.rows import OnBroken
+from pantrace.wire.unknown import Unknown, with_unknown
 
 from .format import Format, NoOptions
 
+NAME = "native"
 VERSION = "1"
 
+T = TypeVar("T", bound=msgspec.Struct)
 
-class FirstLine(msgspec.Struct, frozen=True, kw_only=True):
+
+class FirstLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """The line that says what the file is."""
 
     pantrace: str
     """Version of the format; a reader refuses one it does not know."""
     run: RunHeader = RunHeader()
+    extra: Extra = {}
 
 
 def detect(head: Head) -> str | None:
@@ -40,7 +48,7 @@ def detect(head: Head) -> str | None:
 
 def load(row: Any) -> Sample:
     try:
-        return msgspec.convert(row, Sample)
+        return with_unknown(row, Sample, NAME)
     except msgspec.ValidationError as error:
         raise ReadError(f"not a sample of the native format: {error}") from None
 
@@ -53,7 +61,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     lines = files.lines(path)
     number, first = next(lines, (1, b"{}"))
     try:
-        head = decode_as(first, FirstLine)
+        head = _whole(first, FirstLine)
     except (ReadError, msgspec.ValidationError) as error:
         raise ReadError(
             f"the first line is not that of a native file: {error}", path=str(path), place=f"line {number}"
@@ -69,14 +77,25 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     def samples() -> Iterator[Sample]:
         for number, line in lines:
             try:
-                yield decode_as(line, Sample)
+                yield _whole(line, Sample)
             except ReadError as error:
                 on_broken(ReadError(error.message, path=str(path), place=f"line {number}"))
             except msgspec.ValidationError as error:
                 on_broken(ReadError(f"not a sample: {error}", path=str(path), place=f"line {number}"))
 
-    source = head.run.source or Source(format="native", version=VERSION, path=str(path))
-    return with_samples(msgspec.structs.replace(head.run, source=source), samples())
+    source = head.run.source or Source(format=NAME, version=VERSION, path=str(path))
+    extra = {**head.run.extra, **head.extra}
+    if NAME in extra:
+        extra[NAME] = {**head.run.extra.get(NAME, {}), **head.extra.get(NAME, {})}
+    return with_samples(msgspec.structs.replace(head.run, source=source, extra=extra), samples())
+
+
+def _whole(line: bytes, kind: type[T]) -> T:
+    """A line as a struct, with the keys that it does not know."""
+    try:
+        return decode_as(line, kind)
+    except msgspec.ValidationError:
+        return with_unknown(decode(line), kind, NAME)
 
 
 def save(run: Run, target: Path, options: NoOptions) -> None:
@@ -87,26 +106,40 @@ def save(run: Run, target: Path, options: NoOptions) -> None:
 
 
 def validate(path: Path) -> Iterable[Violation]:
-    broken: list[ReadError] = []
-    for _ in open_run(path, broken.append).samples:
-        while broken:
-            error = broken.pop(0)
-            yield Violation(level="error", message=error.message, place=error.place)
-    for error in broken:
-        yield Violation(level="error", message=error.message, place=error.place)
+    open_run(path, lambda _: None)
+    for number, line in files.lines(path):
+        try:
+            row = decode_document(line)
+        except ReadError as error:
+            yield Violation(level="error", message=error.message, place=f"line {number}")
+            continue
+        for found in check(row):
+            inside = f", {found.place}" if found.place else ""
+            yield msgspec.structs.replace(found, place=f"line {number}{inside}")
 
 
 def check(row: Any) -> Iterable[Violation]:
-    if isinstance(row, dict) and "pantrace" in row:
-        return
+    kind: type[FirstLine | Sample] = FirstLine if isinstance(row, dict) and "pantrace" in row else Sample
+    unknown: list[Unknown] = []
     try:
-        msgspec.convert(decode(encode(row)), Sample)
+        with_unknown(row, kind, NAME, unknown.append)
     except msgspec.ValidationError as error:
-        yield Violation(level="error", message=str(error))
+        what, _, where = str(error).partition(" - at ")
+        yield Violation(level="error", message=f"not a sample: {what}", place=where.strip("`$.") or None)
+    for place, key, known in unknown:
+        yield Violation(level="warning", message=_told(key, known), place=place or None)
+
+
+def _told(key: str, known: tuple[str, ...]) -> str:
+    if repeated := re.fullmatch(r"(.+) \(duplicate \d+\)", key):
+        return f"repeated key {repeated[1]!r}: the last one counts"
+    close = get_close_matches(key, known, n=1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    return f"unknown key {key!r}, kept in extra.{NAME}{hint}"
 
 
 FORMAT = Format(
-    name="native",
+    name=NAME,
     title="pantrace's own JSON Lines: the model itself, nothing lost",
     spec="`pantrace schema`",
     detect=detect,

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A frozen struct; what equals its default is left out when written."""
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A frozen struct; what equals its default is left out when written, and no key is dropped in silence."""
 
 
 Extra = dict[str, Any]
