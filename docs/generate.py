@@ -8,14 +8,17 @@ import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import click
+import msgspec
 
 from pantrace.checks import all_checks
 from pantrace.cli import COMMANDS, cli
-from pantrace.cli.formats import option_list
+from pantrace.cli.formats import field_docs, option_list
 from pantrace.cli.rubrics import grade_range, managed_inputs, marked_inputs
 from pantrace.engine.matrix import Cell, cells
+from pantrace.engine.plan import Plan
 from pantrace.formats import all_formats
 from pantrace.judges import load_rubric, rubric_names
 from pantrace.judges.managed import families, pinned
@@ -148,6 +151,26 @@ def model_reference() -> str:
     return "\n\n".join(blocks)
 
 
+def plan_table() -> str:
+    """Every key of a plan, from the source."""
+    lines = ["| key | default | meaning |", "|---|---|---|"]
+    for table in msgspec.structs.fields(Plan):
+        kind = next((each for each in (table.type, *get_args(table.type)) if isinstance(each, type)), None)
+        if kind is None or not issubclass(kind, msgspec.Struct):
+            lines.append(f"| `{table.name}` | {_default(table)} | what the run is called |")
+            continue
+        told = field_docs(kind)
+        for field in msgspec.structs.fields(kind):
+            meaning = told.get(field.name, "").replace("|", "\\|")
+            lines.append(f"| `{table.name}.{field.name}` | {_default(field)} | {meaning} |")
+    return "\n".join(lines)
+
+
+def _default(field: msgspec.structs.FieldInfo) -> str:
+    value = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+    return "" if value in (None, msgspec.NODEFAULT) else f"`{msgspec.json.encode(value).decode()}`"
+
+
 def table_reference() -> str:
     """Every table of a run directory with its columns, from the source."""
     tree = ast.parse(Path(schema.__file__).read_text())
@@ -195,6 +218,7 @@ def pages() -> dict[Path, str]:
         "README.md": {"formats": format_table("docs/")},
         "docs/formats.md": {"formats": format_table(""), "options": option_table()},
         "docs/commands.md": {"commands": command_help()},
+        "docs/eval.md": {"plan": plan_table()},
         "docs/judges.md": {"rubrics": rubric_table(), "managed": managed_table()},
         "docs/metrics.md": {"metrics": metric_table()},
         "docs/conversions.md": {"matrix": conversion_table(), "losses": conversion_losses()},

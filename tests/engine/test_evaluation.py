@@ -220,3 +220,16 @@ def test_killed_at_random_moments_it_ends_like_an_undisturbed_run(recordings: Pa
     subprocess.run([*command, "--out", str(torn)], env=environment, check=True, capture_output=True)
     assert killed >= 15
     assert rows(torn) == rows(whole)
+
+
+def test_a_reference_lies_beside_the_plan(recordings: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "plans"
+    folder.mkdir()
+    (folder / "golden.trace.jsonl").write_bytes(recordings.read_bytes())
+    (folder / "plan.toml").write_text(
+        '[measure]\nmetrics = ["exact_match"]\n[reference]\npath = "golden.trace.jsonl"\n'
+    )
+    ready = prepare(*_loaded(folder / "plan.toml"))
+    assert ready.reference == folder / "golden.trace.jsonl"
+    done = evaluate_into([recordings], tmp_path / "out", ready, "")
+    assert done.unmatched == 0

@@ -38,6 +38,7 @@ from .output import print_json, progress, say, table
 @click.option("--replay", is_flag=True, help="Judge from the cache only.")
 @click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop judging beyond so many tokens.")
 @click.option("--budget-usd", type=click.FloatRange(min=0, min_open=True), metavar="X", help="Stop beyond this cost.")
+@click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop judging after so many questions.")
 @click.option("--no-redact", is_flag=True, help="Send texts to judges as they are, secrets included.")
 @calibration_files
 @click.option("--gate", is_flag=True, help="Exit 1 if a sample fails, 3 if one could not be decided.")
@@ -59,6 +60,7 @@ def command(
     replay: bool,
     budget_tokens: int | None,
     budget_usd: float | None,
+    budget_calls: int | None,
     no_redact: bool,
     calibrations: tuple[str, ...],
     gate: bool,
@@ -83,8 +85,14 @@ def command(
     path = Path(plan) if plan else None
     loaded, text, folder = load_plan(path)
     ready = prepare(loaded, folder, text, str(path or "plan"), calibrations=[*map(Path, calibrations)])
-    given: dict[str, Any] = {"base_url": base_url, "budget_tokens": budget_tokens, "budget_usd": budget_usd}
-    given |= {"models": list(dict.fromkeys(models)) or None, "redact": False if no_redact else None}
+    given: dict[str, Any] = {
+        "models": list(dict.fromkeys(models)) or None,
+        "base_url": base_url,
+        "budget_tokens": budget_tokens,
+        "budget_usd": budget_usd,
+        "budget_calls": budget_calls,
+        "redact": False if no_redact else None,
+    }
     asked = replace(loaded.judge, **{name: value for name, value in given.items() if value is not None})
     managed = any(isinstance(rubric, Managed) for rubric in ready.rubrics)
     # Cases may require managed metrics, too: whoever names a project wants them asked for.
@@ -142,6 +150,7 @@ def _judging(ready: Ready, table: JudgeTable, vertex: Project | None, cache: str
         concurrency=table.concurrency,
         tokens=table.budget_tokens,
         dollars=table.budget_usd,
+        calls=table.budget_calls,
     )
     settings = Settings(
         models=judges.models,

@@ -56,8 +56,7 @@ def evaluate_into(
     opened = list(inputs(paths, format, done.notes))
     if not opened:
         raise ReadError("nothing readable in it", path=", ".join(map(str, paths)))
-    reference = ready.plan.reference.path
-    references = References.of(read_pile([Path(reference)], notes=Notes())) if reference else None
+    references = References.of(read_pile([ready.reference], notes=Notes())) if ready.reference else None
     header, hashed = _header(paths, ready), plan_hash(ready, selection, judging)
     with RunDirectory.open_for_writing(out, header, plan_text, hashed) as directory, Judges(ready, judging) as judges:
         again = parts_to_ask_again(out) if judging is not None else set()

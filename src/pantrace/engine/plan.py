@@ -48,6 +48,7 @@ class ReferenceTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What is expected, where it lies elsewhere."""
 
     path: str | None = None
+    """Recordings or a dataset, joined by the ids of samples, cases and sessions."""
 
 
 class DecideTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -69,6 +70,7 @@ class JudgeTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rubrics: list[str] = []
     """Rubrics and metric definitions for every sample, by name or file, beside the evals that a case requires."""
     base_url: str | None = None
+    """Server of the judges, for one that speaks OpenAI's protocol."""
     samples: int = 1
     """How often each judge is asked."""
     combine: Literal["mean", "majority"] | None = None
@@ -76,18 +78,27 @@ class JudgeTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     temperature: float | None = None
     """By default 0 for one sample, 0.7 for several."""
     seed: int | None = None
+    """Sent to the provider, plus the number of the sample."""
     weighted: bool = False
     """Weigh grades by their log-probabilities, where the provider tells them."""
     max_tokens: int = 2_000
+    """Longest reply."""
     max_chars: int = BUDGET
     """Longest material of one prompt."""
     redact: bool = True
     """Replace secrets before anything is sent."""
     timeout: float = 120.0
+    """Seconds for a reply."""
     retries: int = 4
+    """How often to ask again where that may help."""
     concurrency: int = 8
+    """Questions at once."""
     budget_tokens: int | None = None
+    """Stop asking beyond so many tokens; the next run goes on."""
     budget_usd: float | None = None
+    """Stop asking beyond this cost."""
+    budget_calls: int | None = None
+    """Stop asking after so many questions."""
     calibrations: list[str] = []
     """Files of `pantrace calibrate`: which judges may decide."""
 
@@ -122,6 +133,8 @@ class Ready(msgspec.Struct, frozen=True):
     """Profiles by the name under which cases speak of them."""
     default: Profile | None
     calibrations: Calibrations
+    reference: Path | None
+    """Where what is expected lies."""
     hash: str
     """Of everything that decides what the results are."""
 
@@ -146,7 +159,9 @@ def prepare(
     profiles = {profile.name: profile for profile in [*named, *([default] if default else [])]}
     known = read_calibrations([*(folder / each for each in plan.judge.calibrations), *calibrations])
     hashed = _hash(plan, checks, rules, [each.hash for each in asked.rubrics], profiles, known)
-    return Ready(plan, checks, rules, asked.rubrics, profiles, default, known, hashed)
+    return Ready(
+        plan, checks, rules, asked.rubrics, profiles, default, known, _beside(plan.reference.path, folder), hashed
+    )
 
 
 def profile_for(ready: Ready, name: str | None) -> Profile | None:
@@ -192,13 +207,29 @@ def _place(text: str, name: str, path: str) -> str:
     return f"{name}: line {line}: " if line is not None else f"{name}: "
 
 
+def _beside(path: str | None, folder: Path) -> Path | None:
+    """A path that the plan names: beside it, else as seen from here."""
+    if path is None:
+        return None
+    return folder / path if (folder / path).exists() else Path(path)
+
+
 def _located(name: str, folder: Path) -> str:
     """A file beside the plan, or a built-in name."""
     beside = folder / name
     return str(beside) if beside.is_file() else name
 
 
-_REACHING = ("base_url", "timeout", "retries", "concurrency", "budget_tokens", "budget_usd", "calibrations")
+_REACHING = (
+    "base_url",
+    "timeout",
+    "retries",
+    "concurrency",
+    "budget_tokens",
+    "budget_usd",
+    "budget_calls",
+    "calibrations",
+)
 
 
 def _hash(
