@@ -239,3 +239,15 @@ def test_the_stored_scores_do_not_tell_poor_from_excellent(tmp_path: Path) -> No
         last = each.pairs[-1]
         assert (last.worse, last.better) == ("poor", "excellent")
         assert not each.calibrated, each.judged
+
+
+def test_the_rate_of_all_judged_is_corrected_by_what_labels_showed(tmp_path: Path) -> None:
+    # 40 good and 40 bad samples with labels, of which the judge passes 36 and 8; 120 more that nobody labelled.
+    good = [sample(f"g{number}", 5 if number < 36 else 1) for number in range(40)]
+    bad = [sample(f"b{number}", 5 if number < 8 else 1) for number in range(40)]
+    more = [sample(f"m{number}", 5 if number < 66 else 1) for number in range(120)]
+    rows = "".join(f"{each.id},{'pass' if each.id[0] == 'g' else 'fail'}\n" for each in good + bad)
+    found = calibrated([*good, *bad, *more], labelled(tmp_path / "l.csv", f"sample,label\n{rows}"), threshold=3)
+    assert (found.sensitivity.value, found.specificity.value) == (0.9, 0.8)
+    assert (found.counted_rate.value, found.counted_rate.n) == ((36 + 8 + 66) / 200, 200)
+    assert found.corrected_rate.value == pytest.approx((0.55 + 0.8 - 1) / 0.7)

@@ -160,6 +160,13 @@ def _tell_one(found: Calibration, in_full: bool) -> None:
         columns = list(next(iter(found.confusion.values())))
         rows = [[label, *(str(count) for count in row.values())] for label, row in found.confusion.items()]
         table(["label \\ score", *columns], rows, right=tuple(columns))
+    if found.corrected_rate is not None and in_full:
+        click.echo(
+            f"  passes as the judge counts {estimate_words(found.counted_rate)}, "
+            f"without its errors {estimate_words(found.corrected_rate)}\n"
+            f"  right about good ones {estimate_words(found.sensitivity)}, "
+            f"about bad ones {estimate_words(found.specificity)}"
+        )
     for pair in found.pairs if in_full else found.pairs[-1:]:
         words = "tells" if pair.auc.low is not None and pair.auc.low > 0.5 else "does not tell"
         click.echo(f"  {words} {pair.better} from {pair.worse}: AUC {estimate_words(pair.auc)}")

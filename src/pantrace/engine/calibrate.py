@@ -16,6 +16,7 @@ from pantrace.stats import (
     TooFew,
     clustered_mean,
     concordance,
+    corrected_rate,
     flip_rate,
     kappa,
     rank_correlation,
@@ -24,6 +25,9 @@ from pantrace.stats import (
 
 from .compare import as_number
 from .labels import Label, Labels, Ranked, ranked
+
+Tried = Callable[[str, Callable[[], Estimate]], Estimate | None]
+"""Gives an estimate, or None and a note why there is none."""
 
 
 class Minimums(Record, frozen=True, kw_only=True):
@@ -50,6 +54,8 @@ class Observed:
     thresholds: set[float | None] = field(default_factory=set)
     yes_or_no: bool = True
     unscored: int = 0
+    unlabelled: list[float] = field(default_factory=list)
+    """Scores of samples that have no label."""
 
 
 def observe(samples: Iterable[Sample], labels: Labels, metrics: Sequence[str] = ()) -> dict[Judged, Observed]:
@@ -62,8 +68,11 @@ def observe(samples: Iterable[Sample], labels: Labels, metrics: Sequence[str] = 
             if score.name not in metrics if metrics else not is_judged(score):
                 continue
             label = labels.of(sample, score.name)
+            observed = found.setdefault(judged_by(score), Observed())
             if label is not None:
-                _take(found.setdefault(judged_by(score), Observed()), sample, score, label)
+                _take(observed, sample, score, label)
+            elif (number := as_number(score)) is not None:
+                observed.unlabelled.append(number)
     missing = [name for name in metrics if name not in seen]
     if missing:
         raise UsageError(f"there is no score {missing[0]!r}; there are {', '.join(sorted(seen)) or 'none'}")
@@ -159,8 +168,30 @@ def calibration(
             else None,
             confusion=_confusion(numbers, said, labels.names, words),
         )
+        if labels.kind == "pass":
+            found = _with_rates(found, observed, threshold, tried)
     why_not = _shortcomings(found, minimums or Minimums())
     return replace(found, calibrated=not why_not, why_not=tuple(why_not), notes=tuple(notes))
+
+
+def _with_rates(found: Calibration, observed: Observed, given: float | None, tried: Tried) -> Calibration:
+    """How often the judge is right about good and about bad samples, and what its rate is without its errors."""
+    from msgspec.structs import replace
+
+    table = {label: (row["pass"], row["fail"]) for label, row in found.confusion.items()}
+    (hits, missed), (wrong, spared) = table.get("pass", (0, 0)), table.get("fail", (0, 0))
+    of_all = [*_passing(observed, observed.unlabelled, given), *([1.0] * (hits + wrong) + [0.0] * (missed + spared))]
+    counted = (int(sum(of_all)), len(of_all))
+    found = replace(
+        found,
+        sensitivity=wilson(hits, hits + missed) if hits + missed else None,
+        specificity=wilson(spared, wrong + spared) if wrong + spared else None,
+        counted_rate=wilson(*counted),
+    )
+    if found.samples < found.n:
+        return found  # repetitions of a case are not worth as much as other cases
+    rates = ((hits, hits + missed), (spared, wrong + spared))
+    return replace(found, corrected_rate=tried("corrected rate", lambda: corrected_rate(counted, *rates)))
 
 
 def _threshold(observed: Observed, given: float | None) -> float | None:
@@ -175,11 +206,17 @@ def _as_said(observed: Observed, labels: Ranked, given: float | None) -> list[fl
     """The scores in the words of the labels; None where there is no way to say them so."""
     if labels.kind == "grades":
         return [_whole(score) for score in observed.scores]
-    limit = _threshold(observed, given)
-    if labels.kind == "bands" or limit is None:
+    if labels.kind == "bands" or _threshold(observed, given) is None:
         return None
+    return _passing(observed, observed.scores, given)
+
+
+def _passing(observed: Observed, scores: list[float], given: float | None) -> list[float]:
+    """1 for each score that passes, 0 for each that does not."""
+    limit = _threshold(observed, given)
+    assert limit is not None
     lower = observed.scale is not None and observed.scale.better == "lower" and not observed.yes_or_no
-    return [float(score <= limit if lower else score >= limit) for score in observed.scores]
+    return [float(score <= limit if lower else score >= limit) for score in scores]
 
 
 def _whole(score: float) -> float:

@@ -67,6 +67,14 @@ class Calibration(Record, frozen=True, kw_only=True):
     auc: Estimate | None = None
     """Of two samples with different labels, how often the better one has the better score; 0.5 is chance."""
     spearman: Estimate | None = None
+    sensitivity: Estimate | None = None
+    """For labels that say pass: how many of those that people pass the judge passes."""
+    specificity: Estimate | None = None
+    """How many of those that people fail the judge fails."""
+    counted_rate: Estimate | None = None
+    """How many of all it judged, labelled or not, the judge passes."""
+    corrected_rate: Estimate | None = None
+    """The same without the judge's errors: how many people would pass."""
     flip_rate: Estimate | None = None
     """How often two verdicts of the same judge on the same sample differ."""
     confusion: dict[str, dict[str, int]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .agreement import concordance, flip_rate, kappa, rank_correlation
+from .correction import corrected_rate
 from .estimate import Estimate, TooFew
 from .means import clustered_mean, mean, ratio
 from .paired import PairedDifference, mcnemar, paired_difference, paired_proportions, sign_flip
@@ -19,6 +20,7 @@ __all__ = [
     "benjamini_hochberg",
     "clustered_mean",
     "concordance",
+    "corrected_rate",
     "detectable_difference",
     "difference_of_means",
     "difference_of_proportions",

@@ -1,0 +1,49 @@
+"""Correction: a rate as it would be without the errors of the instrument that counted it."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from .estimate import CONFIDENCE, Estimate, TooFew, normal_quantile
+
+Count = tuple[int, int]
+"""Successes, trials."""
+
+
+def corrected_rate(counted: Count, sensitivity: Count, specificity: Count, confidence: float = CONFIDENCE) -> Estimate:
+    """The true share of good things, by Rogan and Gladen: from the share that a judge calls good, and from how often it
+    is right about good ones (sensitivity) and about bad ones (specificity), which labels showed.
+
+    The interval takes the uncertainty of all three into account; one success and one failure are added to what labels
+    showed, so that a judge without a single error in its few labels does not look infallible."""
+    if min(counted[1], sensitivity[1], specificity[1]) == 0:
+        raise TooFew("it takes labels of both kinds")
+    rate, hit, spared = (successes / trials for successes, trials in (counted, sensitivity, specificity))
+    if hit + spared <= 1:
+        raise TooFew("the judge is no better than chance, so its rate says nothing")
+    z = normal_quantile(confidence)
+    p, n = _moved(counted, z * z)
+    (q1, m1), (q0, m0) = _moved(sensitivity, 2), _moved(specificity, 2)
+    apart = q0 + q1 - 1
+    if apart <= 0:
+        raise TooFew("too few labels to tell the judge from chance")
+    centre = (p + q0 - 1) / apart
+    spread = p * (1 - p) / n + (1 - centre) ** 2 * q0 * (1 - q0) / m0 + centre**2 * q1 * (1 - q1) / m1
+    half = z * sqrt(spread) / apart
+    return Estimate(
+        value=_within((rate + spared - 1) / (hit + spared - 1)),
+        low=_within(centre - half),
+        high=_within(centre + half),
+        n=counted[1],
+        method="Rogan-Gladen",
+    )
+
+
+def _moved(count: Count, added: float) -> tuple[float, float]:
+    """A share with so many trials added, half of them successes."""
+    successes, trials = count
+    return (successes + added / 2) / (trials + added), trials + added
+
+
+def _within(share: float) -> float:
+    return min(1.0, max(0.0, share))
