@@ -18,11 +18,11 @@ from junitparser import JUnitXml, Skipped
 from goldens import ROOT
 from pantrace.engine.convert import write_run
 from pantrace.engine.evaluation import decide_again, evaluate_into
-from pantrace.engine.plan import Plan, load_plan, prepare
+from pantrace.engine.plan import MeasureTable, Plan, load_plan, prepare
 from pantrace.engine.reports import as_junit, as_markdown
 from pantrace.engine.summary import gate_code, summarise
 from pantrace.errors import ReadError, UsageError
-from pantrace.model import Case, Run, Sample, Score, Step, Text, ToolCall, ToolResult, Trajectory, Usage
+from pantrace.model import Case, Run, Sample, Scale, Score, Step, Text, ToolCall, ToolResult, Trajectory, Usage
 from pantrace.policy import load_profile
 from pantrace.store import query
 
@@ -233,3 +233,32 @@ def test_a_reference_lies_beside_the_plan(recordings: Path, tmp_path: Path) -> N
     assert ready.reference == folder / "golden.trace.jsonl"
     done = evaluate_into([recordings], tmp_path / "out", ready, "")
     assert done.unmatched == 0
+
+
+def test_repeated_cases_are_not_worth_as_much_as_other_cases(tmp_path: Path) -> None:
+    def sample(case: int, epoch: int, value: float) -> Sample:
+        return Sample(id=f"c{case}", epoch=epoch, case=Case(id=f"c{case}"), scores=(Score(name="m", value=value),))
+
+    once = [sample(case, 1, float(case % 3 == 0)) for case in range(12)]
+    often = [sample(case, epoch, float(case % 3 == 0)) for case in range(12) for epoch in range(1, 9)]
+    widths = []
+    for name, samples in (("once", once), ("often", often)):
+        path = tmp_path / f"{name}.trace.jsonl"
+        write_run(Run(samples=samples), path, to="native", measure=False)
+        evaluate_into([path], tmp_path / name, prepare(Plan(measure=MeasureTable(metrics=())), Path()), "")
+        (metric,) = summarise(tmp_path / name).metrics
+        assert metric.estimate is not None and metric.estimate.value == pytest.approx(1 / 3)
+        assert metric.estimate.low is not None and metric.estimate.high is not None
+        assert metric.estimate.low >= 0 and metric.estimate.high <= 1
+        widths.append(metric.estimate.high - metric.estimate.low)
+    assert widths[1] > 0.8 * widths[0]
+
+
+def test_intervals_end_where_the_scale_ends(tmp_path: Path) -> None:
+    scores = [Score(name="s", value=value, scale=Scale(low=1, high=5)) for value in (5.0, 5.0, 5.0, 5.0, 4.0, 1.0)]
+    path = tmp_path / "x.trace.jsonl"
+    samples = [Sample(id=str(number), scores=(score,)) for number, score in enumerate(scores)]
+    write_run(Run(samples=samples), path, to="native", measure=False)
+    evaluate_into([path], tmp_path / "out", prepare(Plan(measure=MeasureTable(metrics=())), Path()), "")
+    (metric,) = summarise(tmp_path / "out").metrics
+    assert metric.estimate is not None and metric.estimate.high == 5.0

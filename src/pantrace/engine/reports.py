@@ -81,7 +81,10 @@ def as_markdown(summary: EvalSummary, title: str) -> str:
     lines += ["## Metrics", "", *_table(summary.metrics)]
     if summary.groups:
         lines += ["", "## By group", "", *_table(summary.groups)]
-    foot = "Intervals are 95 %: Wilson for shares, t for means. What cannot be measured is left out and counted."
+    foot = (
+        "Intervals are 95 %: Wilson for shares, t for means, clustered where a case was repeated, cut where the scale "
+        "ends. What cannot be measured is left out and counted."
+    )
     lines += ["", foot]
     return "\n".join(lines) + "\n"
 

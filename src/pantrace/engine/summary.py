@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pantrace.model import Record
-from pantrace.stats import Estimate, mean, wilson
+from pantrace.model import Record, Scale
+from pantrace.stats import Estimate
 from pantrace.store import query
+
+from .aggregate import within
+from .compare import average
 
 
 class MetricSummary(Record, frozen=True, kw_only=True):
@@ -54,9 +57,16 @@ class EvalSummary(Record, frozen=True, kw_only=True):
 _SCORES = """
 select s.name, s.maker_kind, s.origin, s.status,
     coalesce(s.value, case s.text when 'C' then 1.0 when 'I' then 0.0 when 'P' then 0.5 when 'N' then 0.0 end),
-    s.value_type, s.explanation, x.agent, x.labels
+    s.value_type, s.explanation, x.agent, x.labels, coalesce(x.case_id, x.sample), s.scale_low, s.scale_high
 from scores s join samples x using (run, part, number)
 order by s.run, s.part, s.number
+"""
+
+
+_DECISIONS = """
+select d.profile, d.passed, d.reasons, coalesce(x.case_id, x.sample)
+from decisions d join samples x using (run, part, number)
+order by d.run, d.part, d.number
 """
 
 
@@ -81,12 +91,6 @@ def _metrics(rows: Sequence[tuple[Any, ...]], group: str | None) -> list[MetricS
 
 
 def _metric(name: str, kind: str | None, rows: Sequence[tuple[Any, ...]], group: str | None) -> MetricSummary:
-    values = [(row[4], row[5]) for row in rows if row[3] == "scored" and row[4] is not None]
-    estimate = None
-    if values:
-        yes_or_no = all(value_type == "boolean" for _, value_type in values)
-        numbers = [float(value) for value, _ in values]
-        estimate = wilson(int(sum(numbers)), len(numbers)) if yes_or_no else mean(numbers)
     reasons = [row[6] for row in rows if row[3] != "scored" and row[6]]
     return MetricSummary(
         metric=name,
@@ -95,9 +99,24 @@ def _metric(name: str, kind: str | None, rows: Sequence[tuple[Any, ...]], group:
         scored=sum(row[3] == "scored" for row in rows),
         not_applicable=sum(row[3] == "not_applicable" for row in rows),
         unscored=sum(row[3] in ("unscored", "failed") for row in rows),
-        estimate=estimate,
+        estimate=_estimate([row for row in rows if row[3] == "scored" and row[4] is not None], kind),
         why_not=max(dict.fromkeys(reasons), key=reasons.count) if reasons else None,
     )
+
+
+def _estimate(rows: Sequence[tuple[Any, ...]], kind: str | None) -> Estimate | None:
+    """The mean, or the share of true: over cases, however often each was repeated, and within the scale."""
+    by_case: dict[str, list[float]] = {}
+    for row in rows:
+        by_case.setdefault(row[9], []).append(float(row[4]))
+    # A check that counts may happen to count zeros and ones; of anybody else these are no and yes.
+    binary = all(row[5] == "boolean" or (kind != "check" and row[4] in (0, 1)) for row in rows)
+    found = average(by_case, binary) if rows else None
+    if found is None:
+        return None
+    low = next((row[10] for row in rows if row[10] is not None), 0.0 if binary else None)
+    high = next((row[11] for row in rows if row[11] is not None), 1.0 if binary else None)
+    return within(found, Scale(low=low, high=high))
 
 
 def _groups(rows: Sequence[tuple[Any, ...]]) -> list[MetricSummary]:
@@ -124,17 +143,20 @@ def _groups(rows: Sequence[tuple[Any, ...]]) -> list[MetricSummary]:
 def _decisions(out: Path) -> list[DecisionSummary]:
     from msgspec.json import decode
 
-    found: dict[str, list[tuple[bool | None, str]]] = {}
-    for profile, passed, reasons in query(
-        out, "select profile, passed, reasons from decisions order by run, part, number"
-    ).rows:
-        found.setdefault(profile, []).append((passed, reasons))
+    found: dict[str, list[tuple[bool | None, str, str]]] = {}
+    for profile, *row in query(out, _DECISIONS).rows:
+        found.setdefault(profile, []).append((row[0], row[1], row[2]))
     summaries = []
     for profile, rows in sorted(found.items()):
-        passed = sum(each is True for each, _ in rows)
-        failed = sum(each is False for each, _ in rows)
+        passed = sum(each is True for each, _, _ in rows)
+        failed = sum(each is False for each, _, _ in rows)
+        by_case: dict[str, list[float]] = {}
+        for each, _, case in rows:
+            if each is not None:
+                by_case.setdefault(case, []).append(float(each))
+        rate = average(by_case, binary=True)
         told: dict[str, int] = {}
-        for _, text in rows:
+        for _, text, _ in rows:
             for reason in decode(text):
                 kind = reason.partition(":")[0] if len(reason) > 60 else reason
                 told[kind] = told.get(kind, 0) + 1
@@ -144,7 +166,7 @@ def _decisions(out: Path) -> list[DecisionSummary]:
                 passed=passed,
                 failed=failed,
                 undecided=len(rows) - passed - failed,
-                rate=wilson(passed, passed + failed) if passed + failed else None,
+                rate=within(rate, Scale(low=0.0, high=1.0)) if rate is not None else None,
                 reasons=tuple(sorted(told.items(), key=lambda item: (-item[1], item[0]))[:8]),
             )
         )
