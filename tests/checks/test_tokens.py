@@ -271,3 +271,17 @@ def test_a_pool_without_a_scored_sample_has_no_value() -> None:
     assert check.aggregate([]) == []
     (aggregate,) = check.aggregate([check.score(Sample(id="x"))])
     assert (aggregate.value, aggregate.n) == (None, 0)
+
+
+@pytest.mark.parametrize("span", ["scorer", "scorers"])
+def test_what_a_scorer_asked_a_model_is_not_the_agents(span: str) -> None:
+    grader = Trajectory(
+        title="model_graded_fact",
+        extra={"inspect": {"span": span}},
+        steps=(user("grade this"), agent("GRADE: C", usage=usage(5_000, 500, reasoning=9), **FLASH)),
+        children=(Trajectory(steps=(agent("deep", usage=usage(1, 1), **FLASH),)),),
+    )
+    steps = (user("hi"), agent("ho", usage=usage(10, 1), **FLASH))
+    alone, graded = run(*steps), run(*steps, children=(grader,))
+    for name in (*TOKENS, "agent_handoffs", "latency_metrics", "tool_utilization"):
+        assert by_name(name).score(graded) == by_name(name).score(alone), name
