@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from pantrace.matching.values import alike
 from pantrace.model import (
     CallPair,
     Maker,
@@ -84,7 +85,11 @@ class _Seen:
         verdicts = [*self._combined(condition)]
         if condition.each is not None:
             verdicts.append(self._each(condition))
-        elif condition.called is not None or condition.not_called is not None:
+        if condition.not_called is not None:
+            found = self._calls_of(condition.not_called, condition)
+            word = _listed(condition.not_called)
+            verdicts.append(Verdict(not found, f"{word} was {'called' if found else 'not called'}", _ids(found)))
+        if condition.called is not None:
             verdicts.append(self._calls(condition))
         if _about_text(condition):
             verdicts.append(self._text(condition))
@@ -138,14 +143,10 @@ class _Seen:
                 condition.contains or condition.contains_any or condition.matches
             )
             return Verdict(None if forbids_only else False, f"there is no {where}")
+        # A forbidden word anywhere is a breach; what is demanded needs to stand in one of the texts.
+        bad = [(verdict, step) for text, step in texts if (verdict := _forbidden(text, condition, where)) is not None]
         tried = [(_text_fits(text, condition, where), step) for text, step in texts]
-        # A forbidden word anywhere is a breach; a demanded one needs to stand in one of the texts.
-        if condition.lacks is not None:
-            bad = [(verdict, step) for verdict, step in tried if verdict.holds is False]
-            chosen = bad or tried
-        else:
-            chosen = [(verdict, step) for verdict, step in tried if verdict.holds] or tried[-1:]
-        verdict, step = chosen[0]
+        verdict, step = (bad or [(verdict, step) for verdict, step in tried if verdict.holds] or tried[-1:])[0]
         return Verdict(verdict.holds, verdict.reason, (step.id,) if step.id else ())
 
     def _names(self, words: Texts) -> set[str]:
@@ -167,10 +168,6 @@ class _Seen:
         return [pair for pair in self.pairs if pair.call.name in names and id(pair.step) in mine]
 
     def _calls(self, condition: Condition) -> Verdict:
-        if condition.not_called is not None:
-            found = self._calls_of(condition.not_called, condition)
-            word = _listed(condition.not_called)
-            return Verdict(not found, f"{word} was {'called' if found else 'not called'}", _ids(found))
         assert condition.called is not None
         word = _listed(condition.called)
         found = [pair for pair in self._calls_of(condition.called, condition) if self._fits(pair, condition)]
@@ -198,8 +195,7 @@ class _Seen:
             return False
         given = pair.call.arguments if isinstance(pair.call.arguments, dict) else {}
         for name, fits in (condition.arguments or {}).items():
-            demanded = fits if isinstance(fits, Fits) else Fits(equals=fits)
-            if name not in given or not _value_fits(given[name], demanded):
+            if name not in given or not _value_fits(given[name], fits):
                 return False
         return True
 
@@ -207,8 +203,7 @@ class _Seen:
         assert condition.each is not None
         word = _listed(condition.each)
         wanted = self._calls_of(condition.each, condition)
-        spared = [pair for pair in wanted if _spared(self._paths(pair), condition.except_)]
-        judged = [pair for pair in wanted if pair not in spared]
+        judged = [pair for pair in wanted if not _spared(self._paths(pair), condition.except_)]
         if not judged:
             return Verdict(None, f"{word} was not called" if not wanted else f"every call of {word} is excepted")
         before = self._names(condition.preceded_by) if condition.preceded_by is not None else set()
@@ -244,6 +239,14 @@ def _answers(step: Step) -> bool:
     return step.role == "agent" and step.kind == "message"
 
 
+def _forbidden(text: str, condition: Condition, where: str) -> Verdict | None:
+    """The breach, where a text has words that it must lack."""
+    fold = str.casefold if condition.ignore_case else str
+    body = fold(text.partition(condition.after)[2] if condition.after is not None else text)
+    forbidden = [word for word in _list(condition.lacks) if fold(word) in body]
+    return Verdict(False, f"the {where} has {', '.join(map(repr, forbidden))}") if forbidden else None
+
+
 def _text_fits(text: str, condition: Condition, where: str) -> Verdict:
     if condition.after is not None:
         _, found, text = text.partition(condition.after)
@@ -257,9 +260,6 @@ def _text_fits(text: str, condition: Condition, where: str) -> Verdict:
     options = _list(condition.contains_any)
     if options and not any(fold(word) in body for word in options):
         return Verdict(False, f"the {where} has none of {', '.join(map(repr, options))}")
-    forbidden = [word for word in _list(condition.lacks) if fold(word) in body]
-    if forbidden:
-        return Verdict(False, f"the {where} has {', '.join(map(repr, forbidden))}")
     if condition.matches is not None:
         match = re.search(condition.matches, text, re.IGNORECASE if condition.ignore_case else 0)
         if match is None:
@@ -268,9 +268,11 @@ def _text_fits(text: str, condition: Condition, where: str) -> Verdict:
     return Verdict(True, f"the {where} is as demanded")
 
 
-def _value_fits(value: Any, fits: Fits) -> bool:
+def _value_fits(value: Any, fits: Fits | str | float) -> bool:
+    if not isinstance(fits, Fits):
+        return alike(value, fits)
     text = _as_text(value)
-    if fits.equals is not None and value != fits.equals:
+    if fits.equals is not None and not alike(value, fits.equals):
         return False
     if any(word not in text for word in _list(fits.contains)):
         return False
@@ -290,9 +292,8 @@ def _listed(texts: Texts) -> str:
 
 
 def _described(condition: Condition) -> str:
-    if condition.path is None or condition.path.contains is None:
-        return ""
-    return f" on {_listed(condition.path.contains)}"
+    wanted = condition.path.contains or condition.path.equals if isinstance(condition.path, Fits) else condition.path
+    return f" on {_listed(wanted)}" if isinstance(wanted, str | list) else ""
 
 
 def _spared(paths: list[str], exceptions: list[str]) -> bool:
