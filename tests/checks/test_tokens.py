@@ -285,3 +285,13 @@ def test_what_a_scorer_asked_a_model_is_not_the_agents(span: str) -> None:
     alone, graded = run(*steps), run(*steps, children=(grader,))
     for name in (*TOKENS, "agent_handoffs", "latency_metrics", "tool_utilization"):
         assert by_name(name).score(graded) == by_name(name).score(alone), name
+
+
+def test_the_total_of_many_calls_is_not_priced_as_one_long_call() -> None:
+    total = usage(1_000_000, 100_000)
+    summed = by_name("token_usage").score(run(user("hi"), agent("ho"), usage={"gemini-2.5-pro": total}))
+    assert summed.value == pytest.approx(1.25 + 1.00)
+    assert summed.details["list_cost_usd"] == pytest.approx(1.25 + 1.00)
+    assert "model calls" not in (summed.explanation or "")
+    one_call = by_name("token_usage").score(spent(total, model="gemini-2.5-pro"))
+    assert one_call.value == pytest.approx(2.50 + 1.50)

@@ -61,7 +61,7 @@ def load_plugin(path: Path) -> list[Check]:
     module = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # noqa: BLE001 -- a user's file may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 -- a user's file may raise anything
         raise UsageError(f"{path}: cannot be loaded: {type(error).__name__}: {error}") from None
     found = [value for value in vars(module).values() if isinstance(value, Check)]
     if not found:
