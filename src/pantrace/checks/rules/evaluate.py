@@ -27,7 +27,7 @@ from pantrace.model import (
 from pantrace.wire.json import encode
 
 from .language import Condition, Fits, Rule, RuleFile, Texts
-from .paths import USUAL, covers, paths_in
+from .paths import USUAL, Searched, paths_in
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -207,14 +207,16 @@ class _Seen:
         if not judged:
             return Verdict(None, f"{word} was not called" if not wanted else f"every call of {word} is excepted")
         before = self._names(condition.preceded_by) if condition.preceded_by is not None else set()
-        earlier: list[CallPair] = []
+        looked: Searched | None = None
         broken: list[tuple[CallPair, str]] = []
         chosen = {id(pair) for pair in judged}
         for pair in self.pairs:
             if id(pair) in chosen:
-                broken += [(pair, path) for path in self._uncovered(pair, earlier, condition)]
+                broken += [(pair, path) for path in self._uncovered(pair, looked, condition)]
             if pair.call.name in before:
-                earlier.append(pair)
+                looked = looked or Searched()
+                for path in self._paths(pair) or ["."]:
+                    looked.add(path)
         if broken:
             listed = ", ".join(dict.fromkeys(path for _, path in broken if path))
             what = f" of {listed}" if listed else ""
@@ -222,13 +224,12 @@ class _Seen:
             return Verdict(False, reason, _ids([pair for pair, _ in broken]))
         return Verdict(True, f"all {len(judged)} calls of {word} come after {_listed(condition.preceded_by or '')}")
 
-    def _uncovered(self, pair: CallPair, earlier: list[CallPair], condition: Condition) -> list[str]:
+    def _uncovered(self, pair: CallPair, looked: Searched | None, condition: Condition) -> list[str]:
         """Paths of a call that no earlier call looked at; [""] for a call without paths and nothing before it."""
         paths = [path for path in self._paths(pair) if not _spared([path], condition.except_)]
         if not condition.same_path or not paths:
-            return [] if earlier else paths[:1] or [""]
-        looked = [path for each in earlier for path in self._paths(each) or ["."]]
-        return [path for path in paths if not any(covers(folder, path) for folder in looked)]
+            return [] if looked is not None else paths[:1] or [""]
+        return [path for path in paths if looked is None or not looked.covers(path)]
 
 
 def _about_text(condition: Condition) -> bool:
