@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from pantrace.engine.measure import References, by_turns, choose, scores_of
+from pantrace.errors import UsageError
 from pantrace.model import Case, ExpectedCall, Run, Sample, Trajectory
 from short_samples import agent, call, result, run, usage, user
 
@@ -35,3 +37,22 @@ def test_a_sub_agent_counts_in_one_turn_and_never_twice() -> None:
     called = msgspec.structs.replace(child, caller="x")
     named = agent(call("task", id="x"), usage=usage(1, 0), model="gpt-5")
     assert tokens(run(*first, user("b"), named, children=(called,))) == [1, 8]
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "trajectory_accuracy.tolerance=-1",
+        'trajectory_accuracy.tools={"a": {"tolerance": -1}}',
+        "state_variable_fidelity.tolerance=nan",
+        'state_variable_fidelity.keys={"a": {"tolerance": -1}}',
+    ],
+)
+def test_a_tolerance_below_zero_is_refused_before_anything_is_measured(setting: str) -> None:
+    with pytest.raises(UsageError, match="a tolerance is 0 or more"):
+        choose([setting.partition(".")[0]], [setting], [])
+
+
+def test_an_empty_list_of_words_is_empty() -> None:
+    [(_, settings)] = choose(["swallowed_errors"], ["swallowed_errors.words="], [])
+    assert settings.words == ()  # type: ignore[attr-defined]

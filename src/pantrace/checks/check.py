@@ -181,4 +181,4 @@ def _unfolded(value: Any, kind: Any) -> Any:
     if value.startswith(("[", "{")):
         return msgspec.json.decode(value)
     several = [each for each in (kind, *get_args(kind)) if get_origin(each) in (tuple, list)]
-    return [part.strip() for part in value.split(",")] if several else value
+    return [part.strip() for part in value.split(",") if part.strip()] if several else value

@@ -14,6 +14,7 @@ from pantrace.matching.comparison import Comparison, Order, compare
 from pantrace.matching.presets import PRESETS, Options, Side, Undefined
 from pantrace.matching.recorded import recorded
 from pantrace.matching.sides import side_of_calls, side_of_trajectory, with_objects
+from pantrace.matching.values import Likeness
 from pantrace.model import Record, Sample, Trajectory
 
 from .check import Found, Measured, NotApplicable, check
@@ -47,6 +48,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if self.arguments == "keys" and not self.keys:
             raise ValueError("arguments = keys needs the setting keys")
+        Likeness(tolerance=self.tolerance)
         if self.preset is None:
             return
         preset = PRESETS.get(self.preset)

@@ -140,8 +140,8 @@ def by_turns(sample: Sample) -> Iterator[tuple[int, Sample]]:
 
 
 def _sliced(trajectory: Trajectory) -> Iterator[tuple[int, Trajectory]]:
-    """The turns as trajectories. A sub-agent belongs to the turn with its call; one whose call is not known, to the only
-    turn, and among several to none."""
+    """The turns as trajectories. A sub-agent belongs to the turn with its call; one whose call is not known, to the
+    only turn, and among several to none."""
     found = [turn for turn in turns(trajectory) if turn.number > 0]
     for turn in found:
         ids = {step.invocation for step in turn.steps}
