@@ -19,6 +19,7 @@ from pantrace.engine.validate import validate
 from pantrace.errors import ReadError
 from pantrace.formats import by_name
 from pantrace.formats.inspect import FORMAT, resolved_events, summaries
+from pantrace.matching.graders import is_grader
 from pantrace.model import (
     Action,
     Aggregate,
@@ -38,7 +39,6 @@ from pantrace.model import (
     Usage,
     call_pairs,
     final_response,
-    is_grader,
     usage_total,
     with_samples,
 )

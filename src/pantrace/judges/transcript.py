@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pantrace.matching.graders import is_grader
 from pantrace.model import (
     Action,
     Citation,
@@ -16,7 +17,6 @@ from pantrace.model import (
     ToolCall,
     ToolResult,
     Trajectory,
-    is_grader,
     is_prompt,
 )
 from pantrace.wire.json import encode

@@ -15,11 +15,12 @@ from pantrace.model import (
     Trajectory,
     Usage,
     has_failed,
-    is_grader,
     pair_up,
     reports,
     total_tokens,
 )
+
+from .graders import is_grader
 
 
 class Recording:

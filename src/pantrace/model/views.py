@@ -65,12 +65,6 @@ def is_agents(step: Step) -> bool:
     return step.role in ("agent", "tool") and step.kind == "message"
 
 
-def is_grader(trajectory: Trajectory) -> bool:
-    """Whether a child is what a scorer asked a model, recorded beside the run: nothing that the agent did."""
-    kinds = [kept.get("span") for kept in trajectory.extra.values() if isinstance(kept, dict)]
-    return "scorer" in kinds or "scorers" in kinds
-
-
 def turns(trajectory: Trajectory) -> list[Turn]:
     """Steps grouped by user prompt; prompts that follow each other directly share a turn."""
     groups: list[list[Step]] = []
