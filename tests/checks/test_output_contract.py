@@ -10,6 +10,7 @@ import pytest
 
 from corpus import CORPUS, needs_corpus
 from pantrace.checks import by_name, parse_settings
+from pantrace.errors import UsageError
 from pantrace.model import Case, Sample, Score
 from short_samples import agent, run, user
 
@@ -168,13 +169,13 @@ def test_own_contracts_from_a_folder_or_a_file(tmp_path: Path) -> None:
 )
 def test_a_broken_or_leaking_schema_is_refused(tmp_path: Path, schema: str) -> None:
     (tmp_path / "Bad.json").write_text(schema)
-    found = score(answered({}, "Bad"), contracts=str(tmp_path))
-    assert found.status == "failed"
-    assert "is not a JSON Schema" in (found.explanation or "")
+    with pytest.raises(UsageError, match=r"Bad\.json is not a JSON Schema"):
+        score(answered({}, "Bad"), contracts=str(tmp_path))
 
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    assert score(answered({}, "Bad"), contracts=str(tmp_path / "none")).status == "failed"
+    with pytest.raises(UsageError, match="there are no contracts at"):
+        score(answered({}, "Bad"), contracts=str(tmp_path / "none"))
 
 
 @needs_corpus
@@ -186,3 +187,24 @@ def test_the_published_dataset_follows_the_older_version_only() -> None:
     assert len(found) == 30
     assert not any(each.value for each in found)
     assert all(each.details["versions_met"] == ["2026-02-21"] for each in found)
+
+
+@pytest.mark.parametrize(
+    ("files", "name", "version"),
+    [
+        ({"V@9": ["nine"], "V@10": ["a"]}, "V", "10"),
+        ({"V@1.9": ["nine"], "V@1.10": ["a"], "V": ["none"]}, "V", "1.10"),
+        ({"StudyPlanOutput": ["a"]}, "StudyPlanOutput", None),
+        ({"StudyPlanOutput@2025-01-01": ["a"]}, "StudyPlanOutput", "2025-01-01"),
+        ({"StudyPlanOutput@2026-02-25": ["a"]}, "StudyPlanOutput", "2026-02-25"),
+    ],
+)
+def test_a_bare_name_means_the_newest_and_ones_own_before_the_shipped(
+    files: dict[str, list[str]], name: str, version: str | None, tmp_path: Path
+) -> None:
+    for file, required in files.items():
+        (tmp_path / f"{file}.json").write_text(json.dumps({"required": required}))
+    check = by_name("output_contract")
+    settings = parse_settings(check, {"contract": name, "contracts": str(tmp_path)})
+    score = check.score(run(user("q"), agent('{"a": 1}')), settings)
+    assert (score.value, score.details["version"]) == (True, version)

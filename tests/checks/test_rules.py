@@ -92,7 +92,41 @@ ROWS: list[tuple[str, dict[str, Any], Sample, Any]] = [
     ),
     ("last turn", {"turn": "last", "contains": "d"}, sample(user("a"), agent("b"), user("c"), agent("d")), True),
     ("second turn", {"turn": 2, "contains": "d"}, sample(user("a"), agent("b"), user("c"), agent("d")), True),
+    (
+        "demanded in one, forbidden in none",
+        {"in": "any_response", "contains": "early", "lacks": "sorry"},
+        sample(user("a"), agent("early"), agent("late")),
+        True,
+    ),
+    (
+        "demanded in none, forbidden in none",
+        {"in": "any_response", "contains": "never", "lacks": "sorry"},
+        sample(user("a"), agent("early"), agent("late")),
+        False,
+    ),
+    (
+        "demanded in one, forbidden in another",
+        {"in": "any_response", "contains": "early", "lacks": "late"},
+        sample(user("a"), agent("early"), agent("late")),
+        False,
+    ),
     # Calls.
+    ("called one, not the other", {"called": "read", "not_called": "bash"}, sample(user("a"), agent(READ)), True),
+    ("called neither", {"called": "read", "not_called": "bash"}, sample(user("a"), agent(GREP)), False),
+    (
+        "in order, but not called enough",
+        {"each": "read", "preceded_by": "grep", "called": "read", "at_least": 2},
+        sample(user("a"), agent(GREP, READ)),
+        False,
+    ),
+    ("a path that is equal", {"called": "read", "path": "/w/src/a.py"}, sample(user("a"), agent(READ)), True),
+    ("a path that is not", {"called": "read", "path": "a.py"}, sample(user("a"), agent(READ)), False),
+    (
+        "true is not 1",
+        {"called": "bash", "arguments": {"times": 1}},
+        sample(user("a"), agent(call("bash", times=True))),
+        False,
+    ),
     ("called", {"called": "read"}, sample(user("a"), agent(READ)), True),
     ("never called", {"called": "read"}, NOTHING, False),
     ("alias", {"called": "look"}, sample(user("a"), agent(GREP)), True),
@@ -236,6 +270,26 @@ HEAD = 'name = "t"\nversion = "1"\n\n[[rule]]\nid = "R1"\nname = "r"\n'
         (HEAD + 'expect = { in = "answer", contains = "x" }\n', r"line 7: invalid enum value 'answer'"),
         (HEAD + 'expect = { matches = "(" }\n', r"line 4: rule R1: '\(' is not a regular expression"),
         (HEAD + 'expect = { in = "any_prompt" }\n', "line 4: rule R1: `expect` demands nothing"),
+        (HEAD + 'when = {}\nexpect = { contains = "a" }\n', "line 4: rule R1: `when` demands nothing"),
+        (HEAD + "expect = { all = [{}] }\n", "line 4: rule R1: `expect` demands nothing"),
+        (HEAD + "expect = { all = [] }\n", "line 4: rule R1: `expect` demands nothing: all is empty"),
+        (HEAD + 'expect = { contains = ["a", ""] }\n', "line 4: rule R1: `expect` demands nothing: contains is empty"),
+        (HEAD + "expect = { at_most = 3 }\n", "line 4: rule R1: `expect` has at_most without called"),
+        (HEAD + 'expect = { not_called = "a", path = "b" }\n', "line 4: rule R1: `expect` has path without called"),
+        (HEAD + 'expect = { each = "a" }\n', "line 4: rule R1: `expect` has each without preceded_by"),
+        (
+            HEAD + 'expect = { turn = 1, not = { called = "a" } }\n',
+            "line 4: rule R1: `expect` has turn without contains",
+        ),
+        (HEAD + 'expect = { turn = 0, called = "a" }\n', "line 4: rule R1: `expect` has turn = 0; turns count from 1"),
+        (
+            HEAD + 'expect = { called = "a", before = "b", at_most = 1 }\n',
+            "has before together with at_least or at_most",
+        ),
+        (
+            HEAD + 'expect = { called = "a" }\n' + HEAD.partition("\n\n")[2] + "expect = { called = 'b' }\n",
+            "line 8: rule R1: there is another rule R1",
+        ),
     ],
 )
 def test_a_wrong_rule_file_is_told_by_its_line(text: str, message: str, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pantrace.checks import by_name, parse_settings
+from pantrace.errors import UsageError
 from pantrace.matching.answers import words
 from pantrace.model import Case, Sample, Score, Trajectory
 from short_samples import agent, run, user
@@ -81,7 +82,8 @@ def test_an_empty_text_is_nothing_to_look_for() -> None:
 def test_a_pattern_must_be_set_and_sound() -> None:
     assert score("regex", answered("a")).explanation == "no pattern is set"
     assert score("regex", answered(None), pattern="a").explanation == "the case was not run"
-    assert score("regex", answered("a"), pattern="(").status == "failed"
+    with pytest.raises(UsageError, match="is not a regular expression"):
+        score("regex", answered("a"), pattern="(")
 
 
 @pytest.mark.parametrize(

@@ -271,3 +271,27 @@ def test_a_pool_without_a_scored_sample_has_no_value() -> None:
     assert check.aggregate([]) == []
     (aggregate,) = check.aggregate([check.score(Sample(id="x"))])
     assert (aggregate.value, aggregate.n) == (None, 0)
+
+
+@pytest.mark.parametrize("span", ["scorer", "scorers"])
+def test_what_a_scorer_asked_a_model_is_not_the_agents(span: str) -> None:
+    grader = Trajectory(
+        title="model_graded_fact",
+        extra={"inspect": {"span": span}},
+        steps=(user("grade this"), agent("GRADE: C", usage=usage(5_000, 500, reasoning=9), **FLASH)),
+        children=(Trajectory(steps=(agent("deep", usage=usage(1, 1), **FLASH),)),),
+    )
+    steps = (user("hi"), agent("ho", usage=usage(10, 1), **FLASH))
+    alone, graded = run(*steps), run(*steps, children=(grader,))
+    for name in (*TOKENS, "agent_handoffs", "latency_metrics", "tool_utilization"):
+        assert by_name(name).score(graded) == by_name(name).score(alone), name
+
+
+def test_the_total_of_many_calls_is_not_priced_as_one_long_call() -> None:
+    total = usage(1_000_000, 100_000)
+    summed = by_name("token_usage").score(run(user("hi"), agent("ho"), usage={"gemini-2.5-pro": total}))
+    assert summed.value == pytest.approx(1.25 + 1.00)
+    assert summed.details["list_cost_usd"] == pytest.approx(1.25 + 1.00)
+    assert "model calls" not in (summed.explanation or "")
+    one_call = by_name("token_usage").score(spent(total, model="gemini-2.5-pro"))
+    assert one_call.value == pytest.approx(2.50 + 1.50)

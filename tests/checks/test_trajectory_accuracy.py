@@ -226,3 +226,14 @@ def test_settings_may_be_texts() -> None:
 def test_wrong_settings_are_told(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         parse_settings(trajectory_accuracy, settings)
+
+
+def test_a_run_of_which_nothing_was_recorded_did_not_miss_its_calls() -> None:
+    case = Case(expected_calls=(ExpectedCall(name="read"),))
+    silent = Trajectory(steps=(Step(role="user", parts=(Text(text="go"),)),))
+    found = scored(Sample(id="s", case=case, trajectory=silent))
+    assert (found.status, found.explanation) == (
+        "not_applicable",
+        "the recording holds nothing that the agent did",
+    )
+    assert scored(Sample(id="s", case=case, trajectory=made(""))).value == 0.0, "it answered, and called nothing"

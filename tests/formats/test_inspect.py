@@ -19,6 +19,7 @@ from pantrace.engine.validate import validate
 from pantrace.errors import ReadError
 from pantrace.formats import by_name
 from pantrace.formats.inspect import FORMAT, resolved_events, summaries
+from pantrace.matching.graders import is_grader
 from pantrace.model import (
     Action,
     Aggregate,
@@ -692,3 +693,16 @@ def test_model_calls_of_a_grader_are_a_child_of_their_own() -> None:
 
 def test_registered_by_name() -> None:
     assert by_name("inspect") is FORMAT
+
+
+@needs_corpus
+@pytest.mark.corpus
+def test_the_grader_of_a_log_without_spans_is_not_the_agent() -> None:
+    [file] = (CORPUS / "public/inspect").rglob("*input-task_hxs*.eval")
+    [sample] = read(file).samples
+    trajectory = sample.trajectory
+    assert trajectory is not None
+    assert (final_response(trajectory) or "").startswith("Yo, fam!")
+    [grader] = trajectory.children
+    assert (grader.title, is_grader(grader)) == ("model_graded_fact", True)
+    assert (final_response(grader) or "").startswith("The submission")

@@ -109,14 +109,15 @@ def _parse(text: str, path: str) -> Catalog:
         raise UsageError(f"{path} is not a price table: {error}") from None
 
 
-def cost_usd(usage: Usage, model: Model) -> float:
-    """What a call costs: fresh input, cached input, written cache and output, each at its own rate."""
-    return _cost(usage, _rates(usage, model), discount=True)
+def cost_usd(usage: Usage, model: Model, *, one_call: bool = True) -> float:
+    """What a call costs: fresh input, cached input, written cache and output, each at its own rate. The total of many
+    calls (not `one_call`) is no long call, however long it is."""
+    return _cost(usage, _rates(usage, model) if one_call else model, discount=True)
 
 
-def list_cost_usd(usage: Usage, model: Model) -> float:
+def list_cost_usd(usage: Usage, model: Model, *, one_call: bool = True) -> float:
     """What the same call would cost without a cache: all input at the full rate."""
-    return _cost(usage, _rates(usage, model), discount=False)
+    return _cost(usage, _rates(usage, model) if one_call else model, discount=False)
 
 
 def _rates(usage: Usage, model: Model) -> Rates:

@@ -75,7 +75,7 @@ def by_name(name: str) -> Check:
     if name in NAMES:
         module, attribute = f"{__name__}.{name}", name
     elif name in _plugins():
-        module, _, attribute = _plugins()[name].partition(":")
+        return _of_a_package(name, _plugins()[name])
     else:
         from difflib import get_close_matches
 
@@ -83,6 +83,18 @@ def by_name(name: str) -> Check:
         hint = f"did you mean {close[0]}?" if close else "`pantrace metrics` lists them"
         raise UsageError(f"unknown metric {name!r}; {hint}")
     found: Check = getattr(import_module(module), attribute or name)
+    return found
+
+
+def _of_a_package(name: str, place: str) -> Check:
+    module, _, attribute = place.partition(":")
+    try:
+        found = getattr(import_module(module), attribute or name)
+    except Exception as error:  # noqa: BLE001 -- another package may raise anything
+        why = f"{type(error).__name__}: {error}"
+        raise UsageError(f"the metric {name!r} of an installed package ({place}) cannot be loaded: {why}") from None
+    if not isinstance(found, Check):
+        raise UsageError(f"the metric {name!r} of an installed package ({place}) is no check; decorate it with check()")
     return found
 
 

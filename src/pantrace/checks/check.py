@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -62,6 +63,11 @@ class Check:
         """Whose scores these are."""
         return Maker(name=self.name, kind="check", version=self.version)
 
+    @cached_property
+    def _is_ours(self) -> bool:
+        """Whether it comes with pantrace; what others return is looked at before it is believed."""
+        return self.measure.__module__.startswith("pantrace.")
+
     @property
     def summary(self) -> str:
         """One line: what is measured."""
@@ -80,6 +86,8 @@ class Check:
         maker = self.maker
         try:
             found = self.measure(sample, settings if settings is not None else self.settings())
+            if (type(found) is not NotApplicable and type(found) is not Measured) or not self._is_ours:
+                found = _told_properly(found)
         except Exception as error:  # noqa: BLE001 -- a check, perhaps a user's own, must not end the run
             return Score(
                 name=self.name,
@@ -101,6 +109,20 @@ class Check:
         return Score(
             name=self.name, status="not_applicable", explanation=found.reason, details=found.details, maker=maker
         )
+
+
+def _told_properly(found: Any) -> Found:
+    """What a check returned, if a score can be made of it; a TypeError or ValueError that says why not."""
+    if isinstance(found, NotApplicable):
+        return NotApplicable(str(found.reason), msgspec.to_builtins(found.details, str_keys=True))
+    if not isinstance(found, Measured):
+        raise TypeError(f"it returned {found!r:.80}; a check returns Measured(value=...) or NotApplicable(reason)")
+    value = found.value
+    if not isinstance(value, bool | int | float | str):
+        raise TypeError(f"its value is {value!r:.80}, neither a number nor a truth value nor a text")
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError(f"its value is {value}, which is no number")
+    return msgspec.structs.replace(found, details=msgspec.to_builtins(found.details, str_keys=True))
 
 
 def check(
@@ -159,4 +181,4 @@ def _unfolded(value: Any, kind: Any) -> Any:
     if value.startswith(("[", "{")):
         return msgspec.json.decode(value)
     several = [each for each in (kind, *get_args(kind)) if get_origin(each) in (tuple, list)]
-    return [part.strip() for part in value.split(",")] if several else value
+    return [part.strip() for part in value.split(",") if part.strip()] if several else value

@@ -15,6 +15,10 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     models: str | None = None
     """Path of a table of models (TOML, as for prices) that knows their windows."""
 
+    def __post_init__(self) -> None:
+        # Read when the settings are made: a wrong file is told at once, not by every sample.
+        catalog(self.models)
+
 
 @check(settings=Settings, low=0, better="lower")
 def context_saturation(sample: Sample, settings: Settings) -> Found:

@@ -34,6 +34,11 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A JSON Schema file, or a folder of them, named NAME.json or NAME@VERSION.json; it stands in front of the shipped
     ones."""
 
+    def __post_init__(self) -> None:
+        # Read when the settings are made: a wrong file is told at once, not by every sample.
+        if self.contracts is not None:
+            _registry(self.contracts)
+
 
 @check(settings=Settings, low=0, high=1, better="higher", per_turn=False)
 def output_contract(sample: Sample, settings: Settings) -> Found:
@@ -55,7 +60,7 @@ def output_contract(sample: Sample, settings: Settings) -> Found:
     known = _registry(settings.contracts)
     name, _, version = wanted.partition("@")
     versions = known.get(name, {})
-    version = version or max(versions, default="")
+    version = version or next(reversed(versions), "")
     if version not in versions:
         return NotApplicable(f"not checked: unknown contract {wanted}")
     given = answer(sample)
@@ -99,19 +104,29 @@ def _told(contract: str, violations: list[dict[str, str]]) -> str:
 
 @cache
 def _registry(path: str | None) -> dict[str, dict[str, Validator]]:
-    """Name -> version -> compiled schema; files are read once per process."""
+    """Name -> version -> compiled schema, what a bare name means last: the newest, and any of one's own before the
+    shipped ones. Files are read once per process."""
     found: dict[str, dict[str, Validator]] = {}
-    shipped = files("pantrace.checks").joinpath("contracts")
-    sources: list[Traversable] = [file for file in shipped.iterdir() if file.name.endswith(".json")]
+    folder = files("pantrace.checks").joinpath("contracts")
+    shipped = [file for file in folder.iterdir() if file.name.endswith(".json")]
+    own: list[Path] = []
     if path is not None:
         place = Path(path)
         if not place.exists():
             raise UsageError(f"there are no contracts at {path}")
-        sources += sorted(place.glob("*.json")) if place.is_dir() else [place]
-    for file in sources:
+        own = list(place.glob("*.json")) if place.is_dir() else [place]
+    for file in (*sorted(shipped, key=_age), *sorted(own, key=_age)):
         name, _, version = file.name.removesuffix(".json").partition("@")
-        found.setdefault(name, {})[version] = _compiled(file)
+        versions = found.setdefault(name, {})
+        versions.pop(version, None)
+        versions[version] = _compiled(file)
     return found
+
+
+def _age(file: Traversable) -> list[tuple[int, str]]:
+    """A file's name for sorting: numbers in it count as numbers, so that 10 is newer than 9."""
+    version = file.name.removesuffix(".json").partition("@")[2]
+    return [(int(part) if part.isdecimal() else -1, part) for part in re.split(r"(\d+)", version)]
 
 
 def _compiled(file: Traversable) -> Validator:

@@ -18,6 +18,13 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A Python regular expression; it may begin anywhere in the response."""
     ignore_case: bool = False
 
+    def __post_init__(self) -> None:
+        if self.pattern is not None:
+            try:
+                re.compile(self.pattern)
+            except re.error as error:
+                raise UsageError(f"{self.pattern!r} is not a regular expression: {error}") from None
+
 
 @check(settings=Settings, low=0, high=1, better="higher", per_turn=False)
 def regex(sample: Sample, settings: Settings) -> Found:
@@ -35,10 +42,7 @@ def regex(sample: Sample, settings: Settings) -> Found:
     given = answer(sample)
     if given is None:
         return NotApplicable("the case was not run")
-    try:
-        found = re.search(settings.pattern, given, re.MULTILINE | (re.IGNORECASE if settings.ignore_case else 0))
-    except re.error as error:
-        raise UsageError(f"{settings.pattern!r} is not a regular expression: {error}") from None
+    found = re.search(settings.pattern, given, re.MULTILINE | (re.IGNORECASE if settings.ignore_case else 0))
     if found is None:
         return Measured(value=False, explanation=None if given else "the agent gave no answer")
     return Measured(value=True, details={"match": found[0], "groups": list(found.groups())})

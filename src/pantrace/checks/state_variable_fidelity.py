@@ -33,6 +33,10 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ignore: tuple[str, ...] = ()
     """Expected keys that are not looked at."""
 
+    def __post_init__(self) -> None:
+        for tolerance in (self.tolerance, *(rule.tolerance for rule in self.keys.values())):
+            Likeness(tolerance=tolerance)
+
     def of(self, key: str) -> KeyRule:
         """The rule for a key."""
         default = KeyRule(mode=self.mode, normalise=self.normalise, tolerance=self.tolerance)

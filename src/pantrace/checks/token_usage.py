@@ -33,6 +33,10 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     prices: str | None = None
     """Path of a price table (TOML) whose models stand in front of the shipped ones."""
 
+    def __post_init__(self) -> None:
+        # Read when the settings are made: a wrong file is told at once, not by every sample.
+        catalog(self.prices)
+
 
 @check(settings=Settings, low=0, better="lower", aggregate=summed)
 def token_usage(sample: Sample, settings: Settings) -> Found:
@@ -42,8 +46,9 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     written cache * write rate + output * output rate), reasoning billed as output. Without a known cache rate cached
     tokens cost the full rate and `cache_discount` is "none"; `list_cost_usd` is the cost without any cache rate. When
     a model has no price but every call reports its own cost, the score is that sum and `cost_source` is "reported".
-    Where a measured trace came with the session, `calls_in_session` and `calls_in_trace` give both counts; if the trace
-    has more (agents called as tools), tokens and cost are a lower bound.
+    Where a run reports only its total, that is priced at the rates of short calls. Where a measured trace came with
+    the session, `calls_in_session` and `calls_in_trace` give both counts; if the trace has more (agents called as
+    tools), tokens and cost are a lower bound.
 
     Not applicable when: no call reports usage; or a model has no price and the source reports no cost, or 0 (the
     tokens are in the details then, and `unpriced_models` names the models).
@@ -77,27 +82,28 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     traced = _traced(sample, sample.trajectory) if responses else None
     if traced is not None:
         details |= {"calls_in_session": len(responses), "calls_in_trace": traced}
-    return _costed(calls, priced, details)
+    return _costed(calls, priced, details, single=len(responses))
 
 
-def _costed(calls: list[tuple[str, Usage]], priced: dict[str, Model], details: dict[str, Any]) -> Found:
+def _costed(calls: list[tuple[str, Usage]], priced: dict[str, Model], details: dict[str, Any], single: int) -> Found:
+    """The score; the first `single` of the calls are calls, the others totals of runs."""
     reported = [usage.cost_usd for _, usage in calls if usage.cost_usd is not None]
     details["reported_cost_usd"] = sum(reported) if reported else None
     unpriced = details["unpriced_models"]
     unsplit = len([usage for _, usage in calls if usage.input is None and usage.output is None])
     if not unpriced and not unsplit:
-        cost = sum(cost_usd(usage, priced[model]) for model, usage in calls)
+        costs = [(usage, priced[model], place < single) for place, (model, usage) in enumerate(calls)]
+        cost = sum(cost_usd(usage, model, one_call=one) for usage, model, one in costs)
         cached = [model for model, usage in calls if usage.cache_read]
         discounted = [model for model in cached if priced[model].cache_read is not None]
         details |= {
             "estimated_cost_usd": cost,
-            "list_cost_usd": sum(list_cost_usd(usage, priced[model]) for model, usage in calls),
+            "list_cost_usd": sum(list_cost_usd(usage, model, one_call=one) for usage, model, one in costs),
             "cache_discount": "table" if len(discounted) == len(cached) > 0 else "partial" if discounted else "none",
             "cost_source": "table",
         }
-        return Measured(
-            value=cost, explanation=f"{len(calls)} model calls, {details['total_tokens']} tokens", details=details
-        )
+        what = f"{len(calls)} model calls" if len(calls) == single else "as the source sums it up"
+        return Measured(value=cost, explanation=f"{what}, {details['total_tokens']} tokens", details=details)
     why = f"no price for {', '.join(unpriced)}" if unpriced else f"{unsplit} calls tell neither input nor output tokens"
     details |= {"estimated_cost_usd": None, "list_cost_usd": None, "cache_discount": None}
     if len(reported) < len(calls):

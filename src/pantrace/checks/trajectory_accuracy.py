@@ -12,7 +12,9 @@ from pantrace.matching.arguments import ArgumentRule, Mode
 from pantrace.matching.call import Rules
 from pantrace.matching.comparison import Comparison, Order, compare
 from pantrace.matching.presets import PRESETS, Options, Side, Undefined
+from pantrace.matching.recorded import recorded
 from pantrace.matching.sides import side_of_calls, side_of_trajectory, with_objects
+from pantrace.matching.values import Likeness
 from pantrace.model import Record, Sample, Trajectory
 
 from .check import Found, Measured, NotApplicable, check
@@ -46,6 +48,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if self.arguments == "keys" and not self.keys:
             raise ValueError("arguments = keys needs the setting keys")
+        Likeness(tolerance=self.tolerance)
         if self.preset is None:
             return
         preset = PRESETS.get(self.preset)
@@ -100,8 +103,8 @@ def trajectory_accuracy(sample: Sample, settings: Settings) -> Found:
     precision, recall, f1, name_f1, argument_f1, extra, missing and duplicates either way. The reference is the
     expected trajectory, else the expected calls of the case.
 
-    Not applicable when: there is no trajectory or no reference; the reference names no calls and no preset says what
-    that means; the preset's library gives no number either.
+    Not applicable when: there is no trajectory or no reference; the reference names no calls, or the recording holds
+    nothing that the agent did, and no preset says what that means; the preset's library gives no number either.
 
     Source: calls of the trajectory's own agent; Sample.expected, Case.expected_calls.
     """
@@ -115,6 +118,8 @@ def trajectory_accuracy(sample: Sample, settings: Settings) -> Found:
     if failed is None:
         failed = preset.failed_calls if preset else True
     predicted = side_of_trajectory(sample.trajectory, settings.other_names, failed=failed)
+    if preset is None and not predicted.calls and (reason := recorded(sample.trajectory).no_tools_because):
+        return NotApplicable(reason)
     theirs = reference or Side(calls=())
     if not theirs.calls and preset is None:
         return NotApplicable("the reference names no calls", {"calls": len(predicted.calls), "reference": origin})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def command(
     """Measure recordings with deterministic metrics: tokens, latency, tool use, accuracy, behaviour.
 
     What the data does not allow to be measured is `not_applicable` with a reason, never zero. Scores that the source
-    stores come along, marked as stored.
+    stores come along, marked as stored. Exit code: 0, or 3 if a metric (a plugin) could not be run on some sample.
 
     \b
     pantrace measure runs/
@@ -82,13 +83,25 @@ def command(
     if references is not None:
         samples = map(references.join, samples)
     kind = _kind(format_, out, as_json)
+    failed: dict[str, list[str]] = {}
     with progress("samples") as count:
         rows = _rows(run, samples, checks, by == "turn", not no_stored, set(metrics), count)
-        _write(rows, kind, out, checks, run)
+        _write(_noting(rows, failed), kind, out, checks, run)
     if references is not None and references.unmatched:
         say(f"{references.unmatched} samples have no counterpart in {reference}")
     for error in notes.broken:
         say(f"left out: {error}")
+    for metric, reasons in failed.items():
+        say(f"{metric} failed on {len(reasons)} samples or turns: {reasons[0]}")
+    raise click.exceptions.Exit(3 if failed else 0)
+
+
+def _noting(rows: Iterable[Row], failed: dict[str, list[str]]) -> Iterator[Row]:
+    """The same rows; our checks that could not be run are noted by metric, with the reasons."""
+    for each in rows:
+        if each.status == "failed" and (each.maker or {}).get("kind") == "check":
+            failed.setdefault(each.metric, []).append(each.explanation or "")
+        yield each
 
 
 def _kind(format_: str | None, out: str | None, as_json: bool) -> str:
@@ -100,8 +113,10 @@ def _kind(format_: str | None, out: str | None, as_json: bool) -> str:
         kind = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}.get(
             Path(out or "").suffix, "table"
         )
-    if kind in ("csv", "parquet", "jsonl", "openadapt-eval") and out is None and kind != "jsonl":
+    if kind in ("csv", "parquet", "openadapt-eval") and out is None:
         raise UsageError(f"--format {kind} needs a file: -o OUT")
+    if kind == "table" and out is not None:
+        raise UsageError(f"-o {out}: a table is only printed; say --format json, jsonl, csv, parquet or openadapt-eval")
     return kind
 
 
@@ -180,4 +195,4 @@ def _print_table(rows: list[Row]) -> None:
 
 
 def _number(value: float) -> str:
-    return f"{value:.0f}" if value == int(value) and abs(value) < 1e15 else f"{value:.4g}"
+    return f"{value:.0f}" if isfinite(value) and value == int(value) and abs(value) < 1e15 else f"{value:.4g}"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from xml.etree import ElementTree
+
+from msgspec.structs import replace
 
 from pantrace.checks.rules import RuleFile, rule_scores, tool_names
 from pantrace.model import Sample, Score, ToolCall, all_trajectories
@@ -54,16 +57,22 @@ def run_rules(
     """Apply rules, and checks that answer true or false, to every sample."""
     for sample in samples:
         scores = [score for each in rules for score in rule_scores(sample, each)]
-        scores += scores_of(sample, checks)
+        scores += [_decided(score) for score in scores_of(sample, checks)]
         report.sessions.append((_light(sample), scores))
         report.tools_seen |= _tools(sample)
     return report
 
 
+def _decided(score: Score) -> Score:
+    """A score that passes or fails; a number does neither, and is not taken for a failure."""
+    if score.status != "scored" or score.passed is not None or isinstance(score.value, bool):
+        return score
+    why = f"it gives {score.value!r}, neither true nor false; `pantrace measure` shows numbers, `eval` gates them"
+    return replace(score, status="failed", value=None, explanation=why, details={**score.details, "value": score.value})
+
+
 def _light(sample: Sample) -> Sample:
     """What a report needs of a sample, so that memory does not grow with the recordings."""
-    from msgspec.structs import replace
-
     trajectory = sample.trajectory
     return Sample(
         id=sample.id,
@@ -98,9 +107,7 @@ def unknown_tools(report: CheckReport, rules: list[RuleFile]) -> list[str]:
 
 def as_json(report: CheckReport) -> dict[str, Any]:
     """The report of the original Layer 1, with statuses added."""
-    by_id: dict[str, list[Score]] = {}
-    for score in report.scores:
-        by_id.setdefault(score.name, []).append(score)
+    by_id = _by_rule(report.scores)
     total = report.count(report.scores)
     return {
         "input_file": ", ".join(report.inputs),
@@ -119,6 +126,15 @@ def as_json(report: CheckReport) -> dict[str, Any]:
         },
         "sessions": [_session(report, sample, scores) for sample, scores in report.sessions],
     }
+
+
+def _by_rule(scores: list[Score]) -> dict[str, list[Score]]:
+    """Scores by the id of their rule; rules of several files that share an id are told apart by their file's name."""
+    by_maker: dict[tuple[str, str], list[Score]] = {}
+    for score in scores:
+        by_maker.setdefault((score.name, score.maker.name if score.maker else score.name), []).append(score)
+    shared = Counter(name for name, _ in by_maker)
+    return {maker if shared[name] > 1 else name: found for (name, maker), found in by_maker.items()}
 
 
 def _session(report: CheckReport, sample: Sample, scores: list[Score]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import msgspec
 
 from pantrace.checks import Check, by_name, names, parse_settings
 from pantrace.errors import UsageError
-from pantrace.model import Record, Run, Sample, Score, ToolCall, Trajectory, turns
+from pantrace.model import Case, Record, Run, Sample, Score, ToolCall, Trajectory, turns
 
 Chosen = tuple[Check, Record]
 
@@ -61,7 +61,7 @@ def load_plugin(path: Path) -> list[Check]:
     module = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # noqa: BLE001 -- a user's file may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 -- a user's file may raise anything
         raise UsageError(f"{path}: cannot be loaded: {type(error).__name__}: {error}") from None
     found = [value for value in vars(module).values() if isinstance(value, Check)]
     if not found:
@@ -91,8 +91,18 @@ class References:
             self.unmatched += 1
             return sample
         return msgspec.structs.replace(
-            sample, expected=other.expected or other.trajectory or sample.expected, case=sample.case or other.case
+            sample,
+            expected=other.expected or other.trajectory or sample.expected,
+            case=_completed(sample.case, other.case),
         )
+
+
+def _completed(case: Case | None, other: Case | None) -> Case | None:
+    """A case with what only the other one states."""
+    if case is None or other is None:
+        return case or other
+    silent = [name for name in case.__struct_fields__ if getattr(case, name) is None]
+    return msgspec.structs.replace(case, **{name: getattr(other, name) for name in silent})
 
 
 def _handles(sample: Sample) -> Iterator[str]:
@@ -130,11 +140,14 @@ def by_turns(sample: Sample) -> Iterator[tuple[int, Sample]]:
 
 
 def _sliced(trajectory: Trajectory) -> Iterator[tuple[int, Trajectory]]:
-    for turn in turns(trajectory):
-        if turn.number == 0:
-            continue
+    """The turns as trajectories. A sub-agent belongs to the turn with its call; one whose call is not known, to the
+    only turn, and among several to none."""
+    found = [turn for turn in turns(trajectory) if turn.number > 0]
+    for turn in found:
         ids = {step.invocation for step in turn.steps}
-        calls = {part.id for step in turn.steps for part in step.parts if isinstance(part, ToolCall)}
+        calls = {part.id for step in turn.steps for part in step.parts if isinstance(part, ToolCall)} - {None}
+        if len(found) == 1:
+            calls.add(None)
         yield (
             turn.number,
             msgspec.structs.replace(

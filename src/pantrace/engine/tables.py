@@ -66,8 +66,9 @@ def _write_parquet(rows: list[Record], target: Path, columns: tuple[str, ...]) -
     for name in columns:
         values = [getattr(row, name) for row in rows]
         kinds = {type(value) for value in values if value is not None}
-        if kinds <= {int, float, bool}:
-            data[name] = [None if value is None else float(value) for value in values] if float in kinds else values
+        if kinds <= {int, float, bool} and not any(type(value) is int and abs(value) >= 2**63 for value in values):
+            mixed = len(kinds) > 1
+            data[name] = [None if value is None else float(value) for value in values] if mixed else values
         elif kinds <= {str}:
             data[name] = values
         else:

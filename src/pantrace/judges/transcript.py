@@ -6,7 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pantrace.model import Action, Citation, Media, Part, Step, Text, ToolCall, ToolResult, Trajectory, is_prompt
+from pantrace.matching.graders import is_grader
+from pantrace.model import (
+    Action,
+    Citation,
+    Media,
+    Part,
+    Step,
+    Text,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+    is_prompt,
+)
 from pantrace.wire.json import encode
 
 from .cut import Block
@@ -20,10 +32,12 @@ _KINDS = {
 
 
 def transcript(trajectory: Trajectory, *, who: str = "agent") -> list[Block]:
-    """All entries; a sub-agent's stand behind the call that started it, or at the end."""
+    """All entries; a sub-agent's stand behind the call that started it, or at the end. What another grader said of
+    the run is left out."""
     children: dict[str | None, list[Trajectory]] = {}
     for child in trajectory.children:
-        children.setdefault(child.caller, []).append(child)
+        if not is_grader(child):
+            children.setdefault(child.caller, []).append(child)
     found: list[Block] = []
     for step in trajectory.steps:
         if step.kind == "copied":

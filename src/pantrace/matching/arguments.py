@@ -30,6 +30,9 @@ class ArgumentRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
     tolerance: float = 0.0
     """How far two numbers may differ, absolutely or relative to the larger one."""
 
+    def __post_init__(self) -> None:
+        _ = self.likeness  # a wrong tolerance is told here, not by every comparison
+
     @property
     def likeness(self) -> Likeness:
         """How single values are compared."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
 
 from pantrace.model import (
@@ -14,12 +14,13 @@ from pantrace.model import (
     ToolResult,
     Trajectory,
     Usage,
-    all_trajectories,
     has_failed,
     pair_up,
     reports,
     total_tokens,
 )
+
+from .graders import is_grader
 
 
 class Recording:
@@ -27,8 +28,8 @@ class Recording:
 
     def __init__(self, trajectory: Trajectory) -> None:
         self.trajectory = trajectory
-        self.trajectories = list(all_trajectories(trajectory)) if trajectory.children else [trajectory]
-        """The trajectory and, depth first, those of its sub-agents."""
+        self.trajectories = list(_with_sub_agents(trajectory)) if trajectory.children else [trajectory]
+        """The trajectory and, depth first, those of its sub-agents; what a scorer asked a model is not the agent's."""
         self.pairs_by_trajectory: list[list[CallPair]] = []
         """The agents' calls of each of them."""
         self.responses: list[Step] = []
@@ -86,6 +87,13 @@ class Recording:
         if not self.has_acted:
             return "the recording holds nothing that the agent did"
         return "the agent acts by GUI actions, not by tools" if Action in self.part_types else None
+
+
+def _with_sub_agents(trajectory: Trajectory) -> Iterator[Trajectory]:
+    yield trajectory
+    for child in trajectory.children:
+        if not is_grader(child):
+            yield from _with_sub_agents(child)
 
 
 def tally(names: Iterable[str]) -> dict[str, int]:

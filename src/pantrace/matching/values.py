@@ -17,6 +17,10 @@ class Likeness(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tolerance: float = 0.0
     """How far two numbers may differ, absolutely or relative to the larger one."""
 
+    def __post_init__(self) -> None:
+        if not self.tolerance >= 0:
+            raise ValueError(f"a tolerance is 0 or more, not {self.tolerance}")
+
 
 STRICT = Likeness()
 

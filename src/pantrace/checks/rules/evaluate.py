@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from pantrace.matching.values import alike
 from pantrace.model import (
     CallPair,
     Maker,
@@ -26,7 +27,7 @@ from pantrace.model import (
 from pantrace.wire.json import encode
 
 from .language import Condition, Fits, Rule, RuleFile, Texts
-from .paths import USUAL, covers, paths_in
+from .paths import USUAL, Searched, paths_in
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -84,7 +85,11 @@ class _Seen:
         verdicts = [*self._combined(condition)]
         if condition.each is not None:
             verdicts.append(self._each(condition))
-        elif condition.called is not None or condition.not_called is not None:
+        if condition.not_called is not None:
+            found = self._calls_of(condition.not_called, condition)
+            word = _listed(condition.not_called)
+            verdicts.append(Verdict(not found, f"{word} was {'called' if found else 'not called'}", _ids(found)))
+        if condition.called is not None:
             verdicts.append(self._calls(condition))
         if _about_text(condition):
             verdicts.append(self._text(condition))
@@ -138,14 +143,10 @@ class _Seen:
                 condition.contains or condition.contains_any or condition.matches
             )
             return Verdict(None if forbids_only else False, f"there is no {where}")
+        # A forbidden word anywhere is a breach; what is demanded needs to stand in one of the texts.
+        bad = [(verdict, step) for text, step in texts if (verdict := _forbidden(text, condition, where)) is not None]
         tried = [(_text_fits(text, condition, where), step) for text, step in texts]
-        # A forbidden word anywhere is a breach; a demanded one needs to stand in one of the texts.
-        if condition.lacks is not None:
-            bad = [(verdict, step) for verdict, step in tried if verdict.holds is False]
-            chosen = bad or tried
-        else:
-            chosen = [(verdict, step) for verdict, step in tried if verdict.holds] or tried[-1:]
-        verdict, step = chosen[0]
+        verdict, step = (bad or [(verdict, step) for verdict, step in tried if verdict.holds] or tried[-1:])[0]
         return Verdict(verdict.holds, verdict.reason, (step.id,) if step.id else ())
 
     def _names(self, words: Texts) -> set[str]:
@@ -167,10 +168,6 @@ class _Seen:
         return [pair for pair in self.pairs if pair.call.name in names and id(pair.step) in mine]
 
     def _calls(self, condition: Condition) -> Verdict:
-        if condition.not_called is not None:
-            found = self._calls_of(condition.not_called, condition)
-            word = _listed(condition.not_called)
-            return Verdict(not found, f"{word} was {'called' if found else 'not called'}", _ids(found))
         assert condition.called is not None
         word = _listed(condition.called)
         found = [pair for pair in self._calls_of(condition.called, condition) if self._fits(pair, condition)]
@@ -198,8 +195,7 @@ class _Seen:
             return False
         given = pair.call.arguments if isinstance(pair.call.arguments, dict) else {}
         for name, fits in (condition.arguments or {}).items():
-            demanded = fits if isinstance(fits, Fits) else Fits(equals=fits)
-            if name not in given or not _value_fits(given[name], demanded):
+            if name not in given or not _value_fits(given[name], fits):
                 return False
         return True
 
@@ -207,19 +203,20 @@ class _Seen:
         assert condition.each is not None
         word = _listed(condition.each)
         wanted = self._calls_of(condition.each, condition)
-        spared = [pair for pair in wanted if _spared(self._paths(pair), condition.except_)]
-        judged = [pair for pair in wanted if pair not in spared]
+        judged = [pair for pair in wanted if not _spared(self._paths(pair), condition.except_)]
         if not judged:
             return Verdict(None, f"{word} was not called" if not wanted else f"every call of {word} is excepted")
         before = self._names(condition.preceded_by) if condition.preceded_by is not None else set()
-        earlier: list[CallPair] = []
+        looked: Searched | None = None
         broken: list[tuple[CallPair, str]] = []
         chosen = {id(pair) for pair in judged}
         for pair in self.pairs:
             if id(pair) in chosen:
-                broken += [(pair, path) for path in self._uncovered(pair, earlier, condition)]
+                broken += [(pair, path) for path in self._uncovered(pair, looked, condition)]
             if pair.call.name in before:
-                earlier.append(pair)
+                looked = looked or Searched()
+                for path in self._paths(pair) or ["."]:
+                    looked.add(path)
         if broken:
             listed = ", ".join(dict.fromkeys(path for _, path in broken if path))
             what = f" of {listed}" if listed else ""
@@ -227,13 +224,12 @@ class _Seen:
             return Verdict(False, reason, _ids([pair for pair, _ in broken]))
         return Verdict(True, f"all {len(judged)} calls of {word} come after {_listed(condition.preceded_by or '')}")
 
-    def _uncovered(self, pair: CallPair, earlier: list[CallPair], condition: Condition) -> list[str]:
+    def _uncovered(self, pair: CallPair, looked: Searched | None, condition: Condition) -> list[str]:
         """Paths of a call that no earlier call looked at; [""] for a call without paths and nothing before it."""
         paths = [path for path in self._paths(pair) if not _spared([path], condition.except_)]
         if not condition.same_path or not paths:
-            return [] if earlier else paths[:1] or [""]
-        looked = [path for each in earlier for path in self._paths(each) or ["."]]
-        return [path for path in paths if not any(covers(folder, path) for folder in looked)]
+            return [] if looked is not None else paths[:1] or [""]
+        return [path for path in paths if looked is None or not looked.covers(path)]
 
 
 def _about_text(condition: Condition) -> bool:
@@ -242,6 +238,14 @@ def _about_text(condition: Condition) -> bool:
 
 def _answers(step: Step) -> bool:
     return step.role == "agent" and step.kind == "message"
+
+
+def _forbidden(text: str, condition: Condition, where: str) -> Verdict | None:
+    """The breach, where a text has words that it must lack."""
+    fold = str.casefold if condition.ignore_case else str
+    body = fold(text.partition(condition.after)[2] if condition.after is not None else text)
+    forbidden = [word for word in _list(condition.lacks) if fold(word) in body]
+    return Verdict(False, f"the {where} has {', '.join(map(repr, forbidden))}") if forbidden else None
 
 
 def _text_fits(text: str, condition: Condition, where: str) -> Verdict:
@@ -257,9 +261,6 @@ def _text_fits(text: str, condition: Condition, where: str) -> Verdict:
     options = _list(condition.contains_any)
     if options and not any(fold(word) in body for word in options):
         return Verdict(False, f"the {where} has none of {', '.join(map(repr, options))}")
-    forbidden = [word for word in _list(condition.lacks) if fold(word) in body]
-    if forbidden:
-        return Verdict(False, f"the {where} has {', '.join(map(repr, forbidden))}")
     if condition.matches is not None:
         match = re.search(condition.matches, text, re.IGNORECASE if condition.ignore_case else 0)
         if match is None:
@@ -268,9 +269,11 @@ def _text_fits(text: str, condition: Condition, where: str) -> Verdict:
     return Verdict(True, f"the {where} is as demanded")
 
 
-def _value_fits(value: Any, fits: Fits) -> bool:
+def _value_fits(value: Any, fits: Fits | str | float) -> bool:
+    if not isinstance(fits, Fits):
+        return alike(value, fits)
     text = _as_text(value)
-    if fits.equals is not None and value != fits.equals:
+    if fits.equals is not None and not alike(value, fits.equals):
         return False
     if any(word not in text for word in _list(fits.contains)):
         return False
@@ -290,9 +293,8 @@ def _listed(texts: Texts) -> str:
 
 
 def _described(condition: Condition) -> str:
-    if condition.path is None or condition.path.contains is None:
-        return ""
-    return f" on {_listed(condition.path.contains)}"
+    wanted = condition.path.contains or condition.path.equals if isinstance(condition.path, Fits) else condition.path
+    return f" on {_listed(wanted)}" if isinstance(wanted, str | list) else ""
 
 
 def _spared(paths: list[str], exceptions: list[str]) -> bool:

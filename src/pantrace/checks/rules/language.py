@@ -57,7 +57,7 @@ class Condition(
     """With `called`: how often."""
     arguments: dict[str, Fits | str | int | float | bool] | None = None
     """With `called`: only calls whose arguments fit count."""
-    path: Fits | None = None
+    path: Fits | str | None = None
     """With `called`: only calls on such a path count."""
 
     each: Texts | None = None
@@ -108,7 +108,7 @@ def load_rules(name_or_path: str) -> RuleFile:
     path = Path(name_or_path)
     if path.suffix == ".toml" or path.exists():
         rules = toml.load_file(path, RuleFile)
-        _check_patterns(rules, str(path), path.read_text("utf-8-sig"))
+        _check(rules, str(path), path.read_text("utf-8-sig"))
         return rules
     if name_or_path not in packs():
         raise UsageError(f"no rule file and no pack {name_or_path!r}; packs: {', '.join(packs())}")
@@ -122,33 +122,80 @@ def packs() -> list[str]:
     return sorted(each.name.removesuffix(".toml") for each in folder.iterdir() if each.name.endswith(".toml"))
 
 
-def _check_patterns(rules: RuleFile, name: str, text: str) -> None:
+def _check(rules: RuleFile, name: str, text: str) -> None:
+    """Refuse what a reader of the file would misunderstand: a rule must never pass because it demands nothing."""
+    seen: set[str] = set()
     for number, rule in enumerate(rules.rule):
-        for condition in (rule.when, rule.expect):
+        wrong = [f"there is another rule {rule.id}"] if rule.id in seen else []
+        seen.add(rule.id)
+        for key, condition in (("when", rule.when), ("expect", rule.expect)):
+            wrong += [f"`{key}` {what}" for each in _every(condition) if (what := _senseless(each)) is not None]
             for pattern in _patterns(condition):
                 try:
                     re.compile(pattern)
                 except re.error as error:
-                    line = toml.line_of(text, f"rule[{number}]")
-                    raise UsageError(
-                        f"{name}: line {line}: rule {rule.id}: {pattern!r} is not a regular expression: {error}"
-                    ) from None
-        if not _says_something(rule.expect):
+                    wrong.append(f"{pattern!r} is not a regular expression: {error}")
+        if wrong:
             line = toml.line_of(text, f"rule[{number}]")
-            raise UsageError(f"{name}: line {line}: rule {rule.id}: `expect` demands nothing")
+            raise UsageError(f"{name}: line {line}: rule {rule.id}: {wrong[0]}")
+
+
+_TEXT = ("contains", "contains_any", "lacks", "matches", "after")
+_DEMANDS = (*_TEXT, "called", "not_called", "each", "all", "any", "not")
+_NEEDS = {
+    "in": _TEXT,
+    "ignore_case": _TEXT,
+    "turn": (*_TEXT, "called", "not_called", "each"),
+    "before": ("called",),
+    "at_least": ("called",),
+    "at_most": ("called",),
+    "arguments": ("called",),
+    "path": ("called",),
+    "preceded_by": ("each",),
+    "same_path": ("each",),
+    "except": ("each",),
+    "each": ("preceded_by",),
+}
+"""Keys that say nothing without one of the others beside them."""
+
+
+def _senseless(condition: Condition) -> str | None:
+    """What makes a condition say nothing, or not what it seems to say."""
+    given = msgspec.to_builtins(condition)
+    empty = [key for key in (*_DEMANDS, "before", "preceded_by") if given[key] in ("", []) or "" in _words(given[key])]
+    if empty:
+        return f"demands nothing: {empty[0]} is empty"
+    stated = {key for key, value in given.items() if value is not None and value is not False and value != []}
+    if stated <= {"in", "ignore_case", "turn"}:
+        return "demands nothing"
+    for key, others in _NEEDS.items():
+        if key in stated and not stated.intersection(others):
+            return f"has {key} without {' or '.join(others)}"
+    if "before" in stated and stated & {"at_least", "at_most"}:
+        return "has before together with at_least or at_most; write two conditions under all"
+    if isinstance(condition.turn, int) and condition.turn < 1:
+        return f"has turn = {condition.turn}; turns count from 1"
+    return None
+
+
+def _words(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _every(condition: Condition | None) -> list[Condition]:
+    """A condition and all that it is made of."""
+    if condition is None:
+        return []
+    inner = [*(condition.all_ or []), *(condition.any_ or []), *([condition.not_] if condition.not_ else [])]
+    return [condition, *(each for one in inner for each in _every(one))]
 
 
 def _patterns(condition: Condition | None) -> list[str]:
-    if condition is None:
-        return []
-    found = [condition.matches, condition.path.matches if condition.path else None]
-    found += [fits.matches for fits in (condition.arguments or {}).values() if isinstance(fits, Fits)]
-    inner = [*(condition.all_ or []), *(condition.any_ or []), *([condition.not_] if condition.not_ else [])]
-    return [pattern for pattern in found if pattern is not None] + [each for one in inner for each in _patterns(one)]
-
-
-def _says_something(condition: Condition) -> bool:
-    return condition != Condition(turn=condition.turn, in_=condition.in_, ignore_case=condition.ignore_case)
+    found: list[str | None] = []
+    for each in _every(condition):
+        fits = [each.path, *(each.arguments or {}).values()]
+        found += [each.matches, *(one.matches for one in fits if isinstance(one, Fits))]
+    return [pattern for pattern in found if pattern is not None]
 
 
 def tool_names(rules: RuleFile) -> set[str]:
@@ -161,9 +208,8 @@ def tool_names(rules: RuleFile) -> set[str]:
 
 
 def _tools(condition: Condition | None) -> set[str]:
-    if condition is None:
-        return set()
-    named = (condition.called, condition.not_called, condition.before, condition.each, condition.preceded_by)
-    inner = [*(condition.all_ or []), *(condition.any_ or []), *([condition.not_] if condition.not_ else [])]
-    own = {word for texts in named if texts for word in ([texts] if isinstance(texts, str) else texts)}
-    return own.union(*(_tools(each) for each in inner))
+    found: set[str] = set()
+    for each in _every(condition):
+        named = (each.called, each.not_called, each.before, each.each, each.preceded_by)
+        found |= {word for texts in named if texts for word in ([texts] if isinstance(texts, str) else texts)}
+    return found

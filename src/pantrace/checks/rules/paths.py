@@ -31,17 +31,34 @@ def _select(value: Any, steps: list[str]) -> Iterator[str]:
         yield from _select(inner, steps[1:])
 
 
+class Searched:
+    """Folders and files that were looked at; asking does not take longer the more there are."""
+
+    def __init__(self) -> None:
+        self._absolute: set[tuple[str, ...]] = set()
+        self._relative: set[tuple[str, ...]] = set()
+
+    def add(self, folder: str) -> None:
+        """Remember a place."""
+        (self._absolute if folder.startswith("/") else self._relative).add(_segments(folder))
+
+    def covers(self, path: str) -> bool:
+        """Whether a path is one of the places or lies below one. A relative place is found anywhere on an absolute
+        path, since recordings mix both; "." and "" mean the whole working directory."""
+        below = _segments(path)
+        starts = range(len(below) + 1 if path.startswith("/") else 1)
+        return any(below[:end] in self._absolute for end in range(len(below) + 1)) or any(
+            below[start:end] in self._relative for start in starts for end in range(start, len(below) + 1)
+        )
+
+
 def covers(folder: str, path: str) -> bool:
-    """Whether a path is a folder or file itself or lies below it. A relative path is found anywhere on an absolute one,
-    since recordings mix both; "." and "" mean the whole working directory."""
-    above, below = _segments(folder), _segments(path)
-    if not above:
-        return True
-    if folder.startswith("/") or not path.startswith("/"):
-        return below[: len(above)] == above
-    return any(below[start : start + len(above)] == above for start in range(len(below) - len(above) + 1))
+    """Whether a path is a folder or file itself or lies below it, as `Searched` tells."""
+    place = Searched()
+    place.add(folder)
+    return place.covers(path)
 
 
-def _segments(path: str) -> list[str]:
+def _segments(path: str) -> tuple[str, ...]:
     clean = posixpath.normpath(path.replace("\\", "/").strip())
-    return [part for part in clean.split("/") if part not in ("", ".")]
+    return tuple(part for part in clean.split("/") if part not in ("", "."))

@@ -91,6 +91,8 @@ def _main_spans(told: Told, unclaimed: list[dict[str, Any]]) -> set[Any]:
 def _thread_of(event: dict[str, Any], told: Told, inside: set[Any]) -> Any:
     if event.get("event") == "tool" and event.get("id") in told.answered:
         return None
+    if id(event) in told.graded:
+        return told.graded[id(event)]
     outside = [span for span in told.chain(event.get("span_id")) if span not in inside]
     if event.get("event") == "tool" and outside and told.spans[outside[0]].get("type") == "tool":
         outside = outside[1:]  # the span of the tool call itself

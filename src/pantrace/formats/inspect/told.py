@@ -31,6 +31,10 @@ class Told:
         """Place of a model or tool event, by its Python id."""
         self.spans: dict[Any, dict[str, Any]] = {}
         self.ends: dict[Any, dict[str, Any]] = {}
+        self.graded: dict[int, str] = {}
+        """Model and tool events of a scorer in logs before spans existed: Python id of the event -> name of its step,
+        which stands among the spans."""
+        self._grading: str | None = None
         self.infos: list[dict[str, Any]] = []
         """Info events that pantrace wrote."""
         self.claimed: dict[int, str] = {}
@@ -50,6 +54,8 @@ class Told:
             if not isinstance(event, dict):
                 continue
             kind = event.get("event")
+            if self._grading is not None and (kind == "model" or kind == "tool"):
+                self.graded[id(event)] = self._grading
             if kind == "model":
                 self.order[id(event)] = len(self.order)
                 self.models.append(event)
@@ -66,9 +72,20 @@ class Told:
                 self.infos.append(event)
             elif kind == "span_end":
                 self.ends[event.get("id")] = event
+            elif kind == "step" and event.get("type") == "scorer":
+                self._grade(event)
             # Logs before spans existed nest the events of a tool or subtask inside it.
             if (kind == "tool" or kind == "subtask") and event.get("events"):
                 self._index(event["events"])
+
+    def _grade(self, event: dict[str, Any]) -> None:
+        """A scorer begins or ends its work, in a log that has steps and no spans."""
+        if event.get("action") == "begin":
+            self._grading = f"scorer-{len(self.spans)}"
+            self.spans[self._grading] = event
+        elif self._grading is not None:
+            self.ends[self._grading] = event
+            self._grading = None
 
     def model_event(self, message: dict[str, Any]) -> dict[str, Any] | None:
         """The model call that made a message; each call makes one."""
