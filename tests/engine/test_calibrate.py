@@ -121,6 +121,20 @@ def test_flips_come_from_repeated_verdicts(tmp_path: Path) -> None:
     assert calibrated([sample("a", 1), sample("b", 5)], labels).flip_rate is None
 
 
+def test_weighed_verdicts_flip_only_where_their_grades_differ(tmp_path: Path) -> None:
+    labels = labelled(tmp_path / "l.csv", "sample,label\na,1\nb,5\n")
+    weighed = sample("a", 3.9)
+    verdicts = [{"model": "openai:m", "score": 3.9, "grade": 4}, {"model": "openai:m", "score": 3.91, "grade": 4}]
+    weighed.scores[0].details["samples"] = verdicts
+    assert calibrated([weighed, sample("b", 5)], labels).flip_rate.value == 0.0
+
+
+def test_a_score_that_is_no_number_is_not_compared(tmp_path: Path) -> None:
+    labels = labelled(tmp_path / "l.csv", "sample,label\na,1\nb,5\n")
+    found = calibrated([sample("a", float("nan")), sample("b", 5)], labels)
+    assert (found.n, found.unscored) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -206,6 +220,9 @@ def test_a_calibration_of_the_same_rubric_and_judge_lets_the_gate_decide(tmp_pat
     good = replace(measured, judged=judged, calibrated=True)
     (out / "calibration.json").write_bytes(added(out / "calibration.json", [good], "1"))
     decide_again(out, PROFILE, calibrations_for(out))
+    # A case also requires an eval that nobody knows, which only a profile that says so ignores.
+    assert gate_code(summarise(out), 1.0, "strict") == 3
+    decide_again(out, replace(PROFILE, unscored="ignore"), calibrations_for(out))
     assert gate_code(summarise(out), 1.0, "strict") == 0
     assert uncalibrated(out, calibrations_for(out), "strict") == []
     # Another rubric text, or another model, is another judge.

@@ -88,7 +88,9 @@ def _take(observed: Observed, sample: Sample, score: Score, label: Label) -> Non
     by_model: dict[Any, list[float]] = {}
     verdicts = score.details.get("samples")
     for verdict in verdicts if isinstance(verdicts, list) else ():
-        if isinstance(verdict, Mapping) and isinstance(given := verdict.get("score"), (int, float)):
+        # Weighed scores hardly ever equal each other; whether a judge agrees with itself is a matter of its grades.
+        given = verdict.get("grade", verdict.get("score")) if isinstance(verdict, Mapping) else None
+        if isinstance(given, (int, float)):
             by_model.setdefault(verdict.get("model"), []).append(float(given))
     observed.repeats += [each for each in by_model.values() if len(each) > 1]
 
