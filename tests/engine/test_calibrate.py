@@ -145,11 +145,32 @@ def test_a_score_that_is_no_number_is_not_compared(tmp_path: Path) -> None:
         ('[{"sample": "a", "label": [1]}]', "entry 1: a label is"),
         ('{"sample": "a", "label": 1}\n{"sample": "b", \n', "not JSON"),
         ("sample,label\n", "holds no label"),
+        ("sample,label\na,nan\n", "line 2: the label nan is no grade"),
+        ("sample,label\na,-inf\n", "line 2: the label -inf is no grade"),
+        ("sample,label\na," + "x" * 200_000 + "\n", "line 2: not CSV"),
+        ('{"sample": "a", "epoch": 1.5, "label": 1}', "epoch 1.5"),
     ],
 )
 def test_bad_labels_are_named_with_their_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         labelled(tmp_path / "labels", text)
+
+
+def test_a_line_separator_inside_a_row_of_json_does_not_end_it(tmp_path: Path) -> None:
+    row = json.dumps({"sample": "a", "label": 1, "note": "one\u2028two\x85three"}, ensure_ascii=False)
+    (tmp_path / "l.jsonl").write_text(f"{row}\n", "utf-8")
+    assert read_labels(tmp_path / "l.jsonl", None).by_key == {("a", None, None): 1}
+
+
+def test_labels_between_the_grades_are_ranked_but_not_counted_as_misses(tmp_path: Path) -> None:
+    labels = labelled(tmp_path / "l.csv", "sample,label\na,0.8\nb,0.2\nc,1\n")
+    scale = Scale(low=0, high=1)
+    found = calibrated(
+        [sample(name, value, scale=scale) for name, value in (("a", 0.8), ("b", 0.2), ("c", 1.0))], labels
+    )
+    assert found.auc.value == 1.0
+    assert found.accuracy is None and found.kappa is None
+    assert any("between the grades" in note for note in found.notes)
 
 
 def test_a_column_for_each_metric_and_labels_outside_the_scale(tmp_path: Path) -> None:

@@ -171,7 +171,10 @@ def test_what_the_case_requires_must_have_been_evaluated() -> None:
 def test_what_the_case_requires_is_not_ignored_where_the_profile_does_not_name_it() -> None:
     scores = [scored("a", 4), unscored("b", "budget exhausted")]
     decision = decide("x", scores, profile(**LINE), required=["a", "b"])
-    assert (decision.passed, decision.reasons) == (None, ("b is required by the case and is unscored: budget exhausted",))
+    assert (decision.passed, decision.reasons) == (
+        None,
+        ("b is required by the case and is unscored: budget exhausted",),
+    )
     assert decide("x", scores, profile(**LINE, unscored="ignore"), required=["a", "b"]).passed is True
     assert decide("x", [scored("a", 4), not_applicable("b")], profile(**LINE), required=["a", "b"]).passed is True
 

@@ -137,14 +137,7 @@ def calibration(
 
     said = _as_said(observed, labels, threshold)
     if said is None:
-        notes.append(
-            "no accuracy and no kappa: "
-            + (
-                f"say from which score on a sample passes (--threshold {judged.metric}=N)"
-                if labels.kind == "pass"
-                else "the labels are words, the scores numbers"
-            )
-        )
+        notes.append(f"no accuracy and no kappa: {_why_unsaid(labels, judged.metric)}")
         table = _confusion(numbers, [_whole(score) for score in observed.scores], labels.names, {})
         found = replace(found, confusion=table)
     else:
@@ -176,12 +169,25 @@ def _threshold(observed: Observed, given: float | None) -> float | None:
 def _as_said(observed: Observed, labels: Ranked, given: float | None) -> list[float] | None:
     """The scores in the words of the labels; None where there is no way to say them so."""
     if labels.kind == "grades":
-        return [_whole(score) for score in observed.scores]
+        return [_whole(score) for score in observed.scores] if _all_whole(labels) else None
     limit = _threshold(observed, given)
     if labels.kind == "bands" or limit is None:
         return None
     lower = observed.scale is not None and observed.scale.better == "lower" and not observed.yes_or_no
     return [float(score <= limit if lower else score >= limit) for score in observed.scores]
+
+
+def _all_whole(labels: Ranked) -> bool:
+    return all(number.is_integer() for number in labels.numbers.values())
+
+
+def _why_unsaid(labels: Ranked, metric: str) -> str:
+    """Why scores and labels cannot be the same or different."""
+    if labels.kind == "pass":
+        return f"say from which score on a sample passes (--threshold {metric}=N)"
+    if labels.kind == "bands":
+        return "the labels are words, the scores numbers"
+    return "some labels lie between the grades, which no score can equal"
 
 
 def _whole(score: float) -> float:

@@ -62,7 +62,7 @@ def _unless_stored(ours: list[Score], sample: Sample) -> list[Score]:
 
 
 def _yields(score: Score) -> bool:
-    """Whether a stored score stands in: not for a judge that was to be asked, whose place another's grade cannot take."""
+    """Whether a stored score stands in. Not for a judge that was to be asked: another's grade cannot take its place."""
     if score.status != "unscored":
         return False
     asked = score.maker is not None and score.maker.kind == "rubric"
