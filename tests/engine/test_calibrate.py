@@ -156,6 +156,16 @@ def test_bad_labels_are_named_with_their_line(tmp_path: Path, text: str, message
         labelled(tmp_path / "labels", text)
 
 
+def test_the_interval_of_an_accuracy_over_epochs_stays_a_share(tmp_path: Path) -> None:
+    from msgspec.structs import replace
+
+    labels = labelled(tmp_path / "l.csv", "sample,epoch,label\na,1,2\na,2,1\nb,1,3\n")
+    samples = [replace(sample(name, 2), epoch=epoch) for name, epoch in (("a", 1), ("a", 2), ("b", 1))]
+    found = calibrated(samples, labels)
+    assert found.accuracy.method == "clustered t"
+    assert 0 <= found.accuracy.low < found.accuracy.high <= 1
+
+
 def test_a_line_separator_inside_a_row_of_json_does_not_end_it(tmp_path: Path) -> None:
     row = json.dumps({"sample": "a", "label": 1, "note": "one\u2028two\x85three"}, ensure_ascii=False)
     (tmp_path / "l.jsonl").write_text(f"{row}\n", "utf-8")

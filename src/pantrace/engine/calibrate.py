@@ -198,7 +198,13 @@ def _whole(score: float) -> float:
 def _share(hits: list[float], clusters: list[str]) -> Estimate:
     if len(set(clusters)) == len(clusters):
         return wilson(sum(hits), len(hits))
-    return clustered_mean(hits, clusters)
+    found = clustered_mean(hits, clusters)
+    if found.low is None or found.high is None:
+        return found
+    from msgspec.structs import replace
+
+    # The interval of a mean knows nothing of the ends of a share.
+    return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
 
 
 def _confusion(
