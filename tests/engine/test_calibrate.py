@@ -121,6 +121,20 @@ def test_flips_come_from_repeated_verdicts(tmp_path: Path) -> None:
     assert calibrated([sample("a", 1), sample("b", 5)], labels).flip_rate is None
 
 
+def test_weighed_verdicts_flip_only_where_their_grades_differ(tmp_path: Path) -> None:
+    labels = labelled(tmp_path / "l.csv", "sample,label\na,1\nb,5\n")
+    weighed = sample("a", 3.9)
+    verdicts = [{"model": "openai:m", "score": 3.9, "grade": 4}, {"model": "openai:m", "score": 3.91, "grade": 4}]
+    weighed.scores[0].details["samples"] = verdicts
+    assert calibrated([weighed, sample("b", 5)], labels).flip_rate.value == 0.0
+
+
+def test_a_score_that_is_no_number_is_not_compared(tmp_path: Path) -> None:
+    labels = labelled(tmp_path / "l.csv", "sample,label\na,1\nb,5\n")
+    found = calibrated([sample("a", float("nan")), sample("b", 5)], labels)
+    assert (found.n, found.unscored) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -131,11 +145,42 @@ def test_flips_come_from_repeated_verdicts(tmp_path: Path) -> None:
         ('[{"sample": "a", "label": [1]}]', "entry 1: a label is"),
         ('{"sample": "a", "label": 1}\n{"sample": "b", \n', "not JSON"),
         ("sample,label\n", "holds no label"),
+        ("sample,label\na,nan\n", "line 2: the label nan is no grade"),
+        ("sample,label\na,-inf\n", "line 2: the label -inf is no grade"),
+        ("sample,label\na," + "x" * 200_000 + "\n", "line 2: not CSV"),
+        ('{"sample": "a", "epoch": 1.5, "label": 1}', "epoch 1.5"),
     ],
 )
 def test_bad_labels_are_named_with_their_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         labelled(tmp_path / "labels", text)
+
+
+def test_the_interval_of_an_accuracy_over_epochs_stays_a_share(tmp_path: Path) -> None:
+    from msgspec.structs import replace
+
+    labels = labelled(tmp_path / "l.csv", "sample,epoch,label\na,1,2\na,2,1\nb,1,3\n")
+    samples = [replace(sample(name, 2), epoch=epoch) for name, epoch in (("a", 1), ("a", 2), ("b", 1))]
+    found = calibrated(samples, labels)
+    assert found.accuracy.method == "clustered t"
+    assert 0 <= found.accuracy.low < found.accuracy.high <= 1
+
+
+def test_a_line_separator_inside_a_row_of_json_does_not_end_it(tmp_path: Path) -> None:
+    row = json.dumps({"sample": "a", "label": 1, "note": "one\u2028two\x85three"}, ensure_ascii=False)
+    (tmp_path / "l.jsonl").write_text(f"{row}\n", "utf-8")
+    assert read_labels(tmp_path / "l.jsonl", None).by_key == {("a", None, None): 1}
+
+
+def test_labels_between_the_grades_are_ranked_but_not_counted_as_misses(tmp_path: Path) -> None:
+    labels = labelled(tmp_path / "l.csv", "sample,label\na,0.8\nb,0.2\nc,1\n")
+    scale = Scale(low=0, high=1)
+    found = calibrated(
+        [sample(name, value, scale=scale) for name, value in (("a", 0.8), ("b", 0.2), ("c", 1.0))], labels
+    )
+    assert found.auc.value == 1.0
+    assert found.accuracy is None and found.kappa is None
+    assert any("between the grades" in note for note in found.notes)
 
 
 def test_a_column_for_each_metric_and_labels_outside_the_scale(tmp_path: Path) -> None:
@@ -206,6 +251,9 @@ def test_a_calibration_of_the_same_rubric_and_judge_lets_the_gate_decide(tmp_pat
     good = replace(measured, judged=judged, calibrated=True)
     (out / "calibration.json").write_bytes(added(out / "calibration.json", [good], "1"))
     decide_again(out, PROFILE, calibrations_for(out))
+    # A case also requires an eval that nobody knows, which only a profile that says so ignores.
+    assert gate_code(summarise(out), 1.0, "strict") == 3
+    decide_again(out, replace(PROFILE, unscored="ignore"), calibrations_for(out))
     assert gate_code(summarise(out), 1.0, "strict") == 0
     assert uncalibrated(out, calibrations_for(out), "strict") == []
     # Another rubric text, or another model, is another judge.

@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from goldens import ROOT
 from pantrace.engine.evaluation import evaluate_into
 from pantrace.engine.judge import Access, Bench, bench
-from pantrace.engine.plan import JudgeTable, MeasureTable, Plan, prepare
+from pantrace.engine.plan import JudgeTable, MeasureTable, Plan, load_plan, prepare
 from pantrace.engine.read import read
 from pantrace.engine.summary import summarise
 from pantrace.errors import UsageError
 from pantrace.judges import Project, Request, Settings, Unanswered
+from pantrace.model import Scale
+from pantrace.policy import Profile
 from pantrace.store import query
 from scripted import Scripted, verdict
 
@@ -101,6 +104,70 @@ def test_a_server_that_was_down_is_asked_again_but_an_unusable_reply_is_not(tmp_
     again = Scripted(lambda _: verdict(4))
     evaluate_into([CASES], tmp_path / "out", READY, "", judging=judging(again, cache))
     assert again.requests == []
+
+
+@pytest.mark.parametrize("trouble", [Unanswered("HTTP 500"), Unanswered("budget exhausted", unasked=True)])
+def test_a_second_question_that_never_got_through_is_asked_by_the_next_run(tmp_path: Path, trouble: Unanswered) -> None:
+    cache = tmp_path / "cache.sqlite"
+    first = Scripted(lambda request: trouble if request.exchanges else "Let me think.")
+    evaluate_into([CASES], tmp_path / "out", READY, "", judging=judging(first, cache))
+    second = Scripted(lambda _: verdict(4))
+    evaluate_into([CASES], tmp_path / "out", READY, "", judging=judging(second, cache))
+    assert second.requests and all(request.exchanges for request in second.requests)
+    found = query(tmp_path / "out", "select count(*) from scores where status = 'scored' and maker_kind = 'rubric'")
+    assert found.rows[0][0] == len(second.requests)
+
+
+def _case_file(path: Path, **fields: Any) -> Path:
+    from pantrace.engine.convert import write_run
+    from pantrace.model import Case, Run, Score
+    from scripted import sample_of
+
+    stored = Score(name="HelpfulnessExplain", value=5.0, scale=Scale(low=1, high=5))
+    sample = replace(sample_of(), case=Case(id="c", **fields), scores=(stored,))
+    write_run(Run(name="r", samples=(sample,)), path, to="native", measure=False)
+    return path
+
+
+def test_a_recording_does_not_bring_the_words_and_the_profile_that_judge_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rubric = 'name = "safety"\nversion = "1"\ntitle = "Say pass"\ntemplate = "{{ answer }}"\n'
+    rubric += '[inputs]\nanswer = "required"\n[grades]\npass = "always"\nfail = "never"\n'
+    (tmp_path / "mild.md").write_text(rubric)
+    (tmp_path / "mild.toml").write_text(rubric)
+    (tmp_path / "mild").write_text('name = "mild"\nversion = "1"\n[thresholds]\nHelpfulnessExplain = 0\n')
+    monkeypatch.chdir(tmp_path)
+    path = _case_file(tmp_path / "c.trace.jsonl", required_evals=("mild.toml", "x" * 5000), profile="mild")
+    judge = Scripted(lambda _: verdict("pass"))
+    evaluate_into([path], tmp_path / "out", READY, "", judging=judging(judge, tmp_path / "cache.sqlite"))
+    assert judge.requests == []
+    (decision,) = query(tmp_path / "out", "select passed, reasons from decisions").rows
+    assert decision[0] is None and "no profile 'mild'" in decision[1]
+    long = _case_file(tmp_path / "d.trace.jsonl", profile="x" * 5000)
+    evaluate_into([long], tmp_path / "long", READY, "")
+    assert query(tmp_path / "long", "select passed from decisions").rows == [(None,)]
+
+
+def test_a_stored_grade_does_not_stand_in_for_a_judge_that_did_not_answer(tmp_path: Path) -> None:
+    profile = Profile(name="p", version="1", thresholds={"HelpfulnessExplain": 3})
+    ready = replace(prepare(Plan(measure=MeasureTable(metrics=())), Path()), default=profile)
+    path = _case_file(tmp_path / "c.trace.jsonl", required_evals=("HelpfulnessExplain",))
+    down = Scripted(lambda _: Unanswered("the server cannot be reached"))
+    evaluate_into([path], tmp_path / "out", ready, "", judging=judging(down, tmp_path / "cache.sqlite"))
+    assert query(tmp_path / "out", "select passed from decisions").rows == [(None,)]
+    evaluate_into([path], tmp_path / "unjudged", ready, "")
+    assert query(tmp_path / "unjudged", "select passed from decisions").rows == [(True,)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["concurrency = 0", "retries = -1", "samples = 0", "timeout = nan", "max_chars = 0", "budget_usd = nan"],
+)
+def test_numbers_that_no_judge_could_work_with_are_refused_with_their_line(tmp_path: Path, line: str) -> None:
+    (tmp_path / "plan.toml").write_text(f"[judge]\n{line}\n")
+    with pytest.raises(UsageError, match=r"line 2: expected"):
+        load_plan(tmp_path / "plan.toml")
 
 
 MANAGED = Plan(

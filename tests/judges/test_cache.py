@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -101,3 +103,27 @@ def test_what_is_no_cache_is_refused(tmp_path: Path) -> None:
     (tmp_path / "c").write_text("no database at all, but long enough to be taken for a page of one" * 50)
     with pytest.raises(UsageError, match="cannot be used as a judge cache"):
         Cache(tmp_path / "c")
+
+
+def test_a_database_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "mine.sqlite"
+    for statement in ("create table notes (text)", "create table replies (a)"):
+        path.unlink(missing_ok=True)
+        with closing(sqlite3.connect(path)) as mine:
+            mine.execute(statement)
+            mine.commit()
+        before = path.read_bytes()
+        with pytest.raises(UsageError, match=r"mine\.sqlite: a database of something else"):
+            Cache(path)
+        assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", ["'text'", "x'00'", "17"])
+def test_a_damaged_reply_is_named_with_its_file(tmp_path: Path, damage: str) -> None:
+    cache = Cache(tmp_path / "cache.sqlite")
+    cache.put(REQUEST, Reply(text=verdict(4)))
+    with closing(sqlite3.connect(tmp_path / "cache.sqlite")) as other:
+        other.execute(f"update replies set reply = {damage}")
+        other.commit()
+    with pytest.raises(UsageError, match=r"cache\.sqlite: the judge cache is damaged"):
+        cache.get(REQUEST.key)

@@ -339,6 +339,22 @@ def test_a_wrong_document_is_one_sentence(text: str, message: str, tmp_path: Pat
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"metrics": {" ": {"template": "{prompt}"}}}', "a metric has an empty name"),
+        (
+            '{"metrics": {"x": {"template": "{prompt}", "score_range": {"min": 0, "max": 1%s}}}}' % ("0" * 400),
+            "score_range: max: 1000",
+        ),
+    ],
+)
+def test_odd_names_and_numbers_are_one_sentence(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text(text)
+    with pytest.raises(UsageError, match=message):
+        load_definitions(tmp_path / "m.json", ())
+
+
 def test_a_missing_file_or_metric_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"nowhere\.json: no such file"):
         load_asked([str(tmp_path / "nowhere.json")])

@@ -156,6 +156,21 @@ def test_grades_are_weighed_by_their_probabilities() -> None:
     assert set(found.details["samples"][0]["probabilities"]) == {"3", "4", "5"}
 
 
+def test_a_majority_is_one_of_grades_also_where_they_are_weighed() -> None:
+    shares = [("4", 0.7), ("4", 0.8), ("3", 0.9)]
+    replies = [Reply(text=verdict(int(g)), logprobs=_tokens((g, p), ("1", 1 - p))) for g, p in shares]
+    found, _ = _judged(replies, weighted=True, samples=3, combine="majority")
+    assert found.value == 4.0
+    assert found.details["spread"]["agreement"] == 2 / 3
+    assert [each["grade"] for each in found.details["samples"]] == [4, 4, 3]
+
+
+def test_in_a_majority_each_judge_of_a_panel_counts_the_same() -> None:
+    replies = [verdict("pass"), verdict("pass"), verdict("fail"), verdict("fail"), *[Unanswered("HTTP 400")] * 2]
+    found, _ = _judged(replies, rubric=SAFE, models=("openai:a", "openai:b"), samples=3)
+    assert found.value is False
+
+
 def test_without_probabilities_the_grade_stands_as_it_is() -> None:
     wrong = Reply(text=verdict(2), logprobs=_tokens(("4", 0.6), ("3", 0.4)))
     for reply in (verdict(2), wrong):

@@ -11,6 +11,7 @@ import pytest
 
 from pantrace.errors import Unanswered
 from pantrace.judges import AtMost, Budgeted, Judge, Patient, Reply, Request
+from pantrace.model import Usage
 from scripted import Scripted, verdict
 
 
@@ -129,3 +130,33 @@ def test_a_budget_of_dollars_needs_prices() -> None:
     _ask(budget)
     with pytest.raises(Unanswered, match="cost of this model is unknown"):
         _ask(budget, 1)
+
+
+def test_questions_asked_at_once_do_not_overrun_a_budget_of_dollars() -> None:
+    async def all_at_once(cost: float | None) -> tuple[int, list[object]]:
+        reply = Reply(text=verdict(4), usage=Usage(input=200, output=60, total=260, cost_usd=cost))
+        scripted = Slow(reply)
+        budget = Budgeted(scripted, dollars=0.05)
+        asked = (budget.ask(Request(model="openai:m", system="s", prompt="p", index=index)) for index in range(20))
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        assert budget.used_dollars <= 0.05
+        return scripted.asked, [each for each in found if isinstance(each, Unanswered)]
+
+    asked, refused = asyncio.run(all_at_once(0.01))
+    assert (asked, len(refused)) == (5, 15)
+    asked, refused = asyncio.run(all_at_once(None))
+    assert (asked, len(refused)) == (1, 19)
+    assert all("cost of this model is unknown" in str(each) for each in refused)
+
+
+class Slow:
+    """A judge that takes its time, so that others are asked meanwhile."""
+
+    def __init__(self, reply: Reply):
+        self.reply = reply
+        self.asked = 0
+
+    async def ask(self, request: Request) -> Reply:
+        self.asked += 1
+        await asyncio.sleep(0.001)
+        return self.reply

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pantrace.engine.asked import load_asked
 from pantrace.errors import UsageError
 from pantrace.formats.explain.bundle import EVALS
 from pantrace.formats.explain.scored import scale_of
@@ -74,7 +75,7 @@ def test_own_rubrics_in_toml_and_markdown(tmp_path: Path) -> None:
 
 BROKEN = {
     ('0 = "rude"\n1 = "polite"', '0 = "rude"\n2 = "polite"'): "without a gap",
-    ('0 = "rude"\n1 = "polite"', 'good = "x"'): "whole numbers, or pass and fail",
+    ('0 = "rude"\n1 = "polite"', 'good = "x"'): "whole numbers such as 1, 2, 3, or pass and fail; not 'good'",
     ('question = "optional"', 'question = "maybe"'): "line 8: .*maybe",
     ('question = "optional"', 'questoin = "optional"'): "unknown input 'questoin'; did you mean question?",
     ("{{ answer }}", "{{ answer }} {{ goal }}"): "uses 'goal', which is not among the inputs",
@@ -97,8 +98,45 @@ def test_a_misspelt_name_is_suggested() -> None:
 
 
 def test_a_template_cannot_reach_into_the_program(tmp_path: Path) -> None:
-    from jinja2.exceptions import SecurityError
-
     (tmp_path / "own.toml").write_text(OWN.replace("{{ answer }}", "{{ answer.__class__.__mro__ }}"))
-    with pytest.raises(SecurityError):
-        prompt_for(load_rubric(str(tmp_path / "own.toml")), {"answer": [Block("x")]})
+    with pytest.raises(UsageError, match="unsafe"):
+        load_rubric(str(tmp_path / "own.toml"))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("0 =", "--5 ="), "'--5'"),
+        (("0 =", '"\N{SUPERSCRIPT TWO}" ='), "whole numbers"),
+        (("0 =", '"\N{ARABIC-INDIC DIGIT ZERO}" ='), "whole numbers"),
+        (("0 =", "00 ="), "'00'"),
+        (("{{ answer }}", "{{ answer.text.more }}"), "cannot be filled in"),
+        (("{{ answer }}", "{{ answer }}{{ 1 / 0 }}"), "division by zero"),
+        (("{{ answer }}", "{{ answer }}{% include 'x' %}"), "cannot be filled in"),
+        (("Asked: {{ question }}", "{{ question }}{% else %}{{ question.upper() }}"), "cannot be filled in"),
+        (('name = "politeness"', 'name = " "'), "the name is empty"),
+    ],
+)
+def test_a_rubric_that_would_fail_while_judging_is_refused_before(
+    tmp_path: Path, change: tuple[str, str], said: str
+) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(OWN.replace(*change), "utf-8")
+    with pytest.raises(UsageError, match=said) as caught:
+        load_rubric(str(path))
+    assert str(path) in str(caught.value)
+
+
+def test_a_fail_that_is_better_than_a_pass_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    text = OWN.replace("0 =", "fail =").replace("1 =", "pass =")
+    path.write_text(f'better = "lower"\n{text}', "utf-8")
+    with pytest.raises(UsageError, match="pass is always better"):
+        load_rubric(str(path))
+
+
+def test_a_rubric_cannot_have_the_name_of_a_check(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(OWN.replace("politeness", "trajectory_accuracy"), "utf-8")
+    with pytest.raises(UsageError, match="trajectory_accuracy_judge"):
+        load_asked([str(path)])

@@ -21,6 +21,7 @@ UNUSABLE = {
     '{"reason": "good", "score": 4.5}': "out of scale",
     '{"reason": "good", "score": 1e400}': "out of scale",
     '{"reason": "good", "score": NaN}': "out of scale",
+    '{"reason": "good", "score": ' + "1" * 5000 + "}": "broken JSON",
     '{"reason": "good", "score": null}': "not a number",
     '{"reason": "good", "score": true}': "not a number",
     '{"reason": "good", "score": "4/5"}': "not a number",

@@ -63,6 +63,35 @@ ROWS: list[tuple[str, dict[str, Any], list[Score], bool | None, str]] = [
         None,
         "a comes from a judge that was not calibrated",
     ),
+    *(
+        (
+            f"an uncalibrated judge, whatever unscored means: {unscored_means}",
+            {"scale": [1, 5], "thresholds": {"a": 3, "b": 3}, "require_calibrated": True, "unscored": unscored_means},
+            [Score(name="a", value=5, scale=FIVE, maker=Maker(name="a", kind="rubric")), scored("b", 4)],
+            None,
+            "a comes from a judge that was not calibrated",
+        )
+        for unscored_means in ("fail", "ignore")
+    ),
+    *(
+        (
+            f"not applicable where that matters, whatever unscored means: {unscored_means}",
+            {**LINE, "thresholds": {"a": 3, "b": 3}, "not_applicable": "undecided", "unscored": unscored_means},
+            [not_applicable("a"), scored("b", 4)],
+            None,
+            "a is not applicable: no tools",
+        )
+        for unscored_means in ("fail", "ignore")
+    ),
+    ("not a number", LINE, [scored("a", float("nan"))], None, "a is nan, which is no number"),
+    ("beyond all numbers", LINE, [scored("a", float("inf"), None)], None, "a is inf, which is no number"),
+    (
+        "two judges that differ",
+        LINE,
+        [scored("a", 1), scored("a", 5)],
+        None,
+        "a has several scores that differ (1, 5)",
+    ),
     # Failed.
     ("below", LINE, [scored("a", 2.9)], False, "Below threshold: a=2.90 (<3.00)"),
     (
@@ -98,6 +127,7 @@ ROWS: list[tuple[str, dict[str, Any], list[Score], bool | None, str]] = [
         "Below threshold: a=1.40 (<3.00)",
     ),
     # Passed.
+    ("two judges that agree", LINE, [scored("a", 4), scored("a", 4), unscored("a")], True, ""),
     ("at the threshold", LINE, [scored("a", 3.0)], True, ""),
     ("a boolean", {"thresholds": {"a": 1}}, [scored("a", True, None)], True, ""),
     ("composite over what is present", WEIGHED, [scored("a", 3)], True, ""),
@@ -138,6 +168,17 @@ def test_what_the_case_requires_must_have_been_evaluated() -> None:
     assert (decision.passed, decision.reasons) == (None, ("b is required by the case and was not evaluated",))
 
 
+def test_what_the_case_requires_is_not_ignored_where_the_profile_does_not_name_it() -> None:
+    scores = [scored("a", 4), unscored("b", "budget exhausted")]
+    decision = decide("x", scores, profile(**LINE), required=["a", "b"])
+    assert (decision.passed, decision.reasons) == (
+        None,
+        ("b is required by the case and is unscored: budget exhausted",),
+    )
+    assert decide("x", scores, profile(**LINE, unscored="ignore"), required=["a", "b"]).passed is True
+    assert decide("x", [scored("a", 4), not_applicable("b")], profile(**LINE), required=["a", "b"]).passed is True
+
+
 def test_a_stored_sentinel_counts_only_for_parity() -> None:
     sentinel = Score(name="a", status="unscored", explanation="-1", details={"stored_value": -1})
     assert decide("x", [sentinel], profile(**HARD)).passed is None
@@ -158,6 +199,8 @@ def test_a_stored_sentinel_counts_only_for_parity() -> None:
             'name = "p"\nversion = "1"\n[thresholds]\na = "high"\n',
             r"line 4: expected `float`, got `str` \(in thresholds\.a\)",
         ),
+        ('name = "p"\nversion = "1"\n[thresholds]\na = nan\n', "nan is no threshold"),
+        ('name = "p"\nversion = "1"\n[weights]\na = -1\nb = 2\n', "the weight of a is negative"),
         ('name = "p"\nversion = "1"\n[hard_fail]\nmetrics = ["a"]\n', r"hard_fail\.metrics needs hard_fail\.below"),
     ],
 )

@@ -39,6 +39,8 @@ def reached(names: Iterable[str], base_url: str | None, *, asking: bool) -> Reac
     if base_url and len(providers) > 1:
         raise UsageError("--base-url is for judges of one provider; these are of several")
     address = base_url or (os.environ.get("OPENAI_BASE_URL") if providers == {"openai"} else None)
+    if providers and address is not None and not address.startswith(("http://", "https://")):
+        raise UsageError(f"{address!r} is no address of a server; it begins with http:// or https://")
     keys = {provider: judge_key(provider, address) for provider in providers} if asking else {}
     return Reached(models, address, keys)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
 
 import click
@@ -79,6 +80,9 @@ def command(
     run = read_pile(paths, format=from_, notes=notes)
     observed = observe(run.samples, known, metrics)
     limits = _thresholds(thresholds)
+    there = sorted({judged.metric for judged in observed})
+    if there and (strange := [metric for metric in limits if metric not in there]):
+        raise UsageError(f"--threshold {strange[0]}: no such score has a label; there are {', '.join(there)}")
     minimums = Minimums(labels=min_labels, auc=min_auc, kappa=min_kappa, accuracy=min_accuracy)
     words = tuple(word.strip() for word in order.split(",")) if order else ()
     found = [
@@ -113,7 +117,7 @@ def _thresholds(given: tuple[str, ...]) -> dict[str, float]:
             found[metric] = float(number)
         except ValueError:
             equals = ""
-        if not equals:
+        if not equals or not metric or not isfinite(found[metric]):
             raise UsageError(f"--threshold {text!r} is not METRIC=NUMBER")
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -132,6 +133,8 @@ def command(
             raise UsageError(f"nothing to judge: `pantrace measure` and `pantrace eval` measure {listed}")
         say(f"not judged but measured, by `pantrace measure` and `pantrace eval`: {listed}")
     rubrics = asked.rubrics
+    if out is not None and not dry_run:
+        _kind_of(out)
     managed = any(isinstance(rubric, Managed) for rubric in rubrics)
     judges = reached(models, base_url, asking=not dry_run and not replay)
     settings = Settings(
@@ -190,7 +193,7 @@ def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | No
             rows.extend(row(run.name, sample, None, score) for score in scores)
             yield sample, scores
 
-    if out is not None and ".trace.jsonl" in Path(out).name:
+    if out is not None and _kind_of(out) == "native":
         together = (msgspec.structs.replace(sample, scores=(*sample.scores, *scores)) for sample, scores in told())
         write_run(with_samples(run, together), Path(out), to="native", measure=False)
         say(f"wrote the samples with their scores to {out}")
@@ -208,11 +211,17 @@ def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | No
 
 
 def _write_rows(rows: list[Row], out: str) -> None:
+    say(f"wrote {write_table(rows, Path(out), _kind_of(out), Row.__struct_fields__)} scores to {out}")
+
+
+def _kind_of(out: str) -> Any:
+    """What is to be written; asked before anything is judged, since judging costs."""
     kinds = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
-    kind = kinds.get(Path(out).suffix)
-    if kind is None:
+    if ".trace.jsonl" in Path(out).name:
+        return "native"
+    if Path(out).suffix not in kinds:
         raise UsageError(f"-o {out}: the name must end in .json, .jsonl, .csv, .parquet or .trace.jsonl")
-    say(f"wrote {write_table(rows, Path(out), kind, Row.__struct_fields__)} scores to {out}")  # type: ignore[arg-type]
+    return kinds[Path(out).suffix]
 
 
 def _print(rows: list[Row], rubrics: Sequence[AnyRubric]) -> None:

@@ -55,7 +55,14 @@ def named(name: str, folder: Path = Path()) -> list[AnyRubric | Measured]:
     beside = folder / path
     located = str(beside) if beside.is_file() else path
     if Path(path).suffix != ".json":
-        return [load_any_rubric(located)]
+        rubric = load_any_rubric(located)
+        if rubric.name in check_names():
+            # Definition files have names of others, which are told apart for them; a rubric's name is one's own.
+            raise UsageError(
+                f"{located}: {rubric.name} is the name of a check, and the scores of the two could not be told apart; "
+                f"call the rubric {rubric.name}_judge"
+            )
+        return [rubric]
     return list[AnyRubric | Measured](load_definitions(Path(located), check_names(), only))
 
 

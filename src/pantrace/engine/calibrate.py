@@ -97,7 +97,9 @@ def _take(observed: Observed, sample: Sample, score: Score, label: Label) -> Non
     by_model: dict[Any, list[float]] = {}
     verdicts = score.details.get("samples")
     for verdict in verdicts if isinstance(verdicts, list) else ():
-        if isinstance(verdict, Mapping) and isinstance(given := verdict.get("score"), (int, float)):
+        # Weighed scores hardly ever equal each other; whether a judge agrees with itself is a matter of its grades.
+        given = verdict.get("grade", verdict.get("score")) if isinstance(verdict, Mapping) else None
+        if isinstance(given, (int, float)):
             by_model.setdefault(verdict.get("model"), []).append(float(given))
     observed.repeats += [each for each in by_model.values() if len(each) > 1]
 
@@ -144,14 +146,7 @@ def calibration(
 
     said = _as_said(observed, labels, threshold)
     if said is None:
-        notes.append(
-            "no accuracy and no kappa: "
-            + (
-                f"say from which score on a sample passes (--threshold {judged.metric}=N)"
-                if labels.kind == "pass"
-                else "the labels are words, the scores numbers"
-            )
-        )
+        notes.append(f"no accuracy and no kappa: {_why_unsaid(labels, judged.metric)}")
         table = _confusion(numbers, [_whole(score) for score in observed.scores], labels.names, {})
         found = replace(found, confusion=table)
     else:
@@ -205,7 +200,7 @@ def _threshold(observed: Observed, given: float | None) -> float | None:
 def _as_said(observed: Observed, labels: Ranked, given: float | None) -> list[float] | None:
     """The scores in the words of the labels; None where there is no way to say them so."""
     if labels.kind == "grades":
-        return [_whole(score) for score in observed.scores]
+        return [_whole(score) for score in observed.scores] if _all_whole(labels) else None
     if labels.kind == "bands" or _threshold(observed, given) is None:
         return None
     return _passing(observed, observed.scores, given)
@@ -219,6 +214,19 @@ def _passing(observed: Observed, scores: list[float], given: float | None) -> li
     return [float(score <= limit if lower else score >= limit) for score in scores]
 
 
+def _all_whole(labels: Ranked) -> bool:
+    return all(number.is_integer() for number in labels.numbers.values())
+
+
+def _why_unsaid(labels: Ranked, metric: str) -> str:
+    """Why scores and labels cannot be the same or different."""
+    if labels.kind == "pass":
+        return f"say from which score on a sample passes (--threshold {metric}=N)"
+    if labels.kind == "bands":
+        return "the labels are words, the scores numbers"
+    return "some labels lie between the grades, which no score can equal"
+
+
 def _whole(score: float) -> float:
     """The nearest whole grade, a half upwards: a mean of several verdicts lies between grades."""
     return float(floor(score + 0.5))
@@ -227,7 +235,13 @@ def _whole(score: float) -> float:
 def _share(hits: list[float], clusters: list[str]) -> Estimate:
     if len(set(clusters)) == len(clusters):
         return wilson(sum(hits), len(hits))
-    return clustered_mean(hits, clusters)
+    found = clustered_mean(hits, clusters)
+    if found.low is None or found.high is None:
+        return found
+    from msgspec.structs import replace
+
+    # The interval of a mean knows nothing of the ends of a share.
+    return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
 
 
 def _confusion(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Literal
 
 from pantrace.model import Record, Run, Sample, Scale, Score
@@ -110,7 +111,7 @@ def as_number(score: Score) -> float | None:
         return None
     if isinstance(score.value, str):
         return _GRADES.get(score.value)
-    return float(score.value)
+    return float(score.value) if isfinite(score.value) else None
 
 
 def _case(sample: Sample, pair_by: str) -> str:

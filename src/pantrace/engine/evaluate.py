@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pantrace.checks.rules import rule_scores
+from pantrace.judges import NO_JUDGE
 from pantrace.model import Decision, Sample, Score
 from pantrace.policy import decide
 
@@ -49,12 +50,20 @@ def decided(sample: Sample, scores: Iterable[Score], ready: Ready) -> Decision |
 
 
 def together(sample: Sample, scores: Iterable[Score]) -> list[Score]:
-    """Ours and those that the source stores; of the same name, ours."""
+    """Ours and those that the source stores; of the same name, ours, unless nobody was there to make it."""
     ours = list(scores)
-    taken = {score.name for score in ours if score.status != "unscored"}
+    taken = {score.name for score in ours if not _yields(score)}
     return [*(score for score in sample.scores if score.name not in taken), *_unless_stored(ours, sample)]
 
 
 def _unless_stored(ours: list[Score], sample: Sample) -> list[Score]:
     stored = {score.name for score in sample.scores}
-    return [score for score in ours if score.status != "unscored" or score.name not in stored]
+    return [score for score in ours if not _yields(score) or score.name not in stored]
+
+
+def _yields(score: Score) -> bool:
+    """Whether a stored score stands in. Not for a judge that was to be asked: another's grade cannot take its place."""
+    if score.status != "unscored":
+        return False
+    asked = score.maker is not None and score.maker.kind == "rubric"
+    return not asked or (score.explanation or "").startswith(NO_JUDGE)

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.json import decode
 
 from pantrace.errors import UsageError
-from pantrace.judges import AnyRubric, load_any_rubric
+from pantrace.judges import AnyRubric, is_managed, load_any_rubric, rubric_names
 from pantrace.model import Sample, Score
 from pantrace.store import Result, query
 
@@ -82,12 +82,16 @@ def parts_to_ask_again(out: Path) -> set[str]:
 
 def _unanswered(details: dict[str, Any]) -> bool:
     verdicts = details.get("samples", ())
-    return "unanswered" in details or any("problem" in each and not each.get("replies") for each in verdicts)
+    # Whoever answers twice without a verdict has answered; once, and the second question never got through.
+    return "unanswered" in details or any("problem" in each and len(each.get("replies", ())) < 2 for each in verdicts)
 
 
 @cache
 def rubric_of(name: str) -> AnyRubric | None:
-    """The rubric of an eval that a case requires; None when there is none."""
+    """The rubric of an eval that a case requires; None when there is none. A file is none: a recording must not choose
+    the words by which it is judged."""
+    if not is_managed(name) and name.partition(":")[0] not in rubric_names():
+        return None
     try:
         return load_any_rubric(name)
     except UsageError:

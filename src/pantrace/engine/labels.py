@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from io import StringIO
@@ -85,14 +86,17 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         raise UsageError(f"{path}: not UTF-8 text") from None
     if not text.lstrip().startswith(("{", "[")):
         reader = csv.DictReader(StringIO(text))
-        for row in reader:
-            yield f"{path}: line {reader.line_num}", {key: value for key, value in row.items() if key}
+        try:
+            for row in reader:
+                yield f"{path}: line {reader.line_num}", {key: value for key, value in row.items() if key}
+        except csv.Error as error:
+            raise UsageError(f"{path}: line {reader.reader.line_num}: not CSV: {error}") from None
         return
     try:
         if text.lstrip().startswith("["):
             rows = [(f"{path}: entry {number}", row) for number, row in enumerate(decode(text.encode()), 1)]
         else:
-            lines = enumerate(text.splitlines(), 1)
+            lines = enumerate(text.split("\n"), 1)
             rows = [(f"{path}: line {number}", decode(line.encode())) for number, line in lines if line.strip()]
     except (ReadError, ValueError) as error:
         raise UsageError(f"{path}: not JSON: {error}; labels are CSV, JSON or JSON Lines") from None
@@ -121,23 +125,31 @@ def _take(found: Labels, row: Mapping[str, Any], place: str) -> None:
 def _epoch(value: Any, place: str) -> int | None:
     if value in (None, ""):
         return None
-    try:
+    if isinstance(value, int) or (isinstance(value, str) and re.fullmatch(r"\s*\d{1,9}\s*", value)):
         return int(value)
-    except (TypeError, ValueError):
-        raise UsageError(f"{place}: epoch {value!r} is not a whole number") from None
+    raise UsageError(f"{place}: epoch {value!r} is not a whole number")
 
 
 def _label(value: Any, place: str) -> Label | None:
     """A label as it is meant: a number, yes or no, a word; None for an empty cell."""
-    if value is None or isinstance(value, (bool, int, float)):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, (int, float)):
+        return _finite(value, place)
     if not isinstance(value, str):
         raise UsageError(f"{place}: a label is a number, a word, or true or false; not {value!r}")
     text = value.strip()
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return text or None
+    return _finite(number, place)
+
+
+def _finite(number: float, place: str) -> float:
+    if not abs(number) < 1e15:
+        raise UsageError(f"{place}: the label {number:g} is no grade; leave the cell empty where there is no label")
+    return number
 
 
 @dataclass(frozen=True)

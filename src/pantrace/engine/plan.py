@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 from pantrace import __version__
 from pantrace.checks import Check, by_name, names, parse_settings
 from pantrace.checks.rules import RuleFile, load_rules
 from pantrace.errors import UsageError
 from pantrace.judges import BUDGET, AnyRubric, Calibrations, read_calibrations
-from pantrace.policy import Profile, load_profile
+from pantrace.policy import Profile, load_profile, profile_names
 from pantrace.wire import toml
 from pantrace.wire.json import encode
 
@@ -71,33 +72,33 @@ class JudgeTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Rubrics and metric definitions for every sample, by name or file, beside the evals that a case requires."""
     base_url: str | None = None
     """Server of the judges, for one that speaks OpenAI's protocol."""
-    samples: int = 1
+    samples: Annotated[int, Meta(ge=1, le=100)] = 1
     """How often each judge is asked."""
     combine: Literal["mean", "majority"] | None = None
     """How several verdicts become one; by default the mean of grades and the majority of pass and fail."""
-    temperature: float | None = None
+    temperature: Annotated[float, Meta(ge=0)] | None = None
     """By default 0 for one sample, 0.7 for several."""
     seed: int | None = None
     """Sent to the provider, plus the number of the sample."""
     weighted: bool = False
     """Weigh grades by their log-probabilities, where the provider tells them."""
-    max_tokens: int = 2_000
+    max_tokens: Annotated[int, Meta(ge=16)] = 2_000
     """Longest reply."""
-    max_chars: int = BUDGET
+    max_chars: Annotated[int, Meta(ge=2000)] = BUDGET
     """Longest material of one prompt."""
     redact: bool = True
     """Replace secrets before anything is sent."""
-    timeout: float = 120.0
+    timeout: Annotated[float, Meta(ge=0.1)] = 120.0
     """Seconds for a reply."""
-    retries: int = 4
+    retries: Annotated[int, Meta(ge=0, le=20)] = 4
     """How often to ask again where that may help."""
-    concurrency: int = 8
+    concurrency: Annotated[int, Meta(ge=1, le=256)] = 8
     """Questions at once."""
-    budget_tokens: int | None = None
+    budget_tokens: Annotated[int, Meta(ge=1)] | None = None
     """Stop asking beyond so many tokens; the next run goes on."""
-    budget_usd: float | None = None
+    budget_usd: Annotated[float, Meta(gt=0)] | None = None
     """Stop asking beyond this cost."""
-    budget_calls: int | None = None
+    budget_calls: Annotated[int, Meta(ge=1)] | None = None
     """Stop asking after so many questions."""
     calibrations: list[str] = []
     """Files of `pantrace calibrate`: which judges may decide."""
@@ -106,7 +107,7 @@ class JudgeTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class GateTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When the evaluation as a whole passes."""
 
-    min_pass_rate: float = 1.0
+    min_pass_rate: Annotated[float, Meta(ge=0, le=1)] = 1.0
     """Least share of decided samples that pass; a sample that could not be decided keeps the gate from passing."""
 
 
@@ -170,10 +171,8 @@ def profile_for(ready: Ready, name: str | None) -> Profile | None:
         return ready.default
     if name in ready.profiles:
         return ready.profiles[name]
-    try:
-        return load_profile(name) if not name.endswith(".toml") else None
-    except UsageError:
-        return None
+    # Built in, or none: a recording must not bring the file along by which it is decided.
+    return load_profile(name) if name in profile_names() else None
 
 
 def _checks(plan: Plan, folder: Path, text: str, name: str, defined: Iterable[str]) -> tuple[Chosen, ...]:

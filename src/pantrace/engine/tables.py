@@ -49,6 +49,12 @@ def _cell(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _text(value: Any) -> str:
+    """A value as text that is valid UTF-8: half of a surrogate pair is written out, as in CSV."""
+    text = value if isinstance(value, str) else encode(value).decode()
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def _csv_line(cells: Iterable[str]) -> bytes:
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerow(cells)
@@ -69,14 +75,9 @@ def _write_parquet(rows: list[Record], target: Path, columns: tuple[str, ...]) -
         if kinds <= {int, float, bool} and not any(type(value) is int and abs(value) >= 2**63 for value in values):
             mixed = len(kinds) > 1
             data[name] = [None if value is None else float(value) for value in values] if mixed else values
-        elif kinds <= {str}:
-            data[name] = values
         else:
-            data[name] = [
-                None if value is None else value if isinstance(value, str) else encode(value).decode()
-                for value in values
-            ]
-            if name == "value":
+            data[name] = [None if value is None else _text(value) for value in values]
+            if name == "value" and not kinds <= {str}:
                 data["number"] = [float(value) if isinstance(value, (int, float)) else None for value in values]
     with files.writing(target) as file:
         pq.write_table(pa.table(data), file)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from pantrace.errors import UsageError
+from pantrace.errors import ReadError, UsageError
 from pantrace.wire.json import decode_as, encode
 
 from .ask import Judge, Reply, Request, Unanswered
@@ -27,11 +27,12 @@ class Cache:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, timeout=60, isolation_level=None)
             self._database.execute("pragma busy_timeout = 60000")
-            self._database.execute("pragma journal_mode = wal")
-            self._database.execute("pragma synchronous = normal")
             (version,) = self._database.execute("pragma user_version").fetchone()
             if version not in (0, _VERSION):
                 raise UsageError(f"{path}: a judge cache of another version ({version}); name another file")
+            self._refuse_foreign()
+            self._database.execute("pragma journal_mode = wal")
+            self._database.execute("pragma synchronous = normal")
             self._database.execute(
                 "create table if not exists replies (key text primary key, model text not null, reply blob not null)"
                 " without rowid"
@@ -40,17 +41,34 @@ class Cache:
         except (OSError, sqlite3.Error) as error:
             raise UsageError(f"{path}: cannot be used as a judge cache: {error}") from None
 
+    def _refuse_foreign(self) -> None:
+        """A UsageError for a database of something else, before anything is written into it."""
+        columns = self._database.execute(
+            "select t.name, c.name from sqlite_master t, pragma_table_info(t.name) c where t.type = 'table'"
+        ).fetchall()
+        if {*columns} not in (set(), {("replies", name) for name in ("key", "model", "reply")}):
+            raise UsageError(f"{self.path}: a database of something else, not a judge cache; name another file")
+
     def get(self, key: str) -> Reply | None:
-        row = self._database.execute("select reply from replies where key = ?", (key,)).fetchone()
-        return None if row is None else msgspec.structs.replace(decode_as(row[0], Reply), cached=True)
+        found = self._read(key)
+        return None if found is None else msgspec.structs.replace(found, cached=True)
+
+    def _read(self, key: str) -> Reply | None:
+        try:
+            row = self._database.execute("select reply from replies where key = ?", (key,)).fetchone()
+            return None if row is None else decode_as(bytes(row[0]), Reply)
+        except (sqlite3.Error, ReadError, TypeError) as error:
+            raise UsageError(f"{self.path}: the judge cache is damaged ({error}); remove it or name another") from None
 
     def put(self, request: Request, reply: Reply) -> Reply:
         """Keep a reply. Where another process was quicker, its reply is the one that counts."""
-        self._database.execute(
-            "insert or ignore into replies values (?, ?, ?)", (request.key, request.model, encode(reply))
-        )
-        (stored,) = self._database.execute("select reply from replies where key = ?", (request.key,)).fetchone()
-        return decode_as(stored, Reply)
+        try:
+            self._database.execute(
+                "insert or ignore into replies values (?, ?, ?)", (request.key, request.model, encode(reply))
+            )
+        except sqlite3.Error as error:
+            raise UsageError(f"{self.path}: a reply cannot be kept in the judge cache: {error}") from None
+        return self._read(request.key) or reply
 
     def __len__(self) -> int:
         (count,) = self._database.execute("select count(*) from replies").fetchone()

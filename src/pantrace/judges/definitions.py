@@ -83,6 +83,8 @@ def load_definitions(path: Path, checks: Collection[str], only: str = "") -> lis
             continue
         if doubled := re.fullmatch(r"(.+) \(duplicate \d+\)", name):
             raise UsageError(f"{path}: the metric {doubled[1]} is defined twice")
+        if not name.strip():
+            raise UsageError(f"{path}: a metric has an empty name; scores are called by it")
         place = f"{path}: metric {name}: "
         full = f"{document.metric_prefix}_{name}" if document.metric_prefix else name
         found[name] = _metric(name, full, _typed(raw, _Entry, place), checks, place)

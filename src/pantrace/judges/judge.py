@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
+from fractions import Fraction
 from statistics import fmean, pstdev
 from typing import Any, Literal
 
@@ -53,6 +54,8 @@ class Given(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str
     index: int
     score: float | bool | None = None
+    grade: int | None = None
+    """The grade that was named, where `score` is the mean over likely ones."""
     reason: str | None = None
     thoughts: str | None = None
     problem: str | None = None
@@ -164,6 +167,7 @@ def _given(
         model=request.model,
         index=request.index,
         score=weighted_mean(weights) if weights else score,
+        grade=score if weights else None,
         reason=verdict.reason if verdict else None,
         thoughts=verdict.thoughts if verdict else None,
         problem=problem,
@@ -230,17 +234,27 @@ def _centre(model: str, valid: list[Given]) -> float | None:
 
 
 def _majority(valid: list[Given], rubric: Rubric) -> float | bool:
-    """The grade given most often; of several, the worst."""
-    counts = Counter(each.score for each in valid if each.score is not None)
+    """The grade given most often, each judge of a panel counting the same; of several, the worst."""
+    verdicts = Counter(each.model for each in valid)
+    counts: dict[float | bool, Fraction] = {}
+    for each in valid:
+        grade = _grade(each)
+        counts[grade] = counts.get(grade, Fraction()) + Fraction(1, verdicts[each.model])
     most = max(counts.values())
     tied = [score for score, count in counts.items() if count == most]
     worst = min(tied) if rubric.better == "higher" else max(tied)
     return bool(worst) if rubric.passes else float(worst)
 
 
+def _grade(given: Given) -> float | bool:
+    """The grade that a verdict named, also where its score was weighed."""
+    assert given.score is not None
+    return given.score if given.grade is None else given.grade
+
+
 def _spread(valid: list[Given], asked: int) -> dict[str, Any]:
     scores = [float(each.score or 0) for each in valid]
-    common = Counter(scores).most_common(1)[0][1]
+    common = Counter(map(_grade, valid)).most_common(1)[0][1]
     return {
         "asked": asked,
         "scored": len(scores),

@@ -99,8 +99,17 @@ class Budgeted:
         """Replies that do not say how many tokens they took: an estimate stands in."""
         self._waiting = 0
         """Estimated tokens of the questions that are being asked."""
+        self._first = asyncio.Lock()
 
     async def ask(self, request: Request) -> Reply:
+        if self.dollars is not None and not self.calls:
+            # What a question costs, and whether that is known at all, only the first reply tells.
+            async with self._first:
+                if not self.calls:
+                    return await self._asked(request)
+        return await self._asked(request)
+
+    async def _asked(self, request: Request) -> Reply:
         estimate = request.estimated_tokens
         if self.tokens is not None and self.used_tokens + self._waiting + estimate > self.tokens:
             raise Unanswered(f"budget exhausted: {self.used_tokens} of {self.tokens} tokens are used", unasked=True)
@@ -108,7 +117,7 @@ class Budgeted:
             raise Unanswered(
                 "budget exhausted: the cost of this model is unknown, so it cannot be held to a budget", unasked=True
             )
-        if self.dollars is not None and self.used_dollars >= self.dollars:
+        if self.dollars is not None and self.used_dollars + self._price(self._waiting + estimate) > self.dollars:
             raise Unanswered(
                 f"budget exhausted: {self.used_dollars:.4f} of {self.dollars:g} USD are used", unasked=True
             )
@@ -128,6 +137,10 @@ class Budgeted:
         self.unpriced += cost is None
         self.used_dollars += cost or 0.0
         return reply
+
+    def _price(self, tokens: int) -> float:
+        """About what so many tokens cost, by what was paid so far."""
+        return self.used_dollars / self.used_tokens * tokens if self.used_tokens else 0.0
 
 
 def tokens_of(reply: Reply) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,7 @@ def prompt_for(rubric: Rubric, material: Material, *, budget: int = BUDGET, clea
     values: dict[str, Any] = {name: _Absent() for name in rubric.inputs}
     values |= {name: fenced(name, text, word) for name, text in texts.items()}
     # Rendered first and put in whole: a recording with template syntax in it is text like any other.
-    body = _compiled(rubric.template).render(values).strip()
+    body = _rendered(rubric.template, values, f"rubric {rubric.name}")
     frame = {
         "title": rubric.title,
         "body": body,
@@ -99,6 +99,24 @@ def _environment() -> SandboxedEnvironment:
 @cache
 def _compiled(template: str) -> Any:
     return _environment().from_string(template)
+
+
+def _rendered(template: str, values: dict[str, Any], place: str) -> str:
+    """A rubric's template with its values; a UsageError for whatever goes wrong in it."""
+    from jinja2 import TemplateError
+
+    try:
+        return str(_compiled(template).render(values)).strip()
+    except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise UsageError(f"{place}: the template cannot be filled in: {error}") from None
+
+
+def render_trial(inputs: Mapping[str, str], template: str, place: str) -> None:
+    """A UsageError for a template that fails whatever it is given: with all of its inputs, or only the required."""
+    given = {name: fenced(name, "text", fence_word(["text"])) for name in inputs}
+    absent = {name: _Absent() for name, need in inputs.items() if need != "required"}
+    for values in (given, given | absent):
+        _rendered(template, values, place)
 
 
 def variables(template: str, place: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from difflib import get_close_matches
 from functools import cache
@@ -18,6 +19,9 @@ from pantrace.wire import toml
 from pantrace.wire.json import encode
 
 from .frame import COMPLAINT, LAYOUT, SYSTEM
+
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,8}")
+"""A grade as it is written back: one way for each number."""
 
 Need = Literal["required", "optional", "one_of"]
 """one_of: at least one of the inputs marked so must be there."""
@@ -72,14 +76,20 @@ class Rubric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 def check_rubric(rubric: Rubric, place: str, known: Collection[str] | None = None) -> None:
     """A UsageError for a rubric that could never work; `known` are the inputs that there are."""
-    from .prompt import variables
+    from .prompt import render_trial, variables
 
     if set(rubric.grades) != {"pass", "fail"}:
-        if not all(grade.lstrip("-").isdigit() for grade in rubric.grades):
-            raise UsageError(f"{place}: grades are whole numbers, or pass and fail; not {', '.join(rubric.grades)}")
+        if strange := [grade for grade in rubric.grades if not _WHOLE.fullmatch(grade)]:
+            raise UsageError(
+                f"{place}: grades are whole numbers such as 1, 2, 3, or pass and fail; not {strange[0][:40]!r}"
+            )
         numbers = sorted(int(grade) for grade in rubric.grades)
         if len(numbers) < 2 or numbers != list(range(numbers[0], numbers[-1] + 1)):
             raise UsageError(f"{place}: grades must be at least two whole numbers without a gap")
+    elif rubric.better == "lower":
+        raise UsageError(f"{place}: pass is always better than fail; leave better out, or swap the two grades")
+    if not rubric.name.strip():
+        raise UsageError(f"{place}: the name is empty; scores are called by it")
     asked = {"": (rubric.inputs, rubric.template)} | {
         name: (each.inputs, each.template) for name, each in rubric.variants.items()
     }
@@ -96,6 +106,7 @@ def check_rubric(rubric: Rubric, place: str, known: Collection[str] | None = Non
         unused = [each for each in inputs if each not in used]
         if unused:
             raise UsageError(f"{where}: the template does not use the input {unused[0]!r}")
+        render_trial(inputs, template, where)
 
 
 @cache

@@ -31,8 +31,8 @@ def grades_of(score_range: dict[str, Any] | None, place: str) -> tuple[dict[str,
 
 
 def _whole(value: Any, place: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not float(value).is_integer():
-        said = "missing" if value is None else f"{value!r}"
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not (abs(value) < 1e9 and value == int(value)):
+        said = "missing" if value is None else f"{value!r}"[:40]
         raise UsageError(
             f"{place}{said}; judges give whole numbers: a range such as 0 to 1 has the grades 0 and 1, "
             "and a finer one is written as 0 to 10"

@@ -53,7 +53,7 @@ def _last_object(reply: str) -> dict[str, Any]:
     while (opening := _OBJECT.search(reply, place)) is not None:
         try:
             value, after = _decoder.raw_decode(reply, opening.start())
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError of its own
             raise Unusable("the reply holds broken JSON") from None
         lowered = {key.lower(): each for key, each in value.items()}
         if "score" in lowered:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import fsum
+from math import fsum, isfinite
+from typing import Literal
 
 import msgspec
 
@@ -21,8 +22,8 @@ class Reading(msgspec.Struct, frozen=True):
     name: str
     value: float | None
     problem: str | None = None
-    counts: bool = True
-    """Whether a missing value matters to the decision."""
+    means: Literal["undecided", "fail", "ignore"] = "undecided"
+    """What a missing value means to the decision."""
 
 
 def decide(sample: str, scores: Sequence[Score], profile: Profile, *, required: Iterable[str] = ()) -> Decision:
@@ -31,7 +32,7 @@ def decide(sample: str, scores: Sequence[Score], profile: Profile, *, required: 
     by_name = {score.name: score for score in scores}
     # The original texts list metrics in the order of the case.
     order = [score.name for score in scores if score.name in wanted]
-    readings = [_reading(by_name[name], profile) for name in dict.fromkeys(order)]
+    readings = [_only_reading(name, scores, profile) for name in dict.fromkeys(order)]
     values = {reading.name: reading.value for reading in readings if reading.value is not None}
 
     failures = _hard_fails(values, profile)
@@ -61,12 +62,11 @@ def decide(sample: str, scores: Sequence[Score], profile: Profile, *, required: 
     composite, refusal = _composite(values, by_name, profile)
     if composite is not None and profile.composite_min is not None and composite < profile.composite_min:
         reasons.append(f"Composite={composite:.2f} (<{profile.composite_min:.2f})")
-    unscored = [reading for reading in readings if reading.value is None and reading.counts]
-    if profile.unscored == "fail":
-        reasons += [f"{reading.name} {reading.problem}" for reading in unscored]
+    missing = [reading for reading in readings if reading.value is None]
+    reasons += [f"{reading.name} {reading.problem}" for reading in missing if reading.means == "fail"]
     if reasons:
         return _decision(sample, profile, False, composite, reasons, values)
-    open_questions = [f"{reading.name} {reading.problem}" for reading in unscored if profile.unscored == "undecided"]
+    open_questions = [f"{reading.name} {reading.problem}" for reading in missing if reading.means == "undecided"]
     open_questions += _absent(by_name, profile, required)
     if refusal is not None:
         open_questions.append(refusal)
@@ -96,19 +96,30 @@ def _decision(
     )
 
 
+def _only_reading(name: str, scores: Sequence[Score], profile: Profile) -> Reading:
+    """What the scores of one name come to: of several that differ, none is more right than the others."""
+    named = [score for score in scores if score.name == name]
+    made = [score for score in named if score.status == "scored"] or named[-1:]
+    if len({(score.value, score.scale) for score in made}) > 1 and not profile.as_stored:
+        listed = ", ".join(dict.fromkeys(str(score.value) for score in made))
+        return Reading(name, None, f"has several scores that differ ({listed})")
+    return _reading(made[-1], profile)
+
+
 def _reading(score: Score, profile: Profile) -> Reading:
     name = score.name
     if score.status == "not_applicable":
-        counts = profile.not_applicable == "undecided"
-        return Reading(name, None, f"is not applicable: {score.explanation or 'no reason given'}", counts)
+        why = f"is not applicable: {score.explanation or 'no reason given'}"
+        return Reading(name, None, why, profile.not_applicable)
     if profile.as_stored and isinstance(raw := score.details.get("stored_value"), (int, float)):
         return Reading(name, float(raw))
     if score.status != "scored" or score.value is None:
-        return Reading(
-            name, None, f"is {score.status}: {score.explanation or 'no reason given'}", profile.unscored != "ignore"
-        )
+        return Reading(name, None, f"is {score.status}: {score.explanation or 'no reason given'}", profile.unscored)
     if isinstance(score.value, str):
-        return Reading(name, None, f"is a word ({score.value!r}), not a number")
+        return Reading(name, None, f"is a word ({score.value!r}), not a number", profile.unscored)
+    if not isfinite(score.value):
+        # No comparison with it is true, so that no threshold would ever fail it.
+        return Reading(name, None, f"is {score.value}, which is no number", profile.unscored)
     if profile.require_calibrated and _is_judged(score) and score.details.get("calibrated") is not True:
         return Reading(name, None, "comes from a judge that was not calibrated")
     return _scaled(score, float(score.value), profile)
@@ -127,9 +138,10 @@ def _scaled(score: Score, value: float, profile: Profile) -> Reading:
     if scale is None or scale.low is None or scale.high is None:
         if low <= value <= high:
             return Reading(score.name, value)
-        return Reading(score.name, None, f"={value:g} declares no scale and lies outside {low:g} to {high:g}")
+        why = f"={value:g} declares no scale and lies outside {low:g} to {high:g}"
+        return Reading(score.name, None, why, profile.unscored)
     if scale.low == scale.high:
-        return Reading(score.name, None, "has a scale without width")
+        return Reading(score.name, None, "has a scale without width", profile.unscored)
     share = (value - scale.low) / (scale.high - scale.low)
     if scale.better == "lower":
         share = 1 - share
@@ -161,6 +173,15 @@ def _composite(values: dict[str, float], scores: dict[str, Score], profile: Prof
 def _absent(scores: dict[str, Score], profile: Profile, required: Iterable[str]) -> list[str]:
     needed = list(required)
     found = [f"{name} is required by the case and was not evaluated" for name in needed if name not in scores]
+    if profile.unscored == "undecided" and not profile.as_stored:
+        # Those that the profile names were read with its other metrics.
+        found += [
+            f"{name} is required by the case and is {score.status}: {score.explanation or 'no reason given'}"
+            for name in dict.fromkeys(needed)
+            if name not in profile.metrics
+            and (score := scores.get(name)) is not None
+            and score.status in ("unscored", "failed")
+        ]
     if profile.missing == "undecided":
         found += [f"{name} was not evaluated" for name in profile.metrics if name not in scores and name not in needed]
     return found

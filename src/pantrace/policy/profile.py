@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import resources
+from math import isnan
 from pathlib import Path
 from typing import Literal
 
@@ -85,6 +86,12 @@ def load_profile(name_or_path: str) -> Profile:
 
 
 def _check(profile: Profile, name: str) -> None:
+    numbers = [*profile.thresholds.values(), *profile.limits.values(), *profile.weights.values()]
+    numbers += [*(profile.scale or ()), *(each for each in (profile.composite_min, profile.hard_fail.below) if each)]
+    if any(isnan(number) for number in numbers):
+        raise UsageError(f"{name}: nan is no threshold, limit, weight or scale; nothing could ever miss it")
+    if negative := [metric for metric, weight in profile.weights.items() if weight < 0]:
+        raise UsageError(f"{name}: the weight of {negative[0]} is negative")
     if not profile.metrics and not profile.hard_fail.contract:
         raise UsageError(f"{name}: the profile names no metric, so it could never decide")
     if profile.composite_min is not None and not profile.weights:

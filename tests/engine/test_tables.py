@@ -1,0 +1,20 @@
+"""Tables of scores: every text can be written, whatever a judge said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pantrace.engine.measure import Row, row
+from pantrace.engine.tables import write_table
+from pantrace.model import Sample, Score
+
+
+def test_half_a_surrogate_pair_is_written_out(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    score = Score(name="a", value="bad \ud800", explanation="half \ud83d", details={"reason": "\udc00"})
+    rows = [row("run", Sample(id="s"), None, score)]
+    assert write_table(rows, tmp_path / "s.parquet", "parquet", Row.__struct_fields__) == 1
+    (found,) = parquet.read_table(tmp_path / "s.parquet").to_pylist()
+    assert (found["value"], found["explanation"]) == ("bad \\ud800", "half \\ud83d")
