@@ -94,7 +94,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
         for number, line in enumerate(buffered, 1):
             if number == 1:
                 line = line.removeprefix(BOM)
-            if line.strip():
+            if not line.isspace():
                 yield number, line
 
 
