@@ -21,13 +21,15 @@ from .json import BOM
 
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
+_BUFFER = 1 << 18
+"""Lines of recordings are long: pieces of the usual 8 kB would be joined again and again."""
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[IO[bytes]]:
     """The bytes of a file, decompressed when it is gzip or zstd; errors of the system and of the codec as ReadError."""
     try:
-        with path.open("rb") as file:
+        with path.open("rb", buffering=_BUFFER) as file:
             magic = file.read(4)
             file.seek(0)
             if magic.startswith(GZIP):

@@ -221,7 +221,8 @@ def append_content(
 
     An answer that has an id, a state delta or a `rest` (what goes into `extra`) keeps a step of its own. `start` is the
     first step that the content may join."""
-    must_be_text(author=author, id=id)
+    if type(author) is not str or id is not None:
+        must_be_text(author=author, id=id)
     if state_delta is not None and type(state_delta) is not dict:
         raise ReadError("must be an object", place="state_delta")
     role, parts = None, ()
@@ -261,7 +262,7 @@ def _answered(step: Step, results: tuple[Part, ...], author: str | None, ended: 
     parts = list(step.parts)
     answered = {part.call_id for part in parts if type(part) is ToolResult and part.call_id is not None}
     for result in results:
-        assert isinstance(result, ToolResult)
+        assert type(result) is ToolResult
         if result.call_id in answered:
             return None
         for place, part in enumerate(parts):
@@ -272,7 +273,7 @@ def _answered(step: Step, results: tuple[Part, ...], author: str | None, ended: 
                 result.name in (None, part.name) and not (isinstance(follower, ToolResult) and follower.call_id is None)
             ):
                 # Words behind the call were said before the answer came.
-                spoken = any(type(later) not in (ToolCall, ToolResult) for later in parts[place + 1 :])
+                spoken = any([type(later) not in (ToolCall, ToolResult) for later in parts[place + 1 :]])
                 where = len(parts) if spoken else place + 1
                 parts.insert(where, msgspec.structs.replace(result, ended=ended) if ended is not None else result)
                 break
