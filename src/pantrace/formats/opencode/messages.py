@@ -33,7 +33,7 @@ def load_steps(messages: Iterable[Message], session: str | None) -> tuple[list[S
     agents: dict[str, Agent] = {}
     for info, raw_parts in messages:
         message = info.get("id")
-        rest = dict(without_invented(info))
+        rest = without_invented(info)
         if session is not None and rest.get("sessionID") == session:
             del rest["sessionID"]
         parts = load_parts(raw_parts, message, session)

@@ -162,10 +162,10 @@ def _put(raw: Raw, path: list[str], value: Any) -> bool:
 
 
 def without_invented(raw: Raw) -> Raw:
-    """The object without what its writer had to invent; the same object when nothing was."""
+    """A copy of the object without what its writer had to invent."""
     paths = raw.get(UNREPORTED)
     if type(paths) is not list:
-        return raw
+        return dict(raw)
     kept = {key: value for key, value in raw.items() if key != UNREPORTED}
     for path in paths:
         if type(path) is str:
