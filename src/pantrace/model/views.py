@@ -90,14 +90,8 @@ def call_pairs(trajectory: Trajectory, *, agent_only: bool = True, children: boo
     return [
         pair
         for each in (all_trajectories(trajectory) if children else (trajectory,))
-        for pair in pair_up(
-            [(part, step) for step in each.steps for part in step.parts if type(part) in _TOOL_PARTS],
-            agent_only=agent_only,
-        )
+        for pair in pair_up([(part, step) for step in each.steps for part in step.parts], agent_only=agent_only)
     ]
-
-
-_TOOL_PARTS = (ToolCall, ToolResult)
 
 
 def pair_up(parts: Iterable[tuple[Part, Step]], *, agent_only: bool = True) -> list[CallPair]:
@@ -159,23 +153,20 @@ def merged_turns(trajectory: Trajectory) -> list[MergedTurn]:
         by_step.setdefault(id(pair.step), []).append(pair)
     merged: list[tuple[str, list[Step], list[str], list[CallPair]]] = []
     for step in trajectory.steps:
-        if is_agents(step):
-            role = "agent"
-        elif is_prompt(step):
-            role = "user"
-        else:
+        prompt = is_prompt(step)
+        if not prompt and not is_agents(step):
             continue
         text = said(step) if step.role != "tool" else None
-        pairs = by_step.get(id(step), ())
+        pairs = by_step.get(id(step), [])
         if text is None and not pairs:
             continue
+        role = "user" if prompt else "agent"
         if not merged or merged[-1][0] != role:
             merged.append((role, [], [], []))
-        _, steps, texts, found = merged[-1]
-        steps.append(step)
-        found += pairs
+        merged[-1][1].append(step)
+        merged[-1][3].extend(pairs)
         if text is not None:
-            texts.append(text)
+            merged[-1][2].append(text)
     return [MergedTurn(role, "\n\n".join(texts), tuple(steps), tuple(pairs)) for role, steps, texts, pairs in merged]
 
 

@@ -225,14 +225,15 @@ def append_content(
         must_be_text(author=author, id=id)
     if state_delta is not None and type(state_delta) is not dict:
         raise ReadError("must be an object", place="state_delta")
-    role, parts = None, ()
+    role: Any = None
+    parts: tuple[Part, ...] = ()
     if type(content) is dict:
         role, raw = content.get("role"), content.get("parts")
         parts = tuple([part_in(part, format_name) for part in raw]) if type(raw) is list else ()
         if not parts and type(content.get("content")) is str:
             parts = (Text(text=content["content"]),)
     speaker: Role = "system" if role == "system" else "user"
-    if parts and role != "model" and all([type(part) is ToolResult for part in parts]):
+    if parts and role != "model" and all(type(part) is ToolResult for part in parts):
         alone = rest or id is not None or state_delta is not None or len(steps) <= start
         if not alone and (joined := _answered(steps[-1], parts, author, at)):
             steps[-1] = joined
@@ -273,7 +274,7 @@ def _answered(step: Step, results: tuple[Part, ...], author: str | None, ended: 
                 result.name in (None, part.name) and not (isinstance(follower, ToolResult) and follower.call_id is None)
             ):
                 # Words behind the call were said before the answer came.
-                spoken = any([type(later) not in (ToolCall, ToolResult) for later in parts[place + 1 :]])
+                spoken = any(type(later) not in (ToolCall, ToolResult) for later in parts[place + 1 :])
                 where = len(parts) if spoken else place + 1
                 parts.insert(where, msgspec.structs.replace(result, ended=ended) if ended is not None else result)
                 break

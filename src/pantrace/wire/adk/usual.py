@@ -64,7 +64,7 @@ def step_of(event: Event) -> Step | None:
         acted = [(name, did) for name, did in zip(_ACTED, _DID(actions), strict=True) if did is not None]
         if acted and (said := {name: did for name, did in acted if did != {} and did != []}):
             extra["actions"] = said
-    answers = bool(parts) and all([type(part) is ToolResult for part in parts])
+    answers = bool(parts) and all(type(part) is ToolResult for part in parts)
     role = "tool" if answers else "agent"
     agent = author or None
     if author is not None and author.lower() == "user":
