@@ -96,7 +96,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
         for number, line in enumerate(buffered, 1):
             if number == 1:
                 line = line.removeprefix(BOM)
-            if not line.isspace():
+            if line and not line.isspace():
                 yield number, line
 
 
