@@ -80,6 +80,9 @@ def _snake(raw: Any) -> dict[str, Any]:
     return {_CAMEL.get(key) or key: value for key, value in raw.items() if value is not None}
 
 
+_EVENT_KEYS = frozenset({"author", "content", "event_time", "state_delta"})
+
+
 def _steps_from(turns: list[Any]) -> list[Step]:
     steps: list[Step] = []
     for place, raw in enumerate(turns):
@@ -91,11 +94,14 @@ def _steps_from(turns: list[Any]) -> list[Step]:
         if beside.get("turn_index") == place:
             del beside["turn_index"]
         for event in turn.get("events") or []:
-            event = _snake(event)
-            rest = unknown_keys(event, {"author", "content", "event_time", "state_delta"})
-            at = from_iso(event.get("event_time"))
-            if at is None and "event_time" in event:
-                rest["event_time"] = event["event_time"]
+            rest: dict[str, Any] = {}
+            if type(event) is not dict or not event.keys() <= _EVENT_KEYS:
+                event = _snake(event)
+                rest = unknown_keys(event, _EVENT_KEYS)
+            time = event.get("event_time")
+            at = from_iso(time)
+            if at is None and time is not None:
+                rest["event_time"] = time
             if beside and len(steps) == start:
                 rest["turn"] = beside
             append_content(
@@ -108,7 +114,7 @@ def _steps_from(turns: list[Any]) -> list[Step]:
                 turn=place + 1,
                 invocation=invocation,
                 state_delta=event.get("state_delta"),
-                extra={NAME: rest} if rest else None,
+                rest=rest,
             )
     return steps
 

@@ -113,7 +113,7 @@ def _append_event(steps: list[Step], event: Any, start: int) -> None:
         start=start,
         id=event.get("event_id"),
         at=at,
-        extra={NAME: rest} if rest else None,
+        rest=rest,
     )
 
 

@@ -21,13 +21,15 @@ from .json import BOM
 
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
+_BUFFER = 1 << 18
+"""Lines of recordings are long: pieces of the usual 8 kB would be joined again and again."""
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[IO[bytes]]:
     """The bytes of a file, decompressed when it is gzip or zstd; errors of the system and of the codec as ReadError."""
     try:
-        with path.open("rb") as file:
+        with path.open("rb", buffering=_BUFFER) as file:
             magic = file.read(4)
             file.seek(0)
             if magic.startswith(GZIP):
@@ -94,7 +96,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
         for number, line in enumerate(buffered, 1):
             if number == 1:
                 line = line.removeprefix(BOM)
-            if line.strip():
+            if line and not line.isspace():
                 yield number, line
 
 

@@ -35,7 +35,10 @@ _CALL, _ANSWER = {"id", "name", "args"}, {"id", "name", "response"}
 
 
 def _plain(raw: dict[str, Any]) -> Part | None:
-    """A part that is nothing but a text, a call or an answer: the quick way for nearly all of them."""
+    """A part that is nothing but a text, a thought, a call or an answer: the quick way for nearly all of them."""
+    if len(raw) == 2:
+        text = raw.get("text")
+        return Thinking(text=text) if type(text) is str and raw.get("thought") is True else None
     ((key, value),) = raw.items()
     if key == "text" and type(value) is str:
         return Text(text=value)
@@ -54,7 +57,7 @@ def part_from(raw: Any, format_name: str) -> Part:
     """One Gemini part as a part of the model; what it holds beyond the known stands under `extra[format_name]`."""
     if not isinstance(raw, dict):
         return Unknown(kind=f"{format_name}:part", raw=raw)
-    if len(raw) == 1 and (plain := _plain(raw)) is not None:
+    if 1 <= len(raw) <= 2 and (plain := _plain(raw)) is not None:
         return plain
     part = {CAMEL.get(str(key), str(key)): value for key, value in raw.items() if value is not None}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -62,18 +63,19 @@ class Head:
     @cached_property
     def records(self) -> list[Any]:
         """The first records: lines, items of an array, or the one document; the last may be cut."""
-        if self.layout == "lines":
-            found = [decode_beginning(line) for line in self.data.splitlines()[:32] if line.strip()]
-        elif self.layout == "array":
-            found = self.document if isinstance(self.document, list) else []
-        else:
-            found = [self.document]
-        return [record for record in found if record is not None]
+        return [record for record in self._records() if record is not None]
 
-    @property
+    @cached_property
     def record(self) -> dict[str, Any]:
         """The first record that is an object; empty when there is none."""
-        return next((record for record in self.records if isinstance(record, dict)), {})
+        return next((record for record in self._records() if isinstance(record, dict)), {})
+
+    def _records(self) -> Iterable[Any]:
+        if self.layout == "lines":
+            return (decode_beginning(line) for line in self.data.splitlines()[:32] if line.strip())
+        if self.layout == "array":
+            return self.document if isinstance(self.document, list) else ()
+        return (self.document,)
 
     @cached_property
     def tables(self) -> dict[str, tuple[str, ...]]:

@@ -98,9 +98,10 @@ def decode_patiently(data: bytes) -> Any:
 def decode_document(data: bytes | memoryview) -> Any:
     """Any JSON value with nothing lost: the earlier values of a repeated key stand beside it."""
     value = decode(data)
-    raw = bytes(data)
+    raw, again = bytes(data), encode(value)
     # Each key brings a colon, and those inside texts are the same on both sides: fewer of them mean a repeated key.
-    if raw.count(b":") > encode(value).count(b":"):
+    # Compact text comes out as it went in, which is seen at once.
+    if not raw.startswith(again) and raw.count(b":") > again.count(b":"):
         return decode_patiently(raw)
     return value
 

@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,8 +21,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     or change files next to it, and ignoring the log would lose what is only there."""
     beside = [path.with_name(path.name + ending) for ending in ("-wal", "-journal")]
     live = [extra for extra in beside if extra.exists() and extra.stat().st_size]
-    with tempfile.TemporaryDirectory(prefix="pantrace-") as folder:
-        if live:
+    with tempfile.TemporaryDirectory(prefix="pantrace-") if live else nullcontext() as folder:
+        if folder is not None:
             copy = Path(folder, path.name)
             shutil.copyfile(path, copy)
             for extra in live:

@@ -13,7 +13,7 @@ def iso(seconds: float) -> str:
 
 def from_iso(text: Any) -> float | None:
     """Epoch seconds of an ISO 8601 text, naive times taken as UTC; None when it is none."""
-    if not isinstance(text, str):
+    if type(text) is not str:
         return None
     try:
         moment = datetime.fromisoformat(text)

@@ -13,7 +13,7 @@ from typing import Any, get_args
 import msgspec
 
 from pantrace.errors import ReadError
-from pantrace.model import Case, Failure, Part, Sample, Step, Text, Thinking, ToolCall, ToolResult, Unknown
+from pantrace.model import Case, Failure, Part, Role, Sample, Step, Text, Thinking, ToolCall, ToolResult, Unknown
 
 from .gemini import part_from, part_to
 from .json import encode, unknown_keys
@@ -23,6 +23,7 @@ BARE = "_arguments"
 """The key under which arguments that are no object are written: `function_call.args` must be one."""
 
 _FAILURES = frozenset(get_args(Failure))
+_OWN_KEYS = frozenset({"output", "error"})
 _EXIT_CODE = re.compile(r"exit code (-?\d+)")
 
 
@@ -35,7 +36,7 @@ def arguments_to(arguments: Any) -> dict[str, Any]:
 
 def arguments_from(raw: Any) -> Any:
     """Arguments as the call had them; the inverse of `arguments_to`."""
-    return raw[BARE] if isinstance(raw, dict) and raw.keys() == {BARE} else raw
+    return raw[BARE] if type(raw) is dict and len(raw) == 1 and BARE in raw else raw
 
 
 def error_text(result: ToolResult) -> str | None:
@@ -65,7 +66,7 @@ def response_to(result: ToolResult) -> dict[str, Any]:
     if type(output) is dict:
         if error is not None and output == {"error": error}:
             return output
-        if not output.keys() <= {"output", "error"} and output.get("error") == error:
+        if not output.keys() <= _OWN_KEYS and output.get("error") == error:
             return output
     response = {} if output is None else {"output": output}
     if error is not None:
@@ -78,13 +79,15 @@ def result_from(part: ToolResult) -> ToolResult:
     response = part.output
     if not isinstance(response, dict):
         return part
-    output = response.get("output") if response.keys() <= {"output", "error"} else response
+    output = response.get("output") if response.keys() <= _OWN_KEYS else response
+    if (error := response.get("error")) is None:
+        return ToolResult(call_id=part.call_id, name=part.name, output=output, extra=part.extra)
     return ToolResult(
         call_id=part.call_id,
         name=part.name,
         output=output,
         extra=part.extra,
-        **failure_from(response.get("error")),
+        **failure_from(error),
     )
 
 
@@ -101,10 +104,12 @@ def part_in(raw: Any, format_name: str) -> Part:
         return Text(text=text)
     part = part_from(raw, format_name)
     if type(part) is ToolResult:
-        must_be_text(call_id=part.call_id, name=part.name)
+        if type(part.call_id) is not str or type(part.name) is not str:
+            must_be_text(call_id=part.call_id, name=part.name)
         return result_from(part)
     if type(part) is ToolCall:
-        must_be_text(id=part.id, name=part.name)
+        if type(part.id) is not str or type(part.name) is not str:
+            must_be_text(id=part.id, name=part.name)
         if (arguments := arguments_from(part.arguments)) is not part.arguments:
             return msgspec.structs.replace(part, arguments=arguments)
     return part
@@ -199,31 +204,56 @@ def contents_of(step: Step, format_name: str) -> Iterator[Content]:
 
 
 def append_content(
-    steps: list[Step], content: Any, format_name: str, *, author: str | None = None, start: int = 0, **fields: Any
+    steps: list[Step],
+    content: Any,
+    format_name: str,
+    *,
+    author: str | None = None,
+    start: int = 0,
+    id: str | None = None,  # noqa: A002
+    at: float | None = None,
+    turn: int | None = None,
+    invocation: str | None = None,
+    state_delta: Any = None,
+    rest: dict[str, Any] | None = None,
 ) -> None:
     """Add a content to the steps: one of its own, or, for mere tool answers, inside the step that made the calls.
 
-    `fields` are those of the new step; an answer that has any but `at` keeps a step of its own. `start` is the first
-    step that the content may join."""
-    must_be_text(author=author, id=fields.get("id"))
-    fields = {key: value for key, value in fields.items() if value is not None}
-    if not isinstance(fields.get("state_delta", {}), dict):
+    An answer that has an id, a state delta or a `rest` (what goes into `extra`) keeps a step of its own. `start` is the
+    first step that the content may join."""
+    if type(author) is not str or id is not None:
+        must_be_text(author=author, id=id)
+    if state_delta is not None and type(state_delta) is not dict:
         raise ReadError("must be an object", place="state_delta")
-    raw = content.get("parts") if isinstance(content, dict) else None
-    parts = tuple([part_in(part, format_name) for part in raw]) if isinstance(raw, list) else ()
-    if not parts and isinstance(content, dict) and isinstance(content.get("content"), str):
-        parts = (Text(text=content["content"]),)
-    role = content.get("role") if isinstance(content, dict) else None
+    role: Any = None
+    parts: tuple[Part, ...] = ()
+    if type(content) is dict:
+        role, raw = content.get("role"), content.get("parts")
+        parts = tuple([part_in(part, format_name) for part in raw]) if type(raw) is list else ()
+        if not parts and type(content.get("content")) is str:
+            parts = (Text(text=content["content"]),)
+    speaker: Role = "system" if role == "system" else "user"
     if parts and role != "model" and all(type(part) is ToolResult for part in parts):
-        alone = not fields.keys() <= {"at", "turn", "invocation"}
-        if len(steps) > start and not alone and (joined := _answered(steps[-1], parts, author, fields.get("at"))):
+        alone = rest or id is not None or state_delta is not None or len(steps) <= start
+        if not alone and (joined := _answered(steps[-1], parts, author, at)):
             steps[-1] = joined
             return
-        steps.append(Step(role="tool", agent=author, parts=parts, **fields))
+        speaker = "tool"
     elif role in ("model", "assistant") or (author is not None and author != "user"):
-        steps.append(Step(role="agent", agent=author, parts=parts, **fields))
-    else:
-        steps.append(Step(role="system" if role == "system" else "user", parts=parts, **fields))
+        speaker = "agent"
+    steps.append(
+        Step(
+            id=id,
+            role=speaker,
+            agent=author if speaker in ("tool", "agent") else None,
+            turn=turn,
+            invocation=invocation,
+            parts=parts,
+            at=at,
+            state_delta=state_delta,
+            extra={format_name: rest} if rest else {},
+        )
+    )
 
 
 def _answered(step: Step, results: tuple[Part, ...], author: str | None, ended: float | None) -> Step | None:
@@ -233,7 +263,7 @@ def _answered(step: Step, results: tuple[Part, ...], author: str | None, ended: 
     parts = list(step.parts)
     answered = {part.call_id for part in parts if type(part) is ToolResult and part.call_id is not None}
     for result in results:
-        assert isinstance(result, ToolResult)
+        assert type(result) is ToolResult
         if result.call_id in answered:
             return None
         for place, part in enumerate(parts):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,15 @@ from .v2 import NOTE
 
 INPUTS = "session_input"
 
-_RENAMED = {"project_id": "projectID", "workspace_id": "workspaceID", "parent_id": "parentID"}
+_RENAMED = {
+    "project_id": ("projectID",),
+    "workspace_id": ("workspaceID",),
+    "parent_id": ("parentID",),
+    "share_url": ("share", "url"),
+    "tokens_cache_read": ("tokens", "cache", "read"),
+    "tokens_cache_write": ("tokens", "cache", "write"),
+}
+"""Columns of a session, and where their values stand in an export."""
 _ROOTS = (
     "select id from session s where parent_id is null or not exists (select 1 from session p where p.id = s.parent_id)"
 )
@@ -128,15 +137,15 @@ class Database:
     def _broken(self, message: str, place: str) -> None:
         self.on_broken(ReadError(message, path=str(self.path), place=place))
 
-    def _object(self, data: bytes, place: str) -> Raw | None:
+    def _object(self, data: bytes, session: str, table: str, name: Any) -> Raw | None:
         """A decoded object; a broken one is reported and left out."""
         try:
             value = decode(data or b"")
         except ReadError as error:
-            self.on_broken(error.at(path=str(self.path), place=place))
+            self.on_broken(error.at(path=str(self.path), place=f"session {session}, {table} {name}"))
             return None
         if type(value) is not dict:
-            self._broken("not a JSON object", place)
+            self._broken("not a JSON object", f"session {session}, {table} {name}")
             return None
         return value
 
@@ -146,7 +155,7 @@ class Database:
         for name, message, data in self.rows(
             "select id, message_id, cast(data as blob) from part where session_id = ? order by id", session
         ):
-            raw = self._object(data, f"session {session}, part {name}")
+            raw = self._object(data, session, "part", name)
             if raw is not None:
                 raw["id"] = name
                 if raw.get("type") == "tool":
@@ -158,7 +167,7 @@ class Database:
             session,
         ):
             belonging = parts.pop(name, [])
-            raw = self._object(data, f"session {session}, message {name}")
+            raw = self._object(data, session, "message", name)
             if raw is not None:
                 raw["id"] = name
                 raw.setdefault("time", {"created": created})
@@ -182,17 +191,11 @@ class Database:
                     self.on_broken(error.at(path=str(self.path), place=f"session {session}, column {key}"))
         info: Raw = {}
         for key, value in columns.items():
-            first, _, second = key.partition("_")
-            if key in _RENAMED:
-                info[_RENAMED[key]] = value
-            elif key == "share_url":
-                info["share"] = {"url": value}
-            elif key in ("tokens_cache_read", "tokens_cache_write"):
-                info.setdefault("tokens", {}).setdefault("cache", {})[key.rpartition("_")[2]] = value
-            elif first in ("summary", "tokens", "time") and second:
-                info.setdefault(first, {})[second] = value
-            else:
-                info[key] = value
+            *above, last = _exported(key)
+            inside = info
+            for each in above:
+                inside = inside.setdefault(each, {})
+            inside[last] = value
         return info
 
     def _projects(self) -> dict[Any, Raw]:
@@ -211,7 +214,7 @@ class Database:
             f"select id, type, seq, time_created, cast(data as blob) from {ROWS} where session_id = ? order by seq",
             session,
         ):
-            value = self._object(data, f"session {session}, {ROWS} {name}")
+            value = self._object(data, session, ROWS, name)
             if value is not None:
                 rows.append({"id": name, "type": kind, "seq": seq, "time_created": created, "data": value})
         return rows
@@ -223,10 +226,19 @@ class Database:
             " order by admitted_seq",
             session,
         ):
-            prompt = self._object(data, f"session {session}, {INPUTS} {name}")
+            prompt = self._object(data, session, INPUTS, name)
             if prompt is not None:
                 rows.append({"id": name, "delivery": delivery, "time_created": created, "prompt": prompt})
         return rows
+
+
+@lru_cache(256)
+def _exported(column: str) -> tuple[str, ...]:
+    """Where a column of a session stands in an export: "tokens_cache_read" -> ("tokens", "cache", "read")."""
+    if column in _RENAMED:
+        return _RENAMED[column]
+    first, _, second = column.partition("_")
+    return (first, second) if first in ("summary", "tokens", "time") and second else (column,)
 
 
 def has_its_tables(tables: dict[str, tuple[str, ...]]) -> bool:

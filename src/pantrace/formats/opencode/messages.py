@@ -20,6 +20,7 @@ from .raw import NAME, Raw, take_text, take_times, take_usage, without_invented
 Message = tuple[Raw, list[Any]]
 """A message's own object and its parts, as `opencode export` writes them."""
 
+COMPACTION, AGENT = f"{UNKNOWN}compaction", f"{UNKNOWN}agent"
 SHELL = "The following tool was executed by the user"
 
 
@@ -32,7 +33,7 @@ def load_steps(messages: Iterable[Message], session: str | None) -> tuple[list[S
     agents: dict[str, Agent] = {}
     for info, raw_parts in messages:
         message = info.get("id")
-        rest = dict(without_invented(info))
+        rest = without_invented(info)
         if session is not None and rest.get("sessionID") == session:
             del rest["sessionID"]
         parts = load_parts(raw_parts, message, session)
@@ -91,19 +92,19 @@ def _user_kind(parts: list[Part]) -> Kind:
     inserted = False
     given = False
     for part in parts:
-        if isinstance(part, Text):
+        if type(part) is Text:
             if not part.synthetic:
                 given = True
             elif part.text == SHELL:
                 return "user_shell"
             else:
                 inserted = True
-        elif isinstance(part, Media):
+        elif type(part) is Media:
             given = True
-        elif isinstance(part, Unknown):
-            if part.kind == f"{UNKNOWN}compaction":
+        elif type(part) is Unknown:
+            if part.kind == COMPACTION:
                 return "compaction"
-            given = given or part.kind == f"{UNKNOWN}agent"
+            given = given or part.kind == AGENT
     return "synthetic" if inserted and not given else "message"
 
 
@@ -112,9 +113,9 @@ def _agent_kind(rest: Raw, parts: list[Part]) -> Kind:
         return "compaction"
     inserted = False
     for part in parts:
-        if isinstance(part, Text) and part.synthetic:
+        if type(part) is Text and part.synthetic:
             inserted = True
-        elif isinstance(part, (Text, Thinking, ToolCall, Media)):
+        elif type(part) in (Text, Thinking, ToolCall, Media):
             return "message"
     return "synthetic" if inserted else "message"
 
@@ -124,9 +125,9 @@ def _is_user_shell(rest: Raw, parts: list[Part]) -> bool:
     if "finish" in rest or "error" in rest or not 1 <= len(parts) <= 2:
         return False
     call = parts[0]
-    if not isinstance(call, ToolCall) or call.name != "bash":
+    if type(call) is not ToolCall or call.name != "bash":
         return False
-    if len(parts) == 2 and not isinstance(parts[1], ToolResult):
+    if len(parts) == 2 and type(parts[1]) is not ToolResult:
         return False
     return take_usage(dict(rest)) is None
 

@@ -18,10 +18,10 @@ class Outputs:
         """Put the whole text into a tool part (`state.full_output`) when its file is there.
 
         Only the name is taken from the recording: a path in it may point anywhere on the reader's machine."""
-        state = part.get("state")
+        state = part.get("state") if self.exists else None
         metadata = state.get("metadata") if type(state) is dict else None
         told = metadata.get("outputPath") if type(metadata) is dict else None
-        if not self.exists or type(told) is not str or type(state) is not dict:
+        if type(told) is not str or type(state) is not dict:
             return
         name = (PureWindowsPath if "\\" in told else PurePosixPath)(told).name
         file = self.folder / name

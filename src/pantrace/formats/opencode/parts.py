@@ -27,7 +27,7 @@ def load_parts(raws: Iterable[Any], message: Any, session: str | None) -> list[P
         if type(raw) is not dict:
             parts.append(Unknown(kind=f"{UNKNOWN}part", raw=raw))
             continue
-        rest = dict(without_invented(raw))
+        rest = without_invented(raw)
         if session is not None and rest.get("sessionID") == session:
             del rest["sessionID"]
         if message is not None and rest.get("messageID") == message:

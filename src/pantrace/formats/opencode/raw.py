@@ -18,6 +18,7 @@ UNREPORTED = "unreported"
 Raw = dict[str, Any]
 
 _LIMIT = 2**53
+_COUNTS = frozenset({"input", "output", "reasoning", "total"})
 
 
 def take_text(rest: Raw, key: str) -> str | None:
@@ -37,15 +38,11 @@ def take_times(rest: Raw, first: str, second: str) -> tuple[float | None, float 
     one, two = time.get(first), time.get(second)
     at = one / 1000 if type(one) is int and -_LIMIT < one < _LIMIT else None
     ended = two / 1000 if type(two) is int and -_LIMIT < two < _LIMIT else None
-    left = {
-        key: value
-        for key, value in time.items()
-        if not (key == first and at is not None) and not (key == second and ended is not None)
-    }
-    if left:
-        rest["time"] = left
-    else:
+    if len(time) == (at is not None) + (ended is not None):
         del rest["time"]
+    else:
+        taken = (None if at is None else first, None if ended is None else second)
+        rest["time"] = {key: value for key, value in time.items() if key not in taken}
     return at, ended
 
 
@@ -54,6 +51,11 @@ def put_times(raw: Raw, **moments: float | None) -> None:
     time = {key: round(value * 1000) for key, value in moments.items() if value is not None}
     if time:
         raw["time"] = time
+
+
+def _count(counts: Raw, key: str) -> int | None:
+    value = counts.get(key)
+    return value if type(value) is int else None
 
 
 def take_usage(rest: Raw) -> Usage | None:
@@ -69,9 +71,8 @@ def take_usage(rest: Raw) -> Usage | None:
     cache = tokens.get("cache")
     if type(cache) is not dict:
         cache = {}
-    found = (tokens.get("input"), tokens.get("output"), tokens.get("reasoning"), tokens.get("total"))
-    given, output, reasoning, total = (value if type(value) is int else None for value in found)
-    read, written = (value if type(value) is int else None for value in (cache.get("read"), cache.get("write")))
+    given, output, reasoning = _count(tokens, "input"), _count(tokens, "output"), _count(tokens, "reasoning")
+    read, written, total = _count(cache, "read"), _count(cache, "write"), _count(tokens, "total")
     if not (given or output or reasoning or total or read or written or cost):
         return None
     if cost is not None:
@@ -79,7 +80,7 @@ def take_usage(rest: Raw) -> Usage | None:
     left = {
         key: value
         for key, value in tokens.items()
-        if key not in ("input", "output", "reasoning", "total") or (value is not None and type(value) is not int)
+        if key not in _COUNTS or (value is not None and type(value) is not int)
     }
     if "cache" in left and cache:
         kept = {key: value for key, value in cache.items() if key not in ("read", "write") or type(value) is not int}
@@ -161,10 +162,10 @@ def _put(raw: Raw, path: list[str], value: Any) -> bool:
 
 
 def without_invented(raw: Raw) -> Raw:
-    """The object without what its writer had to invent; the same object when nothing was."""
+    """A copy of the object without what its writer had to invent."""
     paths = raw.get(UNREPORTED)
     if type(paths) is not list:
-        return raw
+        return dict(raw)
     kept = {key: value for key, value in raw.items() if key != UNREPORTED}
     for path in paths:
         if type(path) is str:

@@ -47,7 +47,7 @@ def _message(raw: Any, place: int) -> Message:
 
 def load_session(info: Raw, messages: Iterable[Message], beside: Raw, source: Source | None = None) -> Trajectory:
     """A trajectory without its children; `beside` is what stands next to the session and its messages."""
-    rest = dict(without_invented(info))
+    rest = without_invented(info)
     session = take_text(rest, "id")
     steps: list[Step]
     steps, agents = load_steps(messages, session)

@@ -25,8 +25,8 @@ _RARE = attrgetter(
 _DETAILS = tuple(name for name in Counts.__struct_fields__ if name.endswith("_details"))
 _NONE = (None,) * 22
 _ACTED = tuple(name for name in Actions.__struct_fields__ if name not in ("state_delta", "compaction"))
+_DID = attrgetter(*_ACTED)
 _NODE = Node.__struct_fields__
-_NOTHING: tuple[Any, ...] = (None, {}, [])
 
 
 def usual(raw: dict[str, Any], *, camel: bool) -> Event | None:
@@ -60,9 +60,10 @@ def step_of(event: Event) -> Step | None:
         if actions.compaction is not None:
             return None
         delta = actions.state_delta or None
-        acted = {name: did for name in _ACTED if (did := getattr(actions, name)) not in _NOTHING}
-        if acted:
-            extra["actions"] = acted
+        # Nearly all are None: the empty objects and lists that google-adk also writes are asked for last.
+        acted = [(name, did) for name, did in zip(_ACTED, _DID(actions), strict=True) if did is not None]
+        if acted and (said := {name: did for name, did in acted if did != {} and did != []}):
+            extra["actions"] = said
     answers = bool(parts) and all(type(part) is ToolResult for part in parts)
     role = "tool" if answers else "agent"
     agent = author or None
