@@ -105,6 +105,12 @@ def main(arguments: list[str] | None = None) -> Any:
         sys.exit(0)
     except KeyboardInterrupt:
         sys.exit(130)
+    except OSError as error:
+        if os.environ.get("PANTRACE_DEBUG"):
+            raise
+        where = f"{str(error.filename)[:200]}: " if error.filename else ""
+        click.echo(f"pantrace: {where}{error.strerror or error}", err=True)
+        sys.exit(2)
     except Exception as error:
         if os.environ.get("PANTRACE_DEBUG"):
             raise

@@ -180,11 +180,13 @@ def _tell_done(done: Done, out: str) -> None:
     say(f"measured {done.measured} samples, {done.kept} were there already; results in {out}")
 
 
-def write_reports(out: Path, summary: EvalSummary, junit: str | None, markdown: str | None) -> None:
+def write_reports(
+    out: Path, summary: EvalSummary, junit: str | None, markdown: str | None, profile: str | None = None
+) -> None:
     """The files that were asked for, before any exit."""
     if junit:
         with files.writing(Path(junit)) as file:
-            file.write(as_junit(out))
+            file.write(as_junit(out, profile))
     if markdown:
         with files.writing(Path(markdown)) as file:
             file.write(as_markdown(summary, f"Evaluation of {out.name}").encode())

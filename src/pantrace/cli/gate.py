@@ -54,7 +54,7 @@ def command(
     known = calibrations_for(Path(directory), [*map(Path, calibrations)])
     decide_again(Path(directory), chosen, known)
     summary = summarise(Path(directory))
-    write_reports(Path(directory), summary, junit, markdown)
+    write_reports(Path(directory), summary, junit, markdown, chosen.name)
     if report:
         write_explain_report(Path(directory), Path(report), chosen.name)
     if as_json:

@@ -28,13 +28,17 @@ def estimate_words(estimate: Estimate | None, *, signed: bool = False) -> str:
     return f"{value} [{format(estimate.low, form)}, {format(estimate.high, form)}] n={estimate.n}"
 
 
-def as_junit(out: Path) -> bytes:
-    """One test case for each decision: failed, skipped when it could not be decided, else passed."""
+def as_junit(out: Path, only: str | None = None) -> bytes:
+    """One test case for each decision (of one profile): failed, skipped when it could not be decided, else passed."""
     from msgspec.json import decode
 
-    rows = query(
-        out, "select profile, sample, epoch, passed, reasons from decisions order by profile, sample, epoch"
-    ).rows
+    rows = [
+        row
+        for row in query(
+            out, "select profile, sample, epoch, passed, reasons from decisions order by profile, sample, epoch"
+        ).rows
+        if only in (None, row[0])
+    ]
     root = ElementTree.Element("testsuites", name="pantrace eval", tests=str(len(rows)))
     suites: dict[str, ElementTree.Element] = {}
     counts: dict[str, list[int]] = {}
