@@ -143,7 +143,7 @@ def _write(rows: Iterator[Row], kind: str, out: str | None, checks: list[Chosen]
         write(Run(name=run.name, results=tuple(results), config=run.config, model=run.model), out, to="openadapt-eval")
         say(f"wrote {len(results)} metrics to {out}")
     elif kind == "table":
-        _print_table(list(rows))
+        _print_table(list(rows), checks)
     elif out is not None:
         say(f"wrote {write_table(rows, Path(out), kind, COLUMNS)} rows to {out}")  # type: ignore[arg-type]
     elif kind == "jsonl":
@@ -169,7 +169,9 @@ def aggregates(rows: list[Row], checks: list[Chosen]) -> list[Aggregate]:
     return found
 
 
-def _print_table(rows: list[Row]) -> None:
+def _print_table(rows: list[Row], checks: list[Chosen]) -> None:
+    # GUI metrics have many aggregates of other names; --format openadapt-eval holds them.
+    together = {each.name: _together(each) for each in aggregates(rows, checks) if each.metric in ("pooled", "sum")}
     by_metric: dict[tuple[str, str], list[Row]] = {}
     for each in rows:
         by_metric.setdefault((each.metric, (each.maker or {}).get("kind", "")), []).append(each)
@@ -187,11 +189,20 @@ def _print_table(rows: list[Row]) -> None:
                 _number(sum(numbers) / len(numbers)) if numbers else "",
                 _number(min(numbers)) if numbers else "",
                 _number(max(numbers)) if numbers else "",
+                together.get(metric, "") if kind == "check" else "",
                 max(set(reasons), key=reasons.count) if reasons and not numbers else "",
             ]
         )
-    columns = ["metric", "maker", "scored", "n/a", "unscored", "mean", "min", "max", "why not"]
+    columns = ["metric", "maker", "scored", "n/a", "unscored", "mean", "min", "max", "together", "why not"]
     table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"))
+
+
+def _together(found: Aggregate) -> str:
+    """The number over all samples that is no mean of theirs: a ratio of sums, or a sum."""
+    if not isinstance(found.value, (int, float)):
+        return ""
+    missing = found.labels.get("samples_without")
+    return f"{_number(found.value)} {found.metric}" + (f" (without {missing} samples)" if missing else "")
 
 
 def _number(value: float) -> str:
