@@ -374,9 +374,8 @@ def test_composite_scores_edits_and_invalidation_survive() -> None:
     assert written["scores"]["multi"]["metadata"] == {"value": 2}
 
 
+@needs_corpus
 def test_aggregates_name_metric_reducer_and_scorer() -> None:
-    if not OWN.exists():
-        pytest.skip("needs the corpus")
     results = read(OWN / "generated" / "epochs.eval").results
     assert Aggregate(
         name="quality", metric="mean", value=0.425, n=12, labels={"scorer": "multi", "reducer": "mean"}

@@ -19,7 +19,6 @@ import pytest
 from corpus import CORPUS, needs_corpus
 from pantrace.engine.convert import write
 from pantrace.engine.read import read
-from pantrace.formats import names
 from pantrace.model import CallPair, Step, Text, Trajectory, all_trajectories, call_pairs, is_agents, said
 from pantrace.wire.vertex import arguments_to, error_text
 
@@ -28,10 +27,7 @@ REFERENCE = CORPUS / "own" / "opencode" / "reference-gsd-lite" / "eval_run_refer
 TOOL_MAP = CORPUS / "public" / "opencode" / "gsd-lite" / "eval_config.yaml"
 DOCS = Path(__file__).parents[2] / "docs" / "formats" / "vertex-seed.md"
 
-pytestmark = [
-    needs_corpus,
-    pytest.mark.skipif("opencode" not in names(), reason="the format opencode, which reads the database, is not built"),
-]
+pytestmark = needs_corpus
 
 
 @dataclass

@@ -9,9 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-pytest.importorskip("openadapt_ml", reason="openadapt-ml is not installed: see requirements.txt beside this file")
-
 from openadapt_ml.datasets.next_action import format_action as original_format
 from openadapt_ml.datasets.next_action import parse_action_som
 from openadapt_ml.ingest.loader import load_episodes

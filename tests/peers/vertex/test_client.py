@@ -21,7 +21,7 @@ from corpus import CORPUS, needs_corpus
 from pantrace.engine.convert import write
 from pantrace.engine.read import read
 from pantrace.errors import SampleRefused
-from pantrace.formats import by_name, names
+from pantrace.formats import by_name
 from pantrace.model import (
     Agent,
     Run,
@@ -229,7 +229,6 @@ def test_any_sample_is_taken_whole_or_refused_by_us(sample: Sample) -> None:
 
 
 @needs_corpus
-@pytest.mark.skipif("opencode" not in names(), reason="the format opencode is not built yet")
 @pytest.mark.parametrize("name", ["vertex-flat", "vertex-agent"])
 def test_opencode_sessions_reach_the_client_with_every_call(name: str, tmp_path: Path, loader: Any) -> None:
     database = CORPUS / "own" / "opencode" / "sqlite-1.18.33" / "opencode.db"
