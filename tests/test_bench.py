@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 BENCH = Path(__file__).parent.parent / "bench"
+GOLDEN = Path(__file__).parent / "golden"
 
 
 def run(script: str, *arguments: str) -> Any:
@@ -26,6 +27,13 @@ def test_layer1_reads_what_it_decodes() -> None:
     for found in run("layer1", "--size", "3", "--rounds", "1", "--format", "native", "--format", "inspect").values():
         assert found["measured"]["read"]["found"] == 3
         assert len(found["ratios"]) == 2
+
+
+def test_layer1_measures_every_recording_it_reads() -> None:
+    found = run("layer1_recorded", "--folder", str(GOLDEN), "--size", "1", "--rounds", "1")
+    assert {"native", "opencode", "inspect", "together"} <= set(found)
+    for each in found.values():
+        assert len({one["found"] for one in each["measured"].values()}) == 1
 
 
 def test_memory_reads_every_sample() -> None:

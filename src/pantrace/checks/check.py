@@ -6,8 +6,7 @@ import inspect
 import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from math import isfinite
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -44,7 +43,7 @@ Found = Measured | NotApplicable
 Measure = Callable[[Sample, Any], Found]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Check:
     """A named, versioned measurement with what it needs to be understood."""
 
@@ -58,15 +57,14 @@ class Check:
     aggregate: Callable[[Iterable[Score]], list[Aggregate]] | None = None
     """Numbers over many samples that are not means of the values (ratios of sums, rates over episodes)."""
 
-    @cached_property
-    def maker(self) -> Maker:
-        """Whose scores these are."""
-        return Maker(name=self.name, kind="check", version=self.version)
+    maker: Maker = field(init=False)
+    """Whose scores these are."""
+    is_ours: bool = field(init=False)
+    """Whether it comes with pantrace; what others return is looked at before it is believed."""
 
-    @cached_property
-    def _is_ours(self) -> bool:
-        """Whether it comes with pantrace; what others return is looked at before it is believed."""
-        return self.measure.__module__.startswith("pantrace.")
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "maker", Maker(name=self.name, kind="check", version=self.version))
+        object.__setattr__(self, "is_ours", self.measure.__module__.startswith("pantrace."))
 
     @property
     def summary(self) -> str:
@@ -86,7 +84,7 @@ class Check:
         maker = self.maker
         try:
             found = self.measure(sample, settings if settings is not None else self.settings())
-            if (type(found) is not NotApplicable and type(found) is not Measured) or not self._is_ours:
+            if (type(found) is not NotApplicable and type(found) is not Measured) or not self.is_ours:
                 found = _told_properly(found)
         except Exception as error:  # noqa: BLE001 -- a check, perhaps a user's own, must not end the run
             return Score(

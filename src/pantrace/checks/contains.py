@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pantrace.matching.answers import answer, reference
+from pantrace.matching.answers import answer, evened, reference
 from pantrace.model import Record, Sample
 
 from .check import Found, Measured, NotApplicable, check
@@ -33,7 +33,7 @@ def contains(sample: Sample, settings: Settings) -> Found:
     given = answer(sample)
     if given is None:
         return NotApplicable("the case was not run")
-    given, wanted = " ".join(given.split()), " ".join(wanted.split())
+    given, wanted = evened(given), evened(wanted)
     if settings.ignore_case:
         given, wanted = given.casefold(), wanted.casefold()
     return Measured(value=wanted in given, explanation=None if given else "the agent gave no answer")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pantrace.matching.answers import answer, reference
+from pantrace.matching.answers import answer, evened, reference
 from pantrace.model import Record, Sample
 
 from .check import Found, Measured, NotApplicable, check
@@ -34,7 +34,7 @@ def exact_match(sample: Sample, settings: Settings) -> Found:
     if given is None:
         return NotApplicable("the case was not run")
     if settings.ignore_space:
-        given, wanted = " ".join(given.split()), " ".join(wanted.split())
+        given, wanted = evened(given), evened(wanted)
     if settings.ignore_case:
         given, wanted = given.casefold(), wanted.casefold()
     return Measured(value=given == wanted, explanation=None if given else "the agent gave no answer")

@@ -62,29 +62,35 @@ def _of_invocations(trajectory: Trajectory) -> dict[str, Any] | None:
 
 def _of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
     own = _Times(trajectory.steps)
-    model_spans, tool_spans = _without(_union(own.responses), _union(own.runs)), own.runs
-    durations = [end - begin for begin, end in own.responses + own.runs]
-    beside = own.compacting
-    for child in recorded(trajectory).trajectories[1:]:
-        times = _Times(child.steps)
-        model_spans = model_spans + _without(_union(times.responses), _union(times.runs))
-        tool_spans = tool_spans + times.runs
-        both = times.responses + times.runs
-        beside = beside + both
-        durations += [end - begin for begin, end in both]
-    if not durations:
+    tool_spans = _union(own.runs)
+    model_spans = _without(_union(own.responses), tool_spans)
+    measured, beside = own.responses + own.runs, own.compacting
+    if trajectory.children:
+        for child in recorded(trajectory).trajectories[1:]:
+            times = _Times(child.steps)
+            runs = _union(times.runs)
+            model_spans = model_spans + _without(_union(times.responses), runs)
+            tool_spans = tool_spans + runs
+            beside = beside + times.responses + times.runs
+            measured += times.responses + times.runs
+        model_spans, tool_spans = _union(model_spans), _union(tool_spans)
+    if not measured:
         return None
-    if abs(durations[0] - 1) < 1e-6 and len(durations) > 1 and all(abs(seconds - 1) < 1e-6 for seconds in durations):
+    if len(measured) > 1 and _is_one_second(measured[0]) and all(map(_is_one_second, measured)):
         return "every duration is exactly one second: they were made up, not measured"
     return {
         # What ran within a turn lies within its wait.
-        "total_latency_seconds": _length(own.waits + beside),
+        "total_latency_seconds": _length(_union(own.waits + beside)),
         "llm_latency_seconds": _length(model_spans) if model_spans else None,
         "tool_latency_seconds": _length(tool_spans) if tool_spans else None,
         "time_to_first_response_seconds": own.first_response,
         "turns": max(len(own.waits), 1),
         "source": "steps",
     }
+
+
+def _is_one_second(span: Span) -> bool:
+    return abs(span[1] - span[0] - 1) < 1e-6
 
 
 class _Times:
@@ -99,55 +105,68 @@ class _Times:
         """For each turn that was measured: from its prompt, or its first begin, to its last end."""
         self.first_response: float | None = None
         """Seconds from the begin of the first wait to the first end of a response in that turn."""
-        self._begin_turn()
-        answered = True
+        self._walk(steps)
+
+    def _walk(self, steps: tuple[Step, ...]) -> None:
+        responses, runs = self.responses, self.runs
+        asked: list[float] = []
+        first, last, soonest, answered = inf, -inf, inf, True
         for step in steps:
             role, kind = step.role, step.kind
-            if role == "agent":
+            if role == "user":
+                if kind == "message" and is_prompt(step):
+                    # Prompts that follow each other directly share a turn.
+                    if answered:
+                        self._end_turn(asked, first, last, soonest)
+                        asked = []
+                        first, last, soonest, answered = inf, -inf, inf, False
+                    if step.at is not None:
+                        asked.append(step.at)
+            elif role != "system":
                 answered = True
-                if kind == "message" or kind == "compaction":
-                    self._add(self.responses, step.at, step.ended, kind)
-            elif role == "tool":
-                answered = True
-            elif role == "user" and kind == "message" and is_prompt(step):
-                # Prompts that follow each other directly share a turn.
-                if answered:
-                    self._end_turn()
-                    answered = False
-                if step.at is not None:
-                    self._asked.append(step.at)
-            if kind == "message" or kind == "compaction":
-                for part in step.parts:
-                    if type(part) is ToolResult:
-                        self._add(self.runs, part.started, part.ended, kind)
-        self._end_turn()
+            if kind != "message":
+                if kind == "compaction":
+                    soonest = min(soonest, self._compacted(step))
+                continue
+            begin, end = step.at, step.ended
+            if role == "agent" and begin is not None and end is not None and begin <= end:
+                responses.append((begin, end))
+                if end < soonest:
+                    soonest = end
+                if begin < first:
+                    first = begin
+                if end > last:
+                    last = end
+            for part in step.parts:
+                if type(part) is ToolResult:
+                    begin, end = part.started, part.ended
+                    if begin is not None and end is not None and begin <= end:
+                        runs.append((begin, end))
+                        if begin < first:
+                            first = begin
+                        if end > last:
+                            last = end
+        self._end_turn(asked, first, last, soonest)
 
-    def _begin_turn(self) -> None:
-        self._asked: list[float] = []
-        self._first, self._last, self._soonest = inf, -inf, inf
+    def _compacted(self, step: Step) -> float:
+        """Take up a compaction; when it ended."""
+        responses = _measured([(step.at, step.ended)] if step.role == "agent" else [])
+        runs = _measured([(part.started, part.ended) for part in step.parts if type(part) is ToolResult])
+        self.responses += responses
+        self.runs += runs
+        self.compacting += responses + runs
+        return responses[0][1] if responses else inf
 
-    def _add(self, spans: list[Span], begin: float | None, end: float | None, kind: str) -> None:
-        if begin is None or end is None or begin > end:
-            return
-        span = (begin, end)
-        spans.append(span)
-        if spans is self.responses and end < self._soonest:
-            self._soonest = end
-        if kind == "compaction":
-            self.compacting.append(span)
-            return
-        if begin < self._first:
-            self._first = begin
-        if end > self._last:
-            self._last = end
+    def _end_turn(self, asked: list[float], first: float, last: float, soonest: float) -> None:
+        if first <= last:
+            since = max([at for at in asked if at <= first] or [first])
+            if not self.waits and soonest < inf:
+                self.first_response = soonest - since
+            self.waits.append((since, last))
 
-    def _end_turn(self) -> None:
-        if self._first <= self._last:
-            since = max([at for at in self._asked if at <= self._first], default=self._first)
-            if not self.waits and self._soonest < inf:
-                self.first_response = self._soonest - since
-            self.waits.append((since, self._last))
-        self._begin_turn()
+
+def _measured(times: list[tuple[float | None, float | None]]) -> list[Span]:
+    return [(begin, end) for begin, end in times if begin is not None and end is not None and begin <= end]
 
 
 def _union(spans: list[Span]) -> list[Span]:
@@ -186,5 +205,5 @@ def _without(spans: list[Span], holes: list[Span]) -> list[Span]:
 
 
 def _length(spans: list[Span]) -> float:
-    """Seconds of the spans; what ran at once counts once."""
-    return sum([end - begin for begin, end in _union(spans)])
+    """Seconds of spans that do not overlap."""
+    return sum([end - begin for begin, end in spans])

@@ -25,6 +25,7 @@ from .check import Found, Measured, NotApplicable, check
 from .pooling import summed
 
 UNNAMED = "(not named)"
+_MADE_BY_MODELS = (Text, Thinking, ToolCall)
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -140,8 +141,8 @@ def _tokens(usages: list[Usage], totals: list[int | None]) -> dict[str, Any]:
 
 def _sum(counts: list[int | None]) -> tuple[int | None, int]:
     """The sum of what is reported, None if nothing is, and how many report nothing."""
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None, len(counts) - len(known)
+    missing = counts.count(None)
+    return None if missing == len(counts) else sum(filter(None, counts)), missing
 
 
 def _totals(recording: Recording) -> list[tuple[str, Usage]]:
@@ -159,8 +160,7 @@ def _totals(recording: Recording) -> list[tuple[str, Usage]]:
 
 def _silent(recording: Recording) -> int:
     """Responses of the model that report nothing."""
-    others = [step for step in recording.responses if step.usage is None or not reports(step.usage)]
-    return sum(any(type(part) in (Text, Thinking, ToolCall) for part in step.parts) for step in others)
+    return len([step for step in recording.silent if any(type(part) in _MADE_BY_MODELS for part in step.parts)])
 
 
 def _traced(sample: Sample, trajectory: Trajectory) -> int | None:

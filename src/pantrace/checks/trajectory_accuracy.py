@@ -117,7 +117,8 @@ def trajectory_accuracy(sample: Sample, settings: Settings) -> Found:
     failed = settings.failed_calls
     if failed is None:
         failed = preset.failed_calls if preset else True
-    predicted = side_of_trajectory(sample.trajectory, settings.other_names, failed=failed)
+    names = settings.other_names
+    predicted = side_of_trajectory(sample.trajectory, names, failed=failed, grouped=preset is not None)
     if preset is None and not predicted.calls and (reason := recorded(sample.trajectory).no_tools_because):
         return NotApplicable(reason)
     theirs = reference or Side(calls=())
@@ -151,7 +152,9 @@ def trajectory_accuracy(sample: Sample, settings: Settings) -> Found:
 
 def _reference(sample: Sample, settings: Settings) -> tuple[Side | None, str | None]:
     """The reference and where it stands; a list of calls speaks where the expected trajectory names none."""
-    side = side_of_trajectory(sample.expected, settings.other_names) if sample.expected is not None else None
+    side = None
+    if sample.expected is not None:
+        side = side_of_trajectory(sample.expected, settings.other_names, grouped=settings.preset is not None)
     if side is not None and side.calls:
         return side, "expected"
     if sample.case is not None and sample.case.expected_calls is not None:

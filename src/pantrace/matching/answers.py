@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from pantrace.model import Sample, final_response
 
 from .recorded import recorded
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-_WORDS = re.compile(rf"[{_CJK}]|(?:(?![{_CJK}])[^\W_])+")
+_WORDS = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 
 
 def answer(sample: Sample) -> str | None:
@@ -26,6 +27,12 @@ def reference(sample: Sample) -> str | None:
     if sample.case is not None and sample.case.reference is not None:
         return sample.case.reference
     return final_response(sample.expected) if sample.expected is not None else None
+
+
+@lru_cache(maxsize=4)
+def evened(text: str) -> str:
+    """A text with single blanks, none at the ends; several checks ask for that of the same answer."""
+    return " ".join(text.split())
 
 
 def words(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Record
 from pantrace.wire.json import decode
 
-from .values import Likeness, alike, canonical
+from .values import STRICT, Likeness, alike, canonical
 
 Mode = Literal["exact", "ignore", "subset", "superset", "keys", "allowed"]
 
@@ -36,6 +36,8 @@ class ArgumentRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
     @property
     def likeness(self) -> Likeness:
         """How single values are compared."""
+        if not self.normalise and self.tolerance == 0:
+            return STRICT
         return Likeness(normalise=self.normalise, tolerance=self.tolerance)
 
     @property

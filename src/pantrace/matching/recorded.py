@@ -36,6 +36,8 @@ class Recording:
         """The agents' own steps, compactions included."""
         self.model_calls: list[tuple[str | None, Step, Usage]] = []
         """Model responses that report tokens or cost: the model's name, the step, its usage."""
+        self.silent: list[Step] = []
+        """The agents' own steps that report neither."""
         self.broken: list[Step] = []
         """Steps that ended in an error."""
         self.has_acted = False
@@ -60,13 +62,16 @@ class Recording:
 
     def _walk(self, trajectory: Trajectory) -> None:
         models = {agent.name: agent.model for agent in trajectory.agents}
-        responses, model_calls, part_types = self.responses, self.model_calls, self.part_types
+        responses, silent, model_calls = self.responses, self.silent, self.model_calls
+        part_types = self.part_types
         tool_parts: list[tuple[Part, Step]] = []
         for step in trajectory.steps:
             kind, usage = step.kind, step.usage
             if step.role == "agent":
                 if kind == "message" or kind == "compaction":
                     responses.append(step)
+                    if usage is None or not reports(usage):
+                        silent.append(step)
             elif kind == "message" and step.role == "tool":
                 self.has_acted = True
             if step.error is not None:

@@ -14,17 +14,23 @@ from .presets import Message, Side
 _ROLES = {"agent": "assistant"}
 
 
-def side_of_trajectory(trajectory: Trajectory, aliases: Mapping[str, str], *, failed: bool = True) -> Side:
-    """Calls of a trajectory's own agent, in one row, by invocation and by message.
+def side_of_trajectory(
+    trajectory: Trajectory, aliases: Mapping[str, str], *, failed: bool = True, grouped: bool = True
+) -> Side:
+    """Calls of a trajectory's own agent, in one row; where they are wanted `grouped`, by invocation and message, too.
 
     `aliases` gives other names of a tool their one name. Without `failed`, calls whose result failed are left out."""
     kept = [pair for pair in call_pairs(trajectory) if failed or not _has_failed(pair)]
+    calls = tuple([_call(pair.call, aliases) for pair in kept])
+    ids = tuple([pair.step.id for pair in kept])
+    if not grouped:
+        return Side(calls=calls, steps=ids)
     by_step: dict[int, list[Call]] = {}
-    for pair in kept:
-        by_step.setdefault(id(pair.step), []).append(_call(pair.call, aliases))
+    for pair, call in zip(kept, calls, strict=True):
+        by_step.setdefault(id(pair.step), []).append(call)
     return Side(
-        calls=tuple(_call(pair.call, aliases) for pair in kept),
-        steps=tuple(pair.step.id for pair in kept),
+        calls=calls,
+        steps=ids,
         invocations=tuple(
             tuple(call for step in steps for call in by_step.get(id(step), ())) for steps in _invocations(trajectory)
         ),

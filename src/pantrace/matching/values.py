@@ -53,12 +53,12 @@ def alike(left: Any, right: Any, how: Likeness = STRICT) -> bool:
 
 def canonical(value: Any, how: Likeness = STRICT) -> Hashable:
     """A key that two values share exactly when they are alike without tolerance."""
-    if isinstance(value, bool):
-        return ("truth", value)
     if isinstance(value, str):
         return normalised(value) if how.normalise else value
     if isinstance(value, dict):
-        return frozenset((key, canonical(each, how)) for key, each in value.items())
+        return frozenset([(key, canonical(each, how)) for key, each in value.items()])
     if isinstance(value, list | tuple):
-        return tuple(canonical(each, how) for each in value)
+        return tuple([canonical(each, how) for each in value])
+    if isinstance(value, bool):
+        return ("truth", value)
     return value if isinstance(value, int | float | None) else repr(value)

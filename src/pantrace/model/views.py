@@ -97,26 +97,33 @@ def call_pairs(trajectory: Trajectory, *, agent_only: bool = True, children: boo
 def pair_up(parts: Iterable[tuple[Part, Step]], *, agent_only: bool = True) -> list[CallPair]:
     """Calls and their results among the parts of one trajectory, as `call_pairs` tells."""
     calls: list[tuple[ToolCall, Step]] = []
-    by_id: dict[str, deque[int]] = {}
+    open_by_id: dict[str, int] = {}
+    again: dict[str, deque[int]] = {}
     by_name: dict[str | None, deque[int]] = {}
     results: dict[int, ToolResult] = {}
     for part, step in parts:
         if type(part) is ToolCall:
-            place = len(calls)
-            calls.append((part, step))
-            if part.id is None:
-                by_name.setdefault(part.name, deque()).append(place)
-                by_name.setdefault(None, deque()).append(place)
-            elif part.id in by_id:
-                by_id[part.id].append(place)
+            name = part.id
+            if name is None:
+                by_name.setdefault(part.name, deque()).append(len(calls))
+                by_name.setdefault(None, deque()).append(len(calls))
+            elif name in open_by_id:
+                again.setdefault(name, deque()).append(len(calls))
             else:
-                by_id[part.id] = deque((place,))
+                open_by_id[name] = len(calls)
+            calls.append((part, step))
         elif type(part) is ToolResult:
-            places = by_id.get(part.call_id) if part.call_id is not None else by_name.get(part.name)
-            while places:
-                if (place := places.popleft()) not in results:
-                    results[place] = part
-                    break
+            name = part.call_id
+            if name is None:
+                places = by_name.get(part.name)
+                while places:
+                    if (place := places.popleft()) not in results:
+                        results[place] = part
+                        break
+            elif name in open_by_id:
+                results[open_by_id.pop(name)] = part
+                if places := again.get(name):
+                    open_by_id[name] = places.popleft()
     return [
         CallPair(call, results.get(place), step)
         for place, (call, step) in enumerate(calls)
