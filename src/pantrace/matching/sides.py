@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pantrace.model import CallPair, ExpectedCall, Step, ToolCall, ToolResult, Trajectory, call_pairs, turns
+from pantrace.model import CallPair, ExpectedCall, Step, ToolCall, ToolResult, Trajectory, call_pairs, has_failed, turns
 
 from .arguments import arguments_of
 from .call import Call
@@ -78,7 +78,7 @@ def _call(call: ToolCall, aliases: Mapping[str, str]) -> Call:
 
 
 def _has_failed(pair: CallPair) -> bool:
-    return pair.result is not None and (pair.result.failure is not None or pair.result.error is not None)
+    return pair.result is not None and has_failed(pair.result)
 
 
 def _invocations(trajectory: Trajectory) -> list[tuple[Step, ...]]:
