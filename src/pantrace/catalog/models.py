@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from datetime import UTC, date, datetime
 from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +12,7 @@ import msgspec
 
 from pantrace.errors import UsageError
 from pantrace.model import Record, Usage
+from pantrace.wire.times import from_iso
 
 # gemini-2.5-flash-001, claude-haiku-4-5@20251001, gpt-4o-2024-08-06, gemini-2.5-flash-preview-09-2025, ...-v1:0. One or
 # two digits alone are no version suffix: claude-opus-4-9 is another model than claude-opus-4.
@@ -48,14 +48,18 @@ class LongRates(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class NextRates(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Rates that the vendor has announced."""
 
-    since: date
-    """They hold for calls on or after this day (UTC)."""
+    since: str
+    """They hold for calls on or after this day: YYYY-MM-DD, in UTC."""
     long: LongRates | None = None
 
-    @property
-    def begins(self) -> float:
-        """That day's first moment, in UTC epoch seconds."""
-        return datetime(self.since.year, self.since.month, self.since.day, tzinfo=UTC).timestamp()
+    def __post_init__(self) -> None:
+        if from_iso(self.since) is None:
+            raise ValueError(f"`since` is not a day such as 2026-12-01: {self.since!r}")
+
+    def hold_at(self, at: float | None) -> bool:
+        """Whether a call made then (UTC epoch seconds) has these rates; one whose time is not known has not."""
+        begin = from_iso(self.since)
+        return at is not None and begin is not None and at >= begin
 
 
 class Model(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -143,9 +147,7 @@ def list_cost_usd(usage: Usage, model: Model, *, one_call: bool = True, at: floa
 
 
 def _rates(usage: Usage, model: Model, one_call: bool, at: float | None) -> Rates:
-    current: Model | NextRates = model
-    if model.next is not None and at is not None and at >= model.next.begins:
-        current = model.next
+    current = model.next if model.next is not None and model.next.hold_at(at) else model
     long = current.long
     return long if one_call and long is not None and (usage.input or 0) > long.above else current
 
