@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pantrace.catalog import catalog
 from pantrace.checks import by_name, parse_settings
 from pantrace.model import Agent, Sample, Trajectory, Usage
 from short_samples import agent, run, usage, user
@@ -124,7 +125,7 @@ def test_tokens_and_cost_of_a_run() -> None:
         "calls_missing_cached": 1,
         "calls_missing_thinking": 1,
         "unpriced_models": [],
-        "price_table": "list-prices@2026-11-15",
+        "price_table": catalog().version,
         "cache_discount": "table",
         "cost_source": "table",
         "reported_cost_usd": None,
@@ -295,3 +296,17 @@ def test_the_total_of_many_calls_is_not_priced_as_one_long_call() -> None:
     assert "model calls" not in (summed.explanation or "")
     one_call = by_name("token_usage").score(spent(total, model="gemini-2.5-pro"))
     assert one_call.value == pytest.approx(2.50 + 1.50)
+
+
+@pytest.mark.parametrize(
+    ("at", "cost"), [(None, 1.0), (1_796_083_199.0, 1.0), (1_796_083_200.0, 2.0), (1_796_083_200_000.0, 2.0)]
+)
+def test_an_announced_price_holds_from_its_day_on(tmp_path: Path, at: float | None, cost: float) -> None:
+    path = tmp_path / "own.toml"
+    row = '"new" = { input = 1, output = 2, next = { since = "2026-12-01", input = 2, output = 4 } }'
+    path.write_text(f'name = "own"\ndate = "2026-11-16"\n[models]\n{row}\n')
+    sample = run(agent("ho", usage=usage(1_000_000, 0), model="new", at=at))
+    check = by_name("token_usage")
+    score = check.score(sample, settings=parse_settings(check, {"prices": str(path)}))
+    assert score.value == pytest.approx(cost)
+    assert score.details["list_cost_usd"] == pytest.approx(cost)

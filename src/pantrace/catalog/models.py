@@ -12,13 +12,19 @@ import msgspec
 
 from pantrace.errors import UsageError
 from pantrace.model import Record, Usage
+from pantrace.wire.times import from_iso
 
 # gemini-2.5-flash-001, claude-haiku-4-5@20251001, gpt-4o-2024-08-06, gemini-2.5-flash-preview-09-2025, ...-v1:0. One or
 # two digits alone are no version suffix: claude-opus-4-9 is another model than claude-opus-4.
 _VERSION = re.compile(
-    r"(?:-(?:latest|preview|exp|experimental)(?:-\d\d-\d\d(?:\d\d)?)?|-\d{4}-\d\d-\d\d|[-@]\d{3,8}|-v\d+(?::\d+)?)+"
+    r"(?:-(?:latest|preview|exp|experimental)(?:-\d\d-\d\d(?:\d\d)?)?|-\d{4}-\d\d-\d\d|[-@]\d{3,8}|-v\d+(?::\d+)?"
+    r"|@(?:default|latest))+"
 )
 _BEDROCK = re.compile(r"(?:[a-z]{2,6}\.)?[a-z][a-z0-9]*\.(?=[a-z])")
+# openai:gpt-5, google-gla:gemini-2.5-pro. A fine-tuned model (ft:gpt-4o:...) has a price of its own.
+_PROVIDER = re.compile(r"(?!ft:)[a-z][a-z0-9_-]*:(?=[a-z])")
+# claude-opus-4.6, as OpenRouter and Copilot spell it.
+_DOTTED = re.compile(r"(?<=\d)\.(?=\d)")
 
 
 class Rates(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,10 +45,28 @@ class LongRates(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """They hold for calls with more input tokens than this."""
 
 
+class NextRates(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rates that the vendor has announced."""
+
+    since: str
+    """They hold for calls on or after this day: YYYY-MM-DD, in UTC."""
+    long: LongRates | None = None
+
+    def __post_init__(self) -> None:
+        if from_iso(self.since) is None:
+            raise ValueError(f"`since` is not a day such as 2026-12-01: {self.since!r}")
+
+    def hold_at(self, at: float | None) -> bool:
+        """Whether a call made then (UTC epoch seconds) has these rates; one whose time is not known has not."""
+        begin = from_iso(self.since)
+        return at is not None and begin is not None and at >= begin
+
+
 class Model(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Prices and context window of one model."""
 
     long: LongRates | None = None
+    next: NextRates | None = None
     window: int | None = None
     """Input tokens that fit into a call."""
     valid_from: str | None = None
@@ -71,7 +95,8 @@ class Catalog(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=
 def _find(table: Catalog, name: str) -> Model | None:
     full = name.lower()
     last = full.rpartition("/")[2]
-    for spelled in dict.fromkeys((full, last, _BEDROCK.sub("", last, count=1))):
+    bare = _PROVIDER.sub("", last, count=1)
+    for spelled in dict.fromkeys((full, last, bare, _BEDROCK.sub("", bare, count=1), _DOTTED.sub("-", bare))):
         if (found := _versioned(table.models, spelled)) is not None:
             return found
     return None
@@ -109,20 +134,22 @@ def _parse(text: str, path: str) -> Catalog:
         raise UsageError(f"{path} is not a price table: {error}") from None
 
 
-def cost_usd(usage: Usage, model: Model, *, one_call: bool = True) -> float:
+def cost_usd(usage: Usage, model: Model, *, one_call: bool = True, at: float | None = None) -> float:
     """What a call costs: fresh input, cached input, written cache and output, each at its own rate. The total of many
-    calls (not `one_call`) is no long call, however long it is."""
-    return _cost(usage, _rates(usage, model) if one_call else model, discount=True)
+    calls (not `one_call`) is no long call, however long it is. `at`: when it was made, in UTC epoch seconds; None means
+    not known, and then an announced price does not count."""
+    return _cost(usage, _rates(usage, model, one_call, at), discount=True)
 
 
-def list_cost_usd(usage: Usage, model: Model, *, one_call: bool = True) -> float:
+def list_cost_usd(usage: Usage, model: Model, *, one_call: bool = True, at: float | None = None) -> float:
     """What the same call would cost without a cache: all input at the full rate."""
-    return _cost(usage, _rates(usage, model) if one_call else model, discount=False)
+    return _cost(usage, _rates(usage, model, one_call, at), discount=False)
 
 
-def _rates(usage: Usage, model: Model) -> Rates:
-    long = model.long
-    return long if long is not None and (usage.input or 0) > long.above else model
+def _rates(usage: Usage, model: Model, one_call: bool, at: float | None) -> Rates:
+    current = model.next if model.next is not None and model.next.hold_at(at) else model
+    long = current.long
+    return long if one_call and long is not None and (usage.input or 0) > long.above else current
 
 
 def _cost(usage: Usage, rates: Rates, *, discount: bool) -> float:

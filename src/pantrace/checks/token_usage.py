@@ -47,9 +47,10 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     written cache * write rate + output * output rate), reasoning billed as output. Without a known cache rate cached
     tokens cost the full rate and `cache_discount` is "none"; `list_cost_usd` is the cost without any cache rate. When
     a model has no price but every call reports its own cost, the score is that sum and `cost_source` is "reported".
-    Where a run reports only its total, that is priced at the rates of short calls. Where a measured trace came with
-    the session, `calls_in_session` and `calls_in_trace` give both counts; if the trace has more (agents called as
-    tools), tokens and cost are a lower bound.
+    Where a run reports only its total, that is priced at the rates of short calls. A price that the table announces
+    counts for calls from its day on. Where a measured trace came with the session, `calls_in_session` and
+    `calls_in_trace` give both counts; if the trace has more (agents called as tools), tokens and cost are a lower
+    bound.
 
     Not applicable when: no call reports usage; or a model has no price and the source reports no cost, or 0 (the
     tokens are in the details then, and `unpriced_models` names the models).
@@ -83,23 +84,27 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     traced = _traced(sample, sample.trajectory) if responses else None
     if traced is not None:
         details |= {"calls_in_session": len(responses), "calls_in_trace": traced}
-    return _costed(calls, priced, details, single=len(responses))
+    return _costed(calls, priced, details, times=[step.at for _, step, _ in responses])
 
 
-def _costed(calls: list[tuple[str, Usage]], priced: dict[str, Model], details: dict[str, Any], single: int) -> Found:
-    """The score; the first `single` of the calls are calls, the others totals of runs."""
+def _costed(
+    calls: list[tuple[str, Usage]], priced: dict[str, Model], details: dict[str, Any], times: list[float | None]
+) -> Found:
+    """The score; the first of the calls, as many as there are times, are calls, the others totals of runs."""
+    single = len(times)
     reported = [usage.cost_usd for _, usage in calls if usage.cost_usd is not None]
     details["reported_cost_usd"] = sum(reported) if reported else None
     unpriced = details["unpriced_models"]
     unsplit = len([usage for _, usage in calls if usage.input is None and usage.output is None])
     if not unpriced and not unsplit:
-        costs = [(usage, priced[model], place < single) for place, (model, usage) in enumerate(calls)]
-        cost = sum(cost_usd(usage, model, one_call=one) for usage, model, one in costs)
+        costs = [(usage, priced[model], True, at) for (model, usage), at in zip(calls, times, strict=False)]
+        costs += [(usage, priced[model], False, None) for model, usage in calls[single:]]
+        cost = sum(cost_usd(usage, model, one_call=one, at=at) for usage, model, one, at in costs)
         cached = [model for model, usage in calls if usage.cache_read]
         discounted = [model for model in cached if priced[model].cache_read is not None]
         details |= {
             "estimated_cost_usd": cost,
-            "list_cost_usd": sum(list_cost_usd(usage, model, one_call=one) for usage, model, one in costs),
+            "list_cost_usd": sum(list_cost_usd(usage, model, one_call=one, at=at) for usage, model, one, at in costs),
             "cache_discount": "table" if len(discounted) == len(cached) > 0 else "partial" if discounted else "none",
             "cost_source": "table",
         }
