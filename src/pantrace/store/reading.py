@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +48,14 @@ def read_results(folder: Path, *, with_decisions: bool = True) -> Iterator[Resul
             )
 
 
-def read_scores(folder: Path) -> Iterator[StoredScore]:
-    """All scores, those that came with the samples included."""
-    names = ("part", "number", "sample", "epoch", "origin", "json")
+def read_scores(folder: Path, wanted: Collection[str] | None = None) -> Iterator[StoredScore]:
+    """All scores, those that came with the samples included; or those of these names."""
+    names = ("name", "part", "number", "sample", "epoch", "origin", "json")
     for part in committed_parts(folder / MANIFEST):
-        for name, number, sample, epoch, origin, json in _rows(folder, part, "scores", *names):
-            score = from_exact_json(json.encode(), Score)
-            yield StoredScore(part=name, number=number, sample=sample, epoch=epoch, origin=origin, score=score)
+        for metric, name, number, sample, epoch, origin, json in _rows(folder, part, "scores", *names):
+            if wanted is None or metric in wanted:
+                score = from_exact_json(json.encode(), Score)
+                yield StoredScore(part=name, number=number, sample=sample, epoch=epoch, origin=origin, score=score)
 
 
 def read_decisions(folder: Path) -> Iterator[Decision]:
