@@ -73,24 +73,29 @@ def stored_numbers(
     Checks are the built-in ones and one's own. Scores of others, or of another version of a check, do not count."""
     checks = {each.name: each for each in all_checks()} | {each.name: each for each, _ in own}
     found: dict[tuple[str, str | None], list[Score]] = {}
-    for place, score in _scores(out, {name: each for name, each in checks.items() if each.aggregate is not None}):
-        for group in (None, *groups.get(place, ())):
-            found.setdefault((score.name, group), []).append(score)
+    for metric, scores in _scores(out, {name: each for name, each in checks.items() if each.aggregate}).items():
+        for place, score in scores:
+            found.setdefault((metric, None), []).append(score)
+            for group in groups.get(place, ()):
+                found.setdefault((metric, group), []).append(score)
     return {key: pooled_numbers(checks[key[0]], scores) for key, scores in found.items()}
 
 
-def _scores(out: Path, checks: Mapping[str, Check]) -> list[tuple[Place, Score]]:
+def _scores(out: Path, checks: Mapping[str, Check]) -> dict[str, list[tuple[Place, Score]]]:
     """The scores of these checks: those of the run, else those that an earlier run left in the input, never both."""
-    found: dict[tuple[Place, str], list[tuple[str, Score]]] = {}
+    makers = {name: check.maker for name, check in checks.items()}
+    ours: dict[str, list[tuple[Place, Score]]] = {name: [] for name in checks}
+    left: dict[str, list[tuple[Place, Score]]] = {name: [] for name in checks}
     for each in RunDirectory.open(out).scores(checks):
-        if each.score.maker == checks[each.score.name].maker:
-            place = (each.part, each.number)
-            found.setdefault((place, each.score.name), []).append((each.origin, _slim(each.score)))
-    chosen = []
-    for (place, _), scores in found.items():
-        ours = [score for origin, score in scores if origin == "run"]
-        chosen += [(place, score) for score in ours or [score for _, score in scores]]
-    return chosen
+        score = each.score
+        if score.maker == makers[score.name]:
+            chosen = ours if each.origin == "run" else left
+            chosen[score.name].append(((each.part, each.number), _slim(score)))
+    for name, scores in left.items():
+        if scores:
+            measured = {place for place, _ in ours[name]}
+            ours[name] += [(place, score) for place, score in scores if place not in measured]
+    return ours
 
 
 def _slim(score: Score) -> Score:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -154,12 +155,13 @@ def _groups(rows: Sequence[tuple[Any, ...]]) -> list[MetricSummary]:
     ]
 
 
-def _labels(agent: str | None, labels: str | None) -> Iterable[tuple[str, str]]:
+@lru_cache(maxsize=4096)
+def _labels(agent: str | None, labels: str | None) -> tuple[tuple[str, str], ...]:
     """What a sample may be grouped by: the labels of its case, and its agent."""
     from msgspec.json import decode
 
     found = {name: str(value) for name, value in decode(labels).items()} if labels else {}
-    return (found | {"agent": agent} if agent else found).items()
+    return tuple((found | {"agent": agent} if agent else found).items())
 
 
 def _decisions(out: Path) -> list[DecisionSummary]:
