@@ -12,7 +12,7 @@ from pantrace.checks import by_name
 from pantrace.engine.convert import write_run
 from pantrace.engine.evaluation import evaluate_into
 from pantrace.engine.measure import scores_of
-from pantrace.engine.plan import Plan, load_plan, prepare
+from pantrace.engine.plan import MeasureTable, Plan, ReferenceTable, load_plan, prepare
 from pantrace.engine.pooled import Together, pooled_numbers
 from pantrace.engine.read import Notes, read_pile
 from pantrace.engine.reports import as_markdown, together_words
@@ -72,7 +72,7 @@ def test_groups_have_their_own(tmp_path: Path) -> None:
 
 
 def test_stored_rows_give_what_measuring_gives(tmp_path: Path) -> None:
-    """The bundled recordings, GUI episodes among them: every check, and two numbers by SQL."""
+    """The bundled recordings: every check, and two numbers by SQL."""
     evaluate_into([EXAMPLES], tmp_path / "out", READY, "")
     summary = summarise(tmp_path / "out", READY.checks)
     samples = list(read_pile([EXAMPLES], notes=Notes()).samples)
@@ -92,6 +92,17 @@ def test_stored_rows_give_what_measuring_gives(tmp_path: Path) -> None:
     assert together(summary, "tool_success_rate")[0].value == asked
     cost = query(tmp_path / "out", "select sum(value) from scores where name = 'token_usage'").rows[0][0]
     assert together(summary, "token_usage")[0].value == pytest.approx(cost)
+
+
+def test_gui_metrics_are_told_but_stand_in_no_table(tmp_path: Path) -> None:
+    episodes = EXAMPLES / "openadapt/login"
+    plan = Plan(measure=MeasureTable(metrics=("gui",)), reference=ReferenceTable(path=str(episodes)))
+    evaluate_into([episodes], tmp_path / "out", prepare(plan, Path()), "")
+    found = together(summarise(tmp_path / "out"), "gui")
+    told = {each.name: (each.how, each.value) for each in found if not each.labels}
+    assert (told["num_steps"], told["episode_success_rate"]) == (("count", 3), ("rate", 1.0))
+    assert {each.labels["action_type"] for each in found if each.labels} >= {"click"}
+    assert together_words(found) == ""
 
 
 def test_a_second_run_and_a_summary_without_the_source_say_the_same(tmp_path: Path) -> None:
