@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from pantrace.model import Scale
 from pantrace.plots import Bar, CasePair, Curve, Values, comparison, distribution, paired, pass_curve
-from pantrace.plots.style import OKABE_ITO, colours, decimals, number, shortened, signed, words
+from pantrace.plots.style import OKABE_ITO, decimals, looks, number, shortened, signed, words
 from pantrace.stats import Estimate, paired_difference, pass_hat_k, pass_k
 
 SHARE = Scale(low=0.0, high=1.0)
@@ -80,10 +81,34 @@ def test_an_axis_reaches_as_far_as_what_is_drawn() -> None:
     assert high >= 7.0
 
 
-def test_colours_follow_okabe_and_ito_and_differ_beyond_eight() -> None:
-    names = [str(number) for number in range(20)]
-    assert tuple(colours(names)[:8]) == OKABE_ITO
-    assert len(set(colours(names))) == 20
+def test_colours_are_those_of_okabe_and_ito_and_beyond_eight_something_else_differs() -> None:
+    drawn = looks([str(number) for number in range(40)])
+    assert tuple(look.colour for look in drawn[:8]) == OKABE_ITO
+    assert {look.colour for look in drawn} == set(OKABE_ITO)
+    lines = {(look.colour, tuple(look.dash)) for look in drawn}
+    points = {(look.colour, look.hollow, look.shape) for look in drawn}
+    bars = {(look.fill, look.edge, tuple(look.edge_dash)) for look in drawn}
+    assert (len(lines), len(points), len(bars)) == (32, 40, 40)
+
+
+def test_neighbours_differ_in_more_than_colour_on_lines() -> None:
+    drawn = looks([str(number) for number in range(16)])
+    assert all(one.shape != other.shape for one, other in pairwise(drawn))
+    assert {tuple(look.dash) for look in drawn[:8]} == {(1, 0)}
+    assert {tuple(look.dash) for look in drawn[8:]} == {(7, 3)}
+
+
+def test_ten_curves_have_two_kinds_of_lines_and_points_in_one_legend() -> None:
+    one = (Estimate(value=0.5, n=9, method="t"),)
+    figure = pass_curve([Curve(label=f"m{place}", estimates=one) for place in range(10)], metric="reward")
+    (line,), (point,) = marks(figure, "line"), marks(figure, "point")
+    assert [row["dash"] for row in rows(figure)] == [[1, 0]] * 8 + [[7, 3]] * 2
+    assert [row["colour"] for row in rows(figure)] == [*OKABE_ITO, *OKABE_ITO[:2]]
+    assert line["encoding"]["strokeDash"]["scale"] is None
+    assert point["encoding"]["fill"]["scale"]["range"] == [*OKABE_ITO, "white", "white"]
+    assert point["encoding"]["stroke"]["scale"]["range"] == ["white"] * 8 + list(OKABE_ITO[:2])
+    legends = [point["encoding"][name]["legend"] for name in ("fill", "stroke", "shape")]
+    assert legends[0] == legends[1] == legends[2]
 
 
 def test_hostile_labels_stay_texts() -> None:

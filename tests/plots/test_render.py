@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from pantrace.errors import MissingExtra, UsageError
-from pantrace.plots import KINDS, Bar, comparison, render
+from pantrace.plots import KINDS, Bar, Curve, comparison, pass_curve, render
+from pantrace.stats import Estimate
 
 HOSTILE = "</script><script>document.title='x'</script>"
 FIGURE = comparison([Bar(label=HOSTILE, metric="m", value=0.5, low=0.2, high=0.7), Bar(label="b", metric="m")])
@@ -58,3 +59,14 @@ def test_without_the_extra_one_line_names_the_install_command(monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(MissingExtra, match=r"pip install 'pantrace\[analysis\]'"):
         render(FIGURE, "png")
+
+
+@pytest.mark.parametrize("count", [2, 12])
+def test_every_curve_is_named_in_the_legend_and_has_a_line(count: int) -> None:
+    pytest.importorskip("vl_convert", reason="the extra `analysis` is not installed")
+    points = (Estimate(value=0.5, n=9, method="t"), Estimate(value=0.25, n=9, method="t"))
+    curves = [Curve(label=f"model {place}", estimates=points) for place in range(count)]
+    picture = render(pass_curve(curves, metric="reward"), "svg").decode()
+    assert [picture.count(f">model {place}<") for place in range(count)] == [1] * count
+    assert picture.count('aria-roledescription="line mark"') == count
+    assert picture.count('stroke-dasharray="7,3"') == max(0, count - 8)

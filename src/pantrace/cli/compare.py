@@ -56,6 +56,8 @@ def command(
     if margin is not None and margin <= 0:
         raise UsageError("--margin must be above 0")
     sides = [_side(path, cluster, pair_by) for path in (first, second)]
+    if cluster is not None and any(side.cases for side in sides) and not any(side.clusters for side in sides):
+        raise UsageError(f"--cluster {cluster!r}: no case says so; known are task, scenario, agent and names of labels")
     if not any(side.cases for side in sides):
         found = compare_stored(Path(first), Path(second), metrics=metrics, margin=margin)
     else:

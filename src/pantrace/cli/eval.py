@@ -12,7 +12,7 @@ from pantrace.engine.calibrated import uncalibrated
 from pantrace.engine.evaluation import Done, evaluate_into
 from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.plan import JudgeTable, Ready, load_plan, prepare
-from pantrace.engine.reports import as_junit, as_markdown, estimate_words, write_explain_report
+from pantrace.engine.reports import as_junit, as_markdown, estimate_words, together_words, write_explain_report
 from pantrace.engine.select import Selection
 from pantrace.engine.summary import EvalSummary, gate_code, summarise
 from pantrace.errors import UsageError
@@ -76,6 +76,9 @@ def command(
     measures nothing again. Each case is decided by the profile it names, else by the plan's; what could not be
     evaluated does not pass.
 
+    The table has the mean over cases of each metric, and under `together` what it comes to over all samples: a ratio
+    of sums (pooled) or a sum. What has no value is left out of both and counted.
+
     \b
     pantrace eval runs/ --out results/today
     pantrace eval runs/ --plan nightly.toml --out results/today --gate --junit eval.xml --markdown summary.md
@@ -109,7 +112,7 @@ def command(
             on_sample=count,
             judging=judging,
         )
-    summary = summarise(Path(out))
+    summary = summarise(Path(out), ready.checks)
     write_reports(Path(out), summary, junit, markdown)
     if report:
         write_explain_report(Path(out), Path(report))
@@ -194,12 +197,13 @@ def write_reports(
 
 def tell_summary(summary: EvalSummary) -> None:
     """Metrics and decisions as tables."""
-    columns = ["metric", "maker", "value", "scored", "n/a", "unscored", "why not"]
+    columns = ["metric", "maker", "value", "together", "scored", "n/a", "unscored", "why not"]
     rows = [
         [
             each.metric,
             each.maker or "",
             estimate_words(each.estimate),
+            together_words(each.together, briefly=True),
             str(each.scored),
             str(each.not_applicable),
             str(each.unscored),
@@ -207,16 +211,19 @@ def tell_summary(summary: EvalSummary) -> None:
         ]
         for each in summary.metrics
     ]
-    table(columns, rows, right=("scored", "n/a", "unscored"))
+    _table(columns, rows, right=("scored", "n/a", "unscored"), prose="why not")
     shown = [each for each in summary.groups if each.estimate is not None]
     if len(shown) > 40:
         say(f"{len(shown)} rows by group: those of deterministic metrics are in --markdown and --json")
         shown = [each for each in shown if each.maker != "check"]
     if shown:
         click.echo()
-        table(
-            ["group", "metric", "value"],
-            [[each.group or "", each.metric, estimate_words(each.estimate)] for each in shown],
+        _table(
+            ["group", "metric", "value", "together"],
+            [
+                [each.group or "", each.metric, estimate_words(each.estimate), together_words(each.together)]
+                for each in shown
+            ],
         )
     for each in summary.decisions:
         click.echo(
@@ -225,6 +232,14 @@ def tell_summary(summary: EvalSummary) -> None:
         )
         for reason, count in each.reasons:
             click.echo(f"  {count} x {reason}")
+
+
+def _table(columns: list[str], rows: list[list[str]], *, right: tuple[str, ...] = (), prose: str | None = None) -> None:
+    """A table; the column `together` stands in it only where a metric has such a number."""
+    place = columns.index("together")
+    if not any(row[place] for row in rows):
+        columns, *rows = [[*row[:place], *row[place + 1 :]] for row in (columns, *rows)]
+    table(columns, rows, right=right, prose=prose)
 
 
 def tell_gate(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,9 @@ import click
 
 from pantrace.engine.intervals import with_intervals
 from pantrace.engine.measure import Chosen, References, Row, choose, measured, row
+from pantrace.engine.pooled import pooled_numbers
 from pantrace.engine.read import Notes, read_pile, split_children
+from pantrace.engine.reports import number_words, together_words
 from pantrace.engine.select import Selection
 from pantrace.engine.tables import write_table
 from pantrace.errors import UsageError
@@ -160,18 +161,26 @@ def aggregates(rows: list[Row], checks: list[Chosen]) -> list[Aggregate]:
     found: list[Aggregate] = []
     for check, _ in checks:
         if check.aggregate is not None:
-            mine = [each for each in rows if each.metric == check.name and (each.maker or {}).get("kind") == "check"]
-            scores = [
-                Score(name=each.metric, value=each.value, status=each.status, details=each.details)  # type: ignore[arg-type]
-                for each in mine
-            ]
+            scores = _scores(rows, check.name)
             found += with_intervals(check.aggregate(scores), scores)
     return found
 
 
+def _scores(rows: list[Row], metric: str) -> list[Score]:
+    """The scores of one of our checks."""
+    return [
+        Score(name=each.metric, value=each.value, status=each.status, details=each.details)  # type: ignore[arg-type]
+        for each in rows
+        if each.metric == metric and (each.maker or {}).get("kind") == "check"
+    ]
+
+
 def _print_table(rows: list[Row], checks: list[Chosen]) -> None:
-    # GUI metrics have many aggregates of other names; --format openadapt-eval holds them.
-    together = {each.name: _together(each) for each in aggregates(rows, checks) if each.metric in ("pooled", "sum")}
+    together = {
+        check.name: together_words(pooled_numbers(check, _scores(rows, check.name)))
+        for check, _ in checks
+        if check.aggregate is not None
+    }
     by_metric: dict[tuple[str, str], list[Row]] = {}
     for each in rows:
         by_metric.setdefault((each.metric, (each.maker or {}).get("kind", "")), []).append(each)
@@ -186,24 +195,12 @@ def _print_table(rows: list[Row], checks: list[Chosen]) -> None:
                 str(sum(each.status == "scored" for each in found)),
                 str(len(reasons)),
                 str(sum(each.status in ("failed", "unscored") for each in found)),
-                _number(sum(numbers) / len(numbers)) if numbers else "",
-                _number(min(numbers)) if numbers else "",
-                _number(max(numbers)) if numbers else "",
+                number_words(sum(numbers) / len(numbers)) if numbers else "",
+                number_words(min(numbers)) if numbers else "",
+                number_words(max(numbers)) if numbers else "",
                 together.get(metric, "") if kind == "check" else "",
                 max(set(reasons), key=reasons.count) if reasons and not numbers else "",
             ]
         )
     columns = ["metric", "maker", "scored", "n/a", "unscored", "mean", "min", "max", "together", "why not"]
     table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"))
-
-
-def _together(found: Aggregate) -> str:
-    """The number over all samples that is no mean of theirs: a ratio of sums, or a sum."""
-    if not isinstance(found.value, (int, float)):
-        return ""
-    missing = found.labels.get("samples_without")
-    return f"{_number(found.value)} {found.metric}" + (f" (without {missing} samples)" if missing else "")
-
-
-def _number(value: float) -> str:
-    return f"{value:.0f}" if isfinite(value) and value == int(value) and abs(value) < 1e15 else f"{value:.4g}"

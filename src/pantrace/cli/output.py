@@ -44,18 +44,41 @@ def console(*, err: bool = False) -> Console:
     return Console(stderr=err, width=width, highlight=False, markup=False, soft_wrap=False)
 
 
-def table(columns: list[str], rows: list[list[str]], *, right: tuple[str, ...] = (), err: bool = False) -> None:
-    """A plain table."""
+def table(
+    columns: list[str],
+    rows: list[list[str]],
+    *,
+    right: tuple[str, ...] = (),
+    prose: str | None = None,
+    err: bool = False,
+) -> None:
+    """A plain table. Where it is too wide, the column `prose` is folded before names and numbers are."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    target = console(err=err)
+    whole = {name for name in columns if name != prose} if prose and _leaves_room(target, columns, rows, prose) else ()
     for name in columns:
-        grid.add_column(name, justify="right" if name in right else "left", overflow="fold")
+        grid.add_column(name, justify="right" if name in right else "left", overflow="fold", no_wrap=name in whole)
     for row in rows:
         grid.add_row(*[Text(harmless(cell)) for cell in row])
-    console(err=err).print(grid)
+    target.print(grid)
+
+
+PROSE = 10
+"""Letters in a line of prose, at least."""
+
+
+def _leaves_room(target: Console, columns: list[str], rows: list[list[str]], prose: str) -> bool:
+    """Whether all other columns fit beside a narrow column of prose; else nothing may be kept from folding."""
+    from rich.cells import cell_len
+
+    widths = [
+        max(map(cell_len, map(harmless, cells))) for cells in zip(columns, *rows, strict=True) if cells[0] != prose
+    ]
+    return sum(widths) + 3 * len(widths) + PROSE <= target.width
 
 
 def say(text: str) -> None:

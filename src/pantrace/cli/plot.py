@@ -35,6 +35,11 @@ from .output import print_json, say
     help="comparison: bars of all metrics; distribution: of samples' scores; paired: case by case between two "
     "evaluations; passk: all of k trials succeed.",
 )
+@click.option(
+    "--cluster",
+    metavar="NAME",
+    help="For paired: cases that belong together: task, scenario, agent or a label's name, as in `compare`.",
+)
 @click.option("--title", metavar="TEXT", help="A title instead of the usual one.")
 @click.option("-o", "out", metavar="OUT", required=True, help="Picture to write: .png, .svg, .pdf, .html or .vl.json.")
 @as_json
@@ -44,6 +49,7 @@ def command(
     labels: tuple[str, ...],
     metrics: tuple[str, ...],
     kind: Kind,
+    cluster: str | None,
     title: str | None,
     out: str,
     as_json: bool,
@@ -57,15 +63,16 @@ def command(
     pantrace plot eval_base.json eval_ft.json --labels "Base,Fine-tuned" -o comparison.png
     pantrace plot results.json --kind passk -o reliability.svg
     pantrace plot monday.eval tuesday.eval --kind paired --metric accuracy -o change.html
+    pantrace plot results/a results/b --kind paired --metric reward --cluster task -o change.png
     """
     target = Path(out)
     kind_of(target)
     notes = Notes.keeping()
-    found = read_evaluations(expand(sources), format=from_, notes=notes)
+    found = read_evaluations(expand(sources), format=from_, cluster=cluster, notes=notes)
     if not found:
         raise UsageError("nothing to draw: no input has a stored result or a score")
     named = labelled(found, [name.strip() for row in csv.reader(labels) for name in row])
-    save(figure(kind, found, named, metrics, title), target)
+    save(figure(kind, found, named, metrics, title, cluster), target)
     for error in notes.broken:
         say(f"left out: {error}")
     if as_json:

@@ -11,6 +11,7 @@ from typing import Literal
 from pantrace.model import Record, Run, Sample, Scale, Score
 from pantrace.stats import (
     Estimate,
+    PairedDifference,
     TooFew,
     clustered_mean,
     detectable_difference,
@@ -86,8 +87,8 @@ def side_of(run: Run, samples: Iterable[Sample], *, cluster: str | None = None, 
     for sample in samples:
         case = _case(sample, pair_by)
         side.cases.add(case)
-        if cluster is not None:
-            side.clusters[case] = _cluster(sample, cluster) or case
+        if cluster is not None and (found := cluster_of(sample, cluster)):
+            side.clusters[case] = found
         for score in sample.scores:
             number = as_number(score)
             if number is None:
@@ -120,7 +121,8 @@ def _case(sample: Sample, pair_by: str) -> str:
     return sample.id
 
 
-def _cluster(sample: Sample, name: str) -> str | None:
+def cluster_of(sample: Sample, name: str) -> str | None:
+    """What a sample belongs to: its task, scenario or agent, or the value of that label; None where it does not say."""
     case = sample.case
     if case is None:
         return None
@@ -200,11 +202,7 @@ def _paired(
 ) -> _Difference:
     before, after = [_mean(one[case]) for case in common], [_mean(two[case]) for case in common]
     repeated = any(len(one[case]) > 1 or len(two[case]) > 1 for case in common)
-    grouped = [clusters.get(case, case) for case in common] if clusters else None
-    if binary and not repeated and grouped is None:
-        found = paired_proportions([value == 1 for value in before], [value == 1 for value in after])
-    else:
-        found = paired_difference(before, after, grouped)
+    found = difference_of_cases(common, one, two, binary, clusters)
     notes = [] if found.estimate.note is None else [found.estimate.note]
     if repeated:
         notes.append("epochs are averaged within each case")
@@ -215,6 +213,24 @@ def _paired(
         key=lambda flip: (flip.after - flip.before, flip.case),
     )
     return _Difference(found.estimate, found.wins, found.losses, found.ties, tuple(flips), notes)
+
+
+def difference_of_cases(
+    common: Sequence[str],
+    one: dict[str, list[float]],
+    two: dict[str, list[float]],
+    binary: bool,
+    clusters: dict[str, str],
+) -> PairedDifference:
+    """Second - first over the cases of both, epochs averaged: McNemar for one yes or no per case, clustered where cases
+    belong together (a case without a cluster is one of its own), else a sign-flip permutation."""
+    before, after = [_mean(one[case]) for case in common], [_mean(two[case]) for case in common]
+    repeated = any(len(one[case]) > 1 or len(two[case]) > 1 for case in common)
+    # A tuple: a case must not fall into a cluster of the same name.
+    grouped = [(case in clusters, clusters.get(case, case)) for case in common] if clusters else None
+    if binary and not repeated and grouped is None:
+        return paired_proportions([value == 1 for value in before], [value == 1 for value in after])
+    return paired_difference(before, after, grouped)
 
 
 def _unpaired(one: dict[str, list[float]], two: dict[str, list[float]], binary: bool) -> _Difference:

@@ -13,7 +13,7 @@ from pantrace.formats import Format
 from pantrace.model import Aggregate, Record, Run, Sample, Scale, Score
 from pantrace.stats import Estimate, wilson
 
-from .compare import as_number, average
+from .compare import as_number, average, cluster_of
 from .read import Notes, inputs, open_run
 
 
@@ -86,6 +86,8 @@ class Evaluation:
     group: tuple[str, ...] = ()
     metrics: dict[str, Measured] = field(default_factory=dict)
     counts: dict[str, float] = field(default_factory=dict)
+    clusters: dict[str, str] = field(default_factory=dict)
+    """case -> cluster, where one was asked for and the case says it."""
     samples: int = 0
 
 
@@ -94,10 +96,12 @@ def read_evaluations(
     *,
     format: str | None = None,  # noqa: A002
     by: Sequence[str] = (),
+    cluster: str | None = None,
     notes: Notes,
 ) -> list[Evaluation]:
     """Every evaluation of these paths: each file is one; files of formats that hold one sample each are one together.
-    With `by`, each is parted into the groups that it belongs to."""
+    With `by`, each is parted into the groups that it belongs to; with `cluster`, it knows which cases belong together.
+    """
     keys = [group_key(name) for name in by]
     found: list[Evaluation] = []
     for path in paths:
@@ -107,7 +111,7 @@ def read_evaluations(
             groups: dict[tuple[str, ...], Evaluation] = pooled if alone else {}
             try:
                 run = open_run(place, chosen, variant, notes.on_broken)
-                _samples_into(groups, run, chosen, path if alone else place, keys)
+                _samples_into(groups, run, chosen, path if alone else place, keys, cluster)
             except ReadError as error:
                 if place == path:
                     raise
@@ -156,7 +160,12 @@ def ungrouped(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
 
 
 def _samples_into(
-    groups: dict[tuple[str, ...], Evaluation], run: Run, chosen: Format, path: Path, keys: list[GroupKey]
+    groups: dict[tuple[str, ...], Evaluation],
+    run: Run,
+    chosen: Format,
+    path: Path,
+    keys: list[GroupKey],
+    cluster: str | None,
 ) -> None:
     """Put the scores of a run's samples into their groups."""
     for sample in run.samples:
@@ -167,6 +176,8 @@ def _samples_into(
             groups[group] = Evaluation(name=_name(path), path=str(path), format=chosen.name, group=group)
         evaluation = groups[group]
         evaluation.samples += 1
+        if cluster is not None and (found := cluster_of(sample, cluster)):
+            evaluation.clusters[_case(sample)] = found
         for score in sample.scores:
             stored = score.maker is None or score.maker.kind == "stored"
             measured = evaluation.metrics.setdefault(
@@ -180,7 +191,7 @@ def _add(measured: Measured, sample: Sample, score: Score) -> None:
     if number is None or not isfinite(number):
         measured.left_out += 1
         return
-    case = sample.case.id if sample.case is not None and sample.case.id else sample.id
+    case = _case(sample)
     measured.values.setdefault(case, []).append(number)
     graded = isinstance(score.value, str) or (score.passed is not None and number in (0.0, 1.0))
     measured.scale = measured.scale or score.scale or (_SHARE if graded else None)
@@ -189,6 +200,10 @@ def _add(measured: Measured, sample: Sample, score: Score) -> None:
         passed = number == 1.0
     if passed is not None:
         measured.passes.setdefault(case, []).append(passed)
+
+
+def _case(sample: Sample) -> str:
+    return sample.case.id if sample.case is not None and sample.case.id else sample.id
 
 
 def _finish(measured: Measured) -> None:

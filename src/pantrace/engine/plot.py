@@ -20,10 +20,11 @@ from pantrace.plots import (
     pass_curve,
     render,
 )
-from pantrace.stats import Estimate, paired_difference, pass_hat_k, pass_k
+from pantrace.stats import Estimate, pass_hat_k, pass_k
 from pantrace.wire import files
 
 from .aggregate import within
+from .compare import difference_of_cases
 from .metric_values import KNOWN, Evaluation, Measured, short_names
 
 Figure = dict[str, Any]
@@ -54,8 +55,11 @@ def figure(
     labels: Sequence[str],
     metrics: Sequence[str] = (),
     title: str | None = None,
+    cluster: str | None = None,
 ) -> Figure:
-    """The figure of that kind; a UsageError that says what it needs."""
+    """The figure of that kind; a UsageError that says what it needs. `cluster` is what evaluations were read with."""
+    if cluster is not None and kind != "paired":
+        raise UsageError(f"--cluster is for --kind paired; a {kind} plot has no use for it")
     _known(evaluations, metrics)
     if kind == "comparison":
         return _comparison(evaluations, labels, metrics, title)
@@ -66,7 +70,8 @@ def figure(
     if kind == "distribution":
         return _distribution(metric, measured, labels, title)
     if kind == "paired":
-        return _paired(metric, measured, labels, title)
+        clusters = {case: found for each in evaluations for case, found in each.clusters.items()}
+        return _paired(metric, measured, labels, title, clusters, cluster)
     return _passk(metric, measured, labels, title)
 
 
@@ -149,17 +154,34 @@ def _distribution(metric: str, measured: Sequence[Measured], labels: Sequence[st
     return distribution(metric, series, scale=scale, title=title)
 
 
-def _paired(metric: str, measured: Sequence[Measured], labels: Sequence[str], title: str | None) -> Figure:
+def _paired(
+    metric: str,
+    measured: Sequence[Measured],
+    labels: Sequence[str],
+    title: str | None,
+    clusters: dict[str, str],
+    cluster: str | None,
+) -> Figure:
     if len(measured) != 2:
         raise UsageError(f"--kind paired needs two evaluations, the first before the second; there are {len(measured)}")
     first, second = measured[0].values, measured[1].values
     common = [case for case in first if case in second]
     if not common:
         raise UsageError("the two evaluations have no case in common, so there are no pairs to draw")
-    before, after = ([sum(side[case]) / len(side[case]) for case in common] for side in (first, second))
-    pairs = [CasePair(case=case, before=a, after=b) for case, a, b in zip(common, before, after, strict=True)]
+    if cluster is not None and not any(case in clusters for case in common):
+        raise UsageError(f"--cluster {cluster!r}: no case says so; known are task, scenario, agent and names of labels")
+    pairs = [
+        CasePair(
+            case=case,
+            before=sum(first[case]) / len(first[case]),
+            after=sum(second[case]) / len(second[case]),
+            cluster=clusters.get(case),
+        )
+        for case in common
+    ]
     scale = measured[0].scale or measured[1].scale
-    notes = []
+    binary = all(value in (0.0, 1.0) for side in (first, second) for values in side.values() for value in values)
+    notes = [f"Cases of one {cluster} count as belonging together."] if cluster is not None else []
     if any(len(side[case]) > 1 for side in (first, second) for case in common):
         notes.append("Trials of a case are averaged.")
     alone = [len(first) - len(common), len(second) - len(common)]
@@ -168,7 +190,7 @@ def _paired(metric: str, measured: Sequence[Measured], labels: Sequence[str], ti
     return paired(
         metric,
         pairs,
-        paired_difference(before, after),
+        difference_of_cases(common, first, second, binary, clusters),
         labels=(labels[0], labels[1]),
         better=scale.better if scale is not None else None,
         title=title,
@@ -190,6 +212,8 @@ def _passk(metric: str, measured: Sequence[Measured], labels: Sequence[str], tit
         raise UsageError("no case was tried more than once, so there is only pass^1: try --kind comparison")
     listed = [f"{label} {size}" for label, size in zip(labels, sizes, strict=True)]
     tasks_told = f"{sizes[0]} tasks" if len(set(sizes)) == 1 else f"Tasks: {', '.join(listed)}"
+    if len(set(sizes)) > 1 and len(sizes) > 6:
+        tasks_told = f"{min(sizes, key=int)} to {max(sizes, key=int)} tasks each"
     notes = [f"{tasks_told}. Lines: 95 % t intervals over tasks."]
     if uneven:
         notes.append("Tasks with fewer than k trials are left out of pass^k.")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from pantrace.model import Record, Scale
 from pantrace.stats import Estimate
@@ -12,6 +15,8 @@ from pantrace.store import query
 
 from .aggregate import within
 from .compare import average
+from .measure import Chosen
+from .pooled import Place, Together, stored_numbers
 
 
 class MetricSummary(Record, frozen=True, kw_only=True):
@@ -30,6 +35,8 @@ class MetricSummary(Record, frozen=True, kw_only=True):
     """The mean of numbers, the share of true; None for words or when nothing was scored."""
     why_not: str | None = None
     """The most frequent reason of those that have no value."""
+    together: tuple[Together, ...] = ()
+    """What the metric itself makes of all samples together, where that is no mean: a ratio of sums, a sum."""
 
 
 class DecisionSummary(Record, frozen=True, kw_only=True):
@@ -70,14 +77,27 @@ order by d.run, d.part, d.number
 """
 
 
-def summarise(out: Path) -> EvalSummary:
-    """The numbers of a run directory."""
-    samples = query(out, "select count(*) from samples").rows[0][0]
+def summarise(out: Path, own: Iterable[Chosen] = ()) -> EvalSummary:
+    """The numbers of a run directory, from the rows that it holds. What the checks make of all samples together is told
+    for the built-in ones and for one's own."""
+    samples = query(out, "select part, number, agent, labels from samples").rows
     rows = query(out, _SCORES).rows
+    metrics, groups = _metrics(rows, None), _groups(rows)
+    shown = {each.group for each in groups}
+    members: dict[Place, list[str]] = {
+        (part, number): [name for name in map("=".join, _labels(agent, labels)) if name in shown]
+        for part, number, agent, labels in samples
+    }
+    together = stored_numbers(out, members, own)
+
+    def completed(each: MetricSummary) -> MetricSummary:
+        found = together.get((each.metric, each.group)) if each.maker == "check" else None
+        return replace(each, together=found) if found else each
+
     return EvalSummary(
-        samples=samples,
-        metrics=tuple(_metrics(rows, None)),
-        groups=tuple(_groups(rows)),
+        samples=len(samples),
+        metrics=tuple(map(completed, metrics)),
+        groups=tuple(map(completed, groups)),
         decisions=tuple(_decisions(out)),
     )
 
@@ -121,15 +141,10 @@ def _estimate(rows: Sequence[tuple[Any, ...]], kind: str | None) -> Estimate | N
 
 def _groups(rows: Sequence[tuple[Any, ...]]) -> list[MetricSummary]:
     """Metrics per agent and per label, where there is more than one of a kind."""
-    from msgspec.json import decode
-
     grouped: dict[str, dict[str, list[tuple[Any, ...]]]] = {}
     for row in rows:
-        labels = dict(decode(row[8])) if row[8] else {}
-        if row[7]:
-            labels["agent"] = row[7]
-        for name, value in labels.items():
-            grouped.setdefault(name, {}).setdefault(str(value), []).append(row)
+        for name, value in _labels(row[7], row[8]):
+            grouped.setdefault(name, {}).setdefault(value, []).append(row)
     return [
         each
         for name, values in sorted(grouped.items())
@@ -138,6 +153,15 @@ def _groups(rows: Sequence[tuple[Any, ...]]) -> list[MetricSummary]:
         for each in _metrics(found, f"{name}={value}")
         if each.scored
     ]
+
+
+@lru_cache(maxsize=4096)
+def _labels(agent: str | None, labels: str | None) -> tuple[tuple[str, str], ...]:
+    """What a sample may be grouped by: the labels of its case, and its agent."""
+    from msgspec.json import decode
+
+    found = {name: str(value) for name, value in decode(labels).items()} if labels else {}
+    return tuple((found | {"agent": agent} if agent else found).items())
 
 
 def _decisions(out: Path) -> list[DecisionSummary]:

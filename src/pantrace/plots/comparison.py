@@ -7,7 +7,7 @@ from typing import Any
 
 from pantrace.model import Record, Scale
 
-from .style import FAINT, LINE, QUIET, colours, decimals, figure, lookup, shortened, words
+from .style import FAINT, LINE, QUIET, decimals, figure, looks, lookup, shared_scale, shortened, words
 
 WIDTH = 150
 """Of one panel's bars, in pixels."""
@@ -91,11 +91,11 @@ def _panel(bars: list[Bar], labels: list[str], scale: Scale | None, unit: str, *
         "ticks": False,
         "labelFlush": False,
     }
+    drawn = looks(labels)
     tone = {
-        "field": "label",
-        "type": "nominal",
-        "scale": {"domain": labels, "range": colours(labels)},
-        "legend": None,
+        "fill": {**shared_scale(labels, [look.fill for look in drawn]), "legend": None},
+        "stroke": {**shared_scale(labels, [look.edge for look in drawn]), "legend": None},
+        "strokeDash": {**shared_scale(labels, [look.edge_dash for look in drawn]), "legend": None},
     }
     hint = [
         {"field": "label", "type": "nominal", "title": "evaluation"},
@@ -130,7 +130,7 @@ def _panel(bars: list[Bar], labels: list[str], scale: Scale | None, unit: str, *
             {
                 "transform": [{"filter": "isValid(datum.value)"}],
                 "mark": {"type": "bar", "height": {"band": 0.66}, "cornerRadiusEnd": 1.5},
-                "encoding": {**base, "x": {"field": "value", **x, "axis": axis}, "color": tone},
+                "encoding": {**base, "x": {"field": "value", **x, "axis": axis}, **tone},
             },
             {
                 "transform": [{"filter": "isValid(datum.low)"}],

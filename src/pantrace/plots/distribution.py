@@ -9,7 +9,7 @@ from typing import Any
 
 from pantrace.model import Record, Scale
 
-from .style import INK, LINE, QUIET, colours, figure, number, shortened, words
+from .style import INK, LINE, QUIET, Look, figure, looks, number, shortened, words
 
 WIDTH, HEIGHT = 380, 92
 BINS = 20
@@ -38,10 +38,10 @@ def distribution(
     edges, ticks = _edges([value for each in series for value in each.values], scale)
     shares = [_shares(each.values, edges) for each in series]
     highest = max((share for each in shares for share in each), default=1.0) or 1.0
-    tones = colours([each.label for each in series])
+    drawn = looks([each.label for each in series])
     panels = [
-        _panel(each, share, edges, ticks, highest, tone, metric)
-        for each, share, tone in zip(series, shares, tones, strict=True)
+        _panel(each, share, edges, ticks, highest, look, metric)
+        for each, share, look in zip(series, shares, drawn, strict=True)
     ]
     body = {"concat": panels, "columns": 1 if len(series) <= 3 else 2, "spacing": {"row": 24, "column": 34}}
     return figure(
@@ -78,7 +78,7 @@ def _shares(values: tuple[float, ...], edges: Edges) -> list[float]:
 
 
 def _panel(
-    each: Values, shares: list[float], edges: Edges, ticks: list[float] | None, highest: float, tone: str, metric: str
+    each: Values, shares: list[float], edges: Edges, ticks: list[float] | None, highest: float, look: Look, metric: str
 ) -> dict[str, Any]:
     average = fsum(each.values) / len(each.values) if each.values else None
     facts = [f"n = {len(each.values)}"]
@@ -104,7 +104,13 @@ def _panel(
     y_axis = {"title": "share of samples", "format": ".0%", "tickCount": 3, "domain": False, "ticks": False}
     layers: list[dict[str, Any]] = [
         {
-            "mark": {"type": "rect", "color": tone, "stroke": "white", "strokeWidth": 0.8},
+            "mark": {
+                "type": "rect",
+                "fill": look.fill,
+                "stroke": look.edge,
+                "strokeWidth": 0.8,
+                "strokeDash": look.edge_dash,
+            },
             "encoding": {
                 "x": {"field": "from", **x, "axis": axis | ({"values": ticks} if ticks else {})},
                 "x2": {"field": "to"},

@@ -21,6 +21,8 @@ class CasePair(Record, frozen=True, kw_only=True):
     case: str
     before: float
     after: float
+    cluster: str | None = None
+    """What it belongs to, where cases that belong together count as such."""
 
 
 def paired(
@@ -46,7 +48,8 @@ def paired(
     method = estimate.method.partition(",")[0]
     ends = [each for each in (estimate.low, estimate.high) if each is not None]
     places = decimals([estimate.value, *ends])
-    span = f" [{', '.join(signed(each, places) for each in ends)}], 95 % {method} interval" if ends else ""
+    of = f" over {estimate.note}" if method.endswith("clustered t") and estimate.note else ""
+    span = f" [{', '.join(signed(each, places) for each in ends)}], 95 % {method} interval{of}" if ends else ""
     mean = f"Mean difference {signed(estimate.value, places)}{span or f' ({estimate.note})'}."
     text = [mean, f"{len(rows)} cases: {up} {good}, {down} {bad}, {found.ties} the same.", *subtitle]
     heading = title or f"{words(metric)}: {shortened(labels[1], 40)} against {shortened(labels[0], 40)}"
@@ -59,6 +62,7 @@ def _row(pair: CasePair, better: str | None) -> dict[str, Any]:
     change = "same" if difference == 0 else good if (difference > 0) == (better != "lower") else bad
     return {
         "case": pair.case,
+        **({"cluster": pair.cluster} if pair.cluster is not None else {}),
         "before": pair.before,
         "after": pair.after,
         "difference": difference,
@@ -111,6 +115,7 @@ def _body(
     }
     hint = [
         {"field": "case", "type": "nominal"},
+        *([{"field": "cluster", "type": "nominal"}] if any("cluster" in row for row in rows) else []),
         {"field": "before", "type": "quantitative", "title": labels[0]},
         {"field": "after", "type": "quantitative", "title": labels[1]},
         {"field": "difference", "type": "quantitative", "format": "+.3f"},

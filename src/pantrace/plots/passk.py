@@ -8,7 +8,7 @@ from typing import Any
 from pantrace.model import Record
 from pantrace.stats import Estimate
 
-from .style import INK, colours, figure, number, shortened
+from .style import INK, figure, looks, number, shared_scale, shortened
 
 WIDTH, HEIGHT = 420, 280
 
@@ -25,12 +25,14 @@ def pass_curve(
 ) -> dict[str, Any]:
     """A line for each evaluation over k, with intervals; the reliability that one trial per task cannot show."""
     labels = [curve.label for curve in curves]
+    drawn = looks(labels)
     longest = max(len(curve.estimates) for curve in curves)
     # Points of one k stand beside each other, so that their intervals do not hide each other.
     step = min(0.09, 0.5 / max(1, len(curves)))
     rows = [
         _row(curve.label, k, estimate, (place - (len(curves) - 1) / 2) * step)
-        for place, curve in enumerate(curves)
+        | {"colour": look.colour, "dash": look.dash}
+        for place, (curve, look) in enumerate(zip(curves, drawn, strict=True))
         for k, estimate in enumerate(curve.estimates, 1)
     ]
     x = {"type": "quantitative", "scale": {"domain": [0.7, longest + 0.3], "nice": False, "zero": False}}
@@ -42,7 +44,6 @@ def pass_curve(
     }
     y = {"type": "quantitative", "scale": {"domain": [0, 1]}}
     y_axis = {"title": "pass^k, mean over tasks", "format": ".1f", "tickCount": 6, "domain": False, "ticks": False}
-    scale = {"domain": labels, "range": colours(labels)}
     legend: dict[str, Any] | None = None
     if len(curves) > 1:
         legend = {
@@ -52,19 +53,18 @@ def pass_curve(
             "labelLimit": 260,
             "symbolSize": 80,
             "symbolOpacity": 1,
+            "columns": 1 if len(curves) <= 14 else 2,
         }
-    tone = {"field": "label", "type": "nominal", "scale": scale, "legend": legend}
-    form = {
-        "field": "label",
-        "type": "nominal",
-        "scale": {
-            "domain": labels,
-            "range": [
-                ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")[place % 6]
-                for place in range(len(labels))
-            ],
-        },
-        "legend": legend,
+    # Lines have their looks in the rows: a scale by label without a legend would take the points' legend away, too.
+    tone = {"color": {"field": "colour", "type": "nominal", "scale": None}}
+    dash = {"strokeDash": {"field": "dash", "type": "nominal", "scale": None}, "detail": {"field": "label"}}
+    # One legend for all three: a full point has a white edge, a hollow one an edge of its colour.
+    inside = ["white" if look.hollow else look.colour for look in drawn]
+    edges = [look.colour if look.hollow else "white" for look in drawn]
+    point = {
+        "fill": {**shared_scale(labels, inside), "legend": legend},
+        "stroke": {**shared_scale(labels, edges), "legend": legend},
+        "shape": {**shared_scale(labels, [look.shape for look in drawn]), "legend": legend},
     }
     hint = [
         {"field": "label", "type": "nominal", "title": "evaluation"},
@@ -76,16 +76,16 @@ def pass_curve(
     layers: list[dict[str, Any]] = [
         {
             "mark": {"type": "line", "strokeWidth": 2},
-            "encoding": {"x": place, "y": {"field": "value", **y, "axis": y_axis}, "color": tone},
+            "encoding": {"x": place, "y": {"field": "value", **y, "axis": y_axis}, **tone, **dash},
         },
         {
             "transform": [{"filter": "isValid(datum.low)"}],
             "mark": {"type": "rule", "strokeWidth": 1.3, "opacity": 0.75},
-            "encoding": {"x": place, "y": {"field": "low", **y}, "y2": {"field": "high"}, "color": tone},
+            "encoding": {"x": place, "y": {"field": "low", **y}, "y2": {"field": "high"}, **tone},
         },
         {
-            "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1, "stroke": "white", "strokeWidth": 0.8},
-            "encoding": {"x": place, "y": {"field": "value", **y}, "color": tone, "shape": form, "tooltip": hint},
+            "mark": {"type": "point", "size": 80, "opacity": 1, "strokeWidth": 1.2},
+            "encoding": {"x": place, "y": {"field": "value", **y}, **point, "tooltip": hint},
         },
     ]
     if len(curves) == 1:

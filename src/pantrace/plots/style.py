@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import log10
-from typing import Any
+from typing import Any, NamedTuple
 
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 """Okabe and Ito's palette, dark blue first; their black as a grey, so that an interval stays
@@ -16,15 +16,54 @@ FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
-def colours(labels: list[str]) -> list[str]:
-    """A colour for each label. Beyond eight they come again in lighter tones; labels stand at every mark, so that
-    nothing rests on colour alone."""
-    return [_lighter(OKABE_ITO[place % len(OKABE_ITO)], place // len(OKABE_ITO) * 0.45) for place in range(len(labels))]
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3])
+"""Solid, dashed, dotted, dashed and dotted."""
+
+
+class Look(NamedTuple):
+    """How one label is drawn, so that it can be told from every other one, also without its colour."""
+
+    colour: str
+    fill: str
+    """Of a bar: the colour, or a pale tone of it inside an edge of the colour."""
+    edge: str
+    """Of a bar: white round a full one."""
+    edge_dash: list[int]
+    hollow: bool
+    """Of a point: white inside."""
+    dash: list[int]
+    """Of a line."""
+    shape: str
+
+
+def looks(labels: Sequence[str]) -> list[Look]:
+    """A look for each label. There are eight colours that colour-blind readers can tell apart; lighter tones of them
+    could not be told from the others. So beyond eight they come again: lines dashed, points hollow and of another
+    shape, bars pale with an edge."""
+    return [_look(place) for place in range(len(labels))]
+
+
+def _look(place: int) -> Look:
+    colour, again = OKABE_ITO[place % len(OKABE_ITO)], place // len(OKABE_ITO)
+    return Look(
+        colour=colour,
+        fill=_lighter(colour, 0.75) if again else colour,
+        edge=colour if again else "white",
+        edge_dash=DASHES[max(0, again - 1) % len(DASHES)],
+        hollow=again % 2 == 1,
+        dash=DASHES[again % len(DASHES)],
+        shape=SHAPES[place % len(SHAPES)],
+    )
+
+
+def shared_scale(labels: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+    """An encoding by label: each gets the value at its place."""
+    return {"field": "label", "type": "nominal", "scale": {"domain": list(labels), "range": list(values)}}
 
 
 def _lighter(colour: str, share: float) -> str:
     parts = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
-    share = min(share, 0.8)
     return "#" + "".join(f"{round(part + (255 - part) * share):02X}" for part in parts)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -206,9 +206,9 @@ class RunDirectory:
         """Samples as they came, in the same order, each with the scores and the decisions of the run."""
         return read_results(self.path)
 
-    def scores(self) -> Iterator[StoredScore]:
-        """All scores, those that came with the samples included."""
-        return read_scores(self.path)
+    def scores(self, wanted: Collection[str] | None = None) -> Iterator[StoredScore]:
+        """All scores, those that came with the samples included; or those of these names."""
+        return read_scores(self.path, wanted)
 
     def decisions(self) -> Iterator[Decision]:
         """Decisions that no later ones of the same profile have replaced."""

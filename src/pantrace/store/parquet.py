@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -171,12 +171,21 @@ def _fitting(value: Any) -> Any:
     return None if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63 else value
 
 
-def read_columns(path: Path, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Some columns of a file, row by row; a group of rows is in memory at a time."""
+def read_columns(
+    path: Path, names: Sequence[str], only: tuple[str, Collection[str]] | None = None
+) -> Iterator[tuple[Any, ...]]:
+    """Some columns of a file, row by row; a group of rows is in memory at a time. With `only`, those rows that have one
+    of these texts in this column."""
     pa, pq = _arrow()
+    from pyarrow import compute
+
+    wanted = pa.array(list(only[1]), pa.string()) if only is not None else None
+    columns = list(dict.fromkeys([*names, *([only[0]] if only is not None else [])]))
     try:
         with pa.OSFile(str(path), "rb") as file, pq.ParquetFile(file) as parquet:
-            for batch in parquet.iter_batches(batch_size=256, columns=list(names), use_threads=False):
+            for batch in parquet.iter_batches(batch_size=256, columns=columns, use_threads=False):
+                if only is not None:
+                    batch = batch.filter(compute.is_in(batch.column(only[0]), wanted))
                 yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
     except (OSError, pa.ArrowException) as error:
         raise missing_part(path, str(error)) from None

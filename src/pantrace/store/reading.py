@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +48,12 @@ def read_results(folder: Path, *, with_decisions: bool = True) -> Iterator[Resul
             )
 
 
-def read_scores(folder: Path) -> Iterator[StoredScore]:
-    """All scores, those that came with the samples included."""
+def read_scores(folder: Path, wanted: Collection[str] | None = None) -> Iterator[StoredScore]:
+    """All scores, those that came with the samples included; or those of these names."""
     names = ("part", "number", "sample", "epoch", "origin", "json")
+    only = ("name", wanted) if wanted is not None else None
     for part in committed_parts(folder / MANIFEST):
-        for name, number, sample, epoch, origin, json in _rows(folder, part, "scores", *names):
+        for name, number, sample, epoch, origin, json in _rows(folder, part, "scores", *names, only=only):
             score = from_exact_json(json.encode(), Score)
             yield StoredScore(part=name, number=number, sample=sample, epoch=epoch, origin=origin, score=score)
 
@@ -88,6 +89,8 @@ def _decisions(folder: Path, parts: list[CommittedPart]) -> Iterator[tuple[str, 
                 yield name, number, decision
 
 
-def _rows(folder: Path, part: CommittedPart, table: str, *names: str) -> Iterator[tuple[Any, ...]]:
+def _rows(
+    folder: Path, part: CommittedPart, table: str, *names: str, only: tuple[str, Collection[str]] | None = None
+) -> Iterator[tuple[Any, ...]]:
     file = part.file(table)
-    return read_columns(folder / PARTS / file.file, names) if file is not None else iter(())
+    return read_columns(folder / PARTS / file.file, names, only) if file is not None else iter(())
