@@ -16,13 +16,24 @@ from pantrace.model import (
     ToolCall,
     ToolResult,
     Trajectory,
+    Usage,
     all_trajectories,
     call_pairs,
     has_failed,
     is_agents,
-    model_calls,
+    reports,
     total_tokens,
 )
+
+
+def model_calls(trajectory: Trajectory) -> list[tuple[str | None, Step, Usage]]:
+    """What a recording tells of models, by the definition: slowly."""
+    return [
+        (step.model or {agent.name: agent.model for agent in each.agents}.get(step.agent or ""), step, step.usage)
+        for each in all_trajectories(trajectory)
+        for step in each.steps
+        if step.usage is not None and step.kind not in ("copied", "user_shell") and reports(step.usage)
+    ]
 
 
 @given(trajectories())

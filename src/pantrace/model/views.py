@@ -9,7 +9,7 @@ import msgspec
 
 from .parts import Part, Text, ToolCall, ToolResult
 from .trajectory import Step, Trajectory
-from .usage import Usage, add_usage, reports
+from .usage import Usage, add_usage
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -139,17 +139,6 @@ def has_failed(result: ToolResult) -> bool:
     if not isinstance(output, dict):
         return False
     return bool(output.get("status") == "error" or output.get("error") or output.get("error_message"))
-
-
-def model_calls(trajectory: Trajectory) -> list[tuple[str | None, Step, Usage]]:
-    """Model responses that report tokens or cost, sub-agents included: the model's name, the step, its usage."""
-    found = []
-    for each in all_trajectories(trajectory):
-        models = {agent.name: agent.model for agent in each.agents}
-        for step in each.steps:
-            if step.usage is not None and step.kind not in ("copied", "user_shell") and reports(step.usage):
-                found.append((step.model or models.get(step.agent or ""), step, step.usage))
-    return found
 
 
 def merged_turns(trajectory: Trajectory) -> list[MergedTurn]:
