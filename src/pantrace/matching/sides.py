@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pantrace.model import CallPair, ExpectedCall, Step, ToolCall, ToolResult, Trajectory, call_pairs, turns
+from pantrace.model import ExpectedCall, Step, ToolCall, ToolResult, Trajectory, call_pairs, has_failed, turns
 
 from .arguments import arguments_of
 from .call import Call
@@ -18,7 +18,7 @@ def side_of_trajectory(trajectory: Trajectory, aliases: Mapping[str, str], *, fa
     """Calls of a trajectory's own agent, in one row, by invocation and by message.
 
     `aliases` gives other names of a tool their one name. Without `failed`, calls whose result failed are left out."""
-    kept = [pair for pair in call_pairs(trajectory) if failed or not _has_failed(pair)]
+    kept = [pair for pair in call_pairs(trajectory) if failed or pair.result is None or not has_failed(pair.result)]
     by_step: dict[int, list[Call]] = {}
     for pair in kept:
         by_step.setdefault(id(pair.step), []).append(_call(pair.call, aliases))
@@ -69,10 +69,6 @@ def _object(arguments: Any) -> dict[str, Any]:
 
 def _call(call: ToolCall, aliases: Mapping[str, str]) -> Call:
     return Call(aliases.get(call.name, call.name), arguments_of(call.arguments))
-
-
-def _has_failed(pair: CallPair) -> bool:
-    return pair.result is not None and (pair.result.failure is not None or pair.result.error is not None)
 
 
 def _invocations(trajectory: Trajectory) -> list[tuple[Step, ...]]:
