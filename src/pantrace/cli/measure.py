@@ -28,9 +28,7 @@ COLUMNS = Row.__struct_fields__
 @sources
 @from_format
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric; repeat for more.")
-@click.option(
-    "--reference", metavar="PATH", help="Recordings to take as expected, joined by sample or case id, else by prompt."
-)
+@click.option("--reference", metavar="PATH", help="What is expected, joined by sample or case id, else by prompt.")
 @click.option("--by", type=click.Choice(["sample", "turn"]), default="sample", help="Measure whole samples or turns.")
 @click.option("--set", "settings", multiple=True, metavar="METRIC.KEY=VALUE", help="A metric's setting.")
 @click.option("--prices", metavar="FILE", help="Price table for token_usage (TOML) instead of the built-in one.")
