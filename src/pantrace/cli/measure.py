@@ -22,6 +22,7 @@ from .arguments import as_json, expand, from_format, selecting, sources, sub_age
 from .output import print_rows, progress, say, table
 
 COLUMNS = Row.__struct_fields__
+GUI = "gui"
 
 
 @click.command("measure")
@@ -72,12 +73,18 @@ def command(
     pantrace measure runs/ --metric tool_success_rate --metric token_usage --by turn --format csv -o turns.csv
     pantrace measure predictions.json --reference episodes/ --set gui.profile=strict --format openadapt-eval -o x.json
     """
-    if prices:
-        settings = (*settings, f"token_usage.prices={prices}")
-    if milestones:
-        settings = (*settings, f"gui.milestones={milestones}")
+    for option, file, setting in (
+        ("--prices", prices, "token_usage.prices"),
+        ("--milestones", milestones, f"{GUI}.milestones"),
+    ):
+        metric = setting.partition(".")[0]
+        if file and metrics and metric not in metrics:
+            raise UsageError(f"{option} is for the metric {metric}, which is not among those measured")
+        settings = (*settings, f"{setting}={file}") if file else settings
     kind = _kind(format_, out, as_json)
     checks = choose(metrics, settings, [Path(path) for path in plugins])
+    if kind == "openadapt-eval" and GUI not in [check.name for check, _ in checks]:
+        raise UsageError(f"--format openadapt-eval holds the metrics of GUI agents: measure {GUI}, too")
     notes = Notes.keeping()
     run = read_pile(expand(sources), format=from_, notes=notes)
     samples = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
@@ -171,18 +178,28 @@ class _Measuring:
 
 def _write(rows: Iterator[Row], kind: str, out: str | None, checks: list[Chosen], run: Run) -> None:
     if kind == "openadapt-eval":
-        from pantrace.engine.convert import write
-
         assert out is not None
-        results = Overview(checks, whole=True).add_all(rows).aggregates()
-        write(Run(name=run.name, results=tuple(results), config=run.config, model=run.model), out, to="openadapt-eval")
-        say(f"wrote {len(results)} metrics to {out}")
+        _write_evaluation(rows, out, [each for each in checks if each[0].name == GUI], run)
     elif kind == "table":
         _print_table(Overview(checks).add_all(each for each in rows if not each.details.get("labels")))
     elif out is not None:
         say(f"wrote {write_table(rows, Path(out), kind, COLUMNS)} rows to {out}")  # type: ignore[arg-type]
     else:
         print_rows(rows, COLUMNS, lines=kind == "jsonl")
+
+
+def _write_evaluation(rows: Iterator[Row], out: str, gui: list[Chosen], run: Run) -> None:
+    """The evaluation JSON of GUI agents, with the mode in which actions were compared."""
+    from pantrace.engine.convert import write
+
+    overview = Overview(gui, whole=True).add_all(rows)
+    results = overview.aggregates()
+    config = {**run.config, "dsl_mode": getattr(gui[0][1], "dsl_mode")}  # noqa: B009 -- the settings' type is not known here
+    write(Run(name=run.name, results=tuple(results), config=config, model=run.model), out, to="openadapt-eval")
+    say(f"wrote {len(results)} metrics to {out}")
+    line = overview.lines.get((GUI, "check"))
+    if line is not None and not line.scored:
+        say(f"no episode was measured: {line.usual_reason}")
 
 
 def _print_table(found: Overview) -> None:
