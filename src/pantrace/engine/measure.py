@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -275,6 +276,7 @@ def kind_of(found: Row) -> str:
     return str((found.maker or {}).get("kind", "stored"))
 
 
+@lru_cache(maxsize=1024)
 def _told(record: Record | None) -> dict[str, Any] | None:
-    """A record as plain data, what is left at its default included."""
+    """A record as plain data, what is left at its default included; few of them stand in many rows."""
     return None if record is None else {name: getattr(record, name) for name in record.__struct_fields__}
