@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from pantrace.checks import by_name, parse_settings
-from pantrace.model import Sample, Score, Step, ToolCall, Trajectory
+from pantrace.model import Action, Sample, Score, Step, ToolCall, Trajectory
 from pantrace.wire.json import NonFinite
 from short_samples import agent, call, did, result, run, usage, user
 
@@ -194,3 +194,8 @@ def test_the_tail_has_a_time_where_steps_have_one() -> None:
     assert (found.details["last_useful_step"], found.details["tail_calls"], found.evidence) == ("s1", 1, ("s2",))
     (aggregate,) = by_name("wasted_tail").aggregate([found, found])  # type: ignore[misc]
     assert (aggregate.metric, aggregate.value) == ("pooled", 0.5)
+
+
+def test_clicks_are_not_taken_for_waste() -> None:
+    found = score("wasted_tail", run(user("log in"), agent(Action(kind="click"), usage=usage(100, 10))))
+    assert (found.status, found.value) == ("not_applicable", None)

@@ -33,6 +33,12 @@ def sample(*steps: Step) -> Sample:
 READ, GREP, BASH = call("read", filePath="/w/src/a.py"), call("grep", path="/w/src"), call("bash", command="pytest -q")
 NOTHING = sample(user("do it"))
 
+
+def ran(**fields: Any) -> Sample:
+    """A shell command and how it went."""
+    return sample(user("a"), agent(BASH, ToolResult(name="bash", **fields)))
+
+
 ROWS: list[tuple[str, dict[str, Any], Sample, Any]] = [
     # Not applicable first.
     ("no text to forbid anything in", {"lacks": "sorry"}, NOTHING, None),
@@ -153,6 +159,21 @@ ROWS: list[tuple[str, dict[str, Any], Sample, Any]] = [
         sample(user("a"), Step(role="agent", kind="user_shell", parts=(BASH,))),
         False,
     ),
+    ("failed by its exit code", {"called": "bash", "failed": True}, ran(output="", exit_code=3), True),
+    ("failed by its payload", {"called": "bash", "failed": True}, ran(output={"status": "error"}), True),
+    ("failed by its error", {"called": "bash", "failed": True}, ran(error="no such file"), True),
+    ("did not fail", {"called": "bash", "failed": True}, ran(output="ok", exit_code=0), False),
+    ("success is demanded", {"called": "bash", "failed": False}, ran(output="ok", exit_code=0), True),
+    ("no answer is no success", {"called": "bash", "failed": False}, sample(user("a"), agent(BASH)), False),
+    ("no answer is no failure", {"called": "bash", "failed": True}, sample(user("a"), agent(BASH)), False),
+    ("no failure allowed", {"called": "bash", "failed": True, "at_most": 0}, ran(output="", exit_code=1), False),
+    ("an error is what a tool gave back", {"in": "tool_output", "contains": "ENOENT"}, ran(error="ENOENT: a"), True),
+    ("forbidden in an error", {"in": "tool_output", "lacks": "ENOENT"}, ran(output="", error="ENOENT: a"), False),
+    # Turns.
+    ("a turn that never came, forbidden call", {"turn": 2, "not_called": "bash"}, sample(user("a"), agent("b")), None),
+    ("a turn that never came, demanded call", {"turn": 2, "called": "bash"}, sample(user("a"), agent("b")), None),
+    ("a stream without prompts is one turn", {"turn": "first", "called": "bash"}, sample(agent(BASH)), True),
+    ("and no second one", {"turn": 2, "called": "bash"}, sample(agent(BASH)), None),
     # Order on a path.
     (
         "preceded",
@@ -221,6 +242,12 @@ def test_a_broken_rule_points_at_its_step() -> None:
     assert score.explanation == "read of /x/y.py without grep before it"
 
 
+def test_a_call_with_other_arguments_is_not_told_as_no_call() -> None:
+    file = rules({"called": "bash", "arguments": {"command": "make"}})
+    score = rule_score(sample(user("a"), agent(BASH)), file.rule[0], file)
+    assert score.explanation == "bash with such command was not called"
+
+
 HANDOFF = "📦 STATELESS HANDOFF\n**Layer 1 — Local Context:** a\n**Layer 2 — Global Context:** b"
 ONBOARDING = [call("read", filePath=f"/w/{name}.md") for name in ("PROJECT", "ARCHITECTURE", "WORK")]
 EDIT = call("edit", filePath="/w/WORK.md", newString="- x")
@@ -282,6 +309,16 @@ HEAD = 'name = "t"\nversion = "1"\n\n[[rule]]\nid = "R1"\nname = "r"\n'
             "line 4: rule R1: `expect` has turn without contains",
         ),
         (HEAD + 'expect = { turn = 0, called = "a" }\n', "line 4: rule R1: `expect` has turn = 0; turns count from 1"),
+        (HEAD + 'expect = { contains = "a", failed = true }\n', "has failed without called"),
+        (HEAD + 'expect = { called = "a", at_least = 0 }\n', "line 4: rule R1: `expect` demands nothing: at_least = 0"),
+        (HEAD + 'expect = { called = "a", at_least = -1 }\n', "has a negative number of calls"),
+        (HEAD + 'expect = { called = "a", at_least = 3, at_most = 1 }\n', "can never hold: at_least = 3 is more than"),
+        (HEAD + 'expect = { called = "a", arguments = {} }\n', "demands nothing: arguments is empty"),
+        (HEAD + 'expect = { called = "a", arguments = { c = {} } }\n', "demands nothing: arguments.c is empty"),
+        (HEAD + 'expect = { called = "a", path = "" }\n', "demands nothing: path is empty"),
+        (HEAD + 'expect = { called = "a" }\n[tools]\na = []\n', "line 9: 'a' stands for no tool"),
+        ('name = "t"\nversion = "1"\nid = "R"\n', "line 3: unknown key 'id'; it does not belong here"),
+        ('name = "t"\nversion = "1"\n[[rules]]\nid = "R"\n', r"line 3: unknown key 'rules'; did you mean rule\?"),
         (
             HEAD + 'expect = { called = "a", before = "b", at_most = 1 }\n',
             "has before together with at_least or at_most",

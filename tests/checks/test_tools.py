@@ -184,3 +184,16 @@ def test_grounded_responses_are_counted_apart_from_their_sources() -> None:
     found = score("grounding_utilization", sample)
     assert found.details == {"total_grounding_chunks": 3, "total_grounded_responses": 2, "total_llm_responses": 3}
     assert found.evidence == ("s1",)
+
+
+def test_an_error_of_the_model_does_not_make_its_answered_calls_fail() -> None:
+    aborted = agent(*did("read"), error=StepError(kind="MessageAbortedError"))
+    assert score("tool_success_rate", run(aborted)).value == 1.0
+    broken = (agent(call("read")), Step(role="tool", parts=(result("read"),), error=StepError(kind="500")))
+    assert score("tool_success_rate", run(*broken)).value == 0.0
+
+
+def test_all_metrics_agree_on_what_failed() -> None:
+    broken = (agent(call("read")), Step(role="tool", parts=(result("read"),), error=StepError(kind="500")))
+    found = score("swallowed_errors", run(user("a"), *broken, agent("All is well.")))
+    assert (found.status, found.value) == ("scored", 1)

@@ -161,11 +161,12 @@ def test_failed_calls_count_unless_the_library_leaves_them_out() -> None:
     assert against(did, wanted, **with_failed).value == 1.0
 
 
-def test_an_exit_code_alone_makes_a_call_fail() -> None:
-    call, result = ToolCall(id="1", name="read", arguments={"x": 1}), ToolResult(call_id="1", exit_code=2)
-    did, wanted = Trajectory(steps=(Step(role="agent", parts=(call, result)),)), made("read:1")
-    assert against(did, wanted).value == 1.0
-    assert against(did, wanted, failed_calls=False).value == 0.0
+def test_a_call_that_failed_by_its_exit_code_or_payload_failed() -> None:
+    wanted = made("bash")
+    for fields in ({"exit_code": 2}, {"output": {"error": "no"}}):
+        answer = ToolResult(name="bash", **fields)  # type: ignore[arg-type]
+        did = Trajectory(steps=(Step(role="agent", parts=(ToolCall(name="bash"), answer)),))
+        assert against(did, wanted, failed_calls=False).value == 0.0
 
 
 def test_single_tool_use_needs_no_reference() -> None:

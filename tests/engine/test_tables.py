@@ -18,3 +18,21 @@ def test_half_a_surrogate_pair_is_written_out(tmp_path: Path) -> None:
     assert write_table(rows, tmp_path / "s.parquet", "parquet", Row.__struct_fields__) == 1
     (found,) = parquet.read_table(tmp_path / "s.parquet").to_pylist()
     assert (found["value"], found["explanation"]) == ("bad \\ud800", "half \\ud83d")
+
+
+def test_every_parquet_file_has_the_same_columns_of_the_same_types(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    files = {"none": [], "number": [3], "truth": [True], "word": ["C"], "all": [0.5, True, "C", None]}
+    for name, values in files.items():
+        rows = [row("run", Sample(id="s"), None, Score(name="a", value=value)) for value in values]
+        assert write_table(iter(rows), tmp_path / name, "parquet", Row.__struct_fields__) == len(values)
+    [schema] = {str(parquet.read_schema(tmp_path / name)) for name in files}
+    assert "turn: int64" in schema
+    found = parquet.read_table(tmp_path / "all").to_pylist()
+    values = [(each["value"], each["number"]) for each in found]
+    assert values == [
+        ("0.5", 0.5),
+        ("true", 1.0),
+        ("C", None),
+        (None, None),
+    ]

@@ -86,7 +86,7 @@ class Check:
             found = self.measure(sample, settings if settings is not None else self.settings())
             if (type(found) is not NotApplicable and type(found) is not Measured) or not self.is_ours:
                 found = _told_properly(found)
-        except Exception as error:  # noqa: BLE001 -- a check, perhaps a user's own, must not end the run
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- a check, perhaps a user's, must not end the run
             return Score(
                 name=self.name,
                 status="failed",
@@ -118,9 +118,21 @@ def _told_properly(found: Any) -> Found:
     value = found.value
     if not isinstance(value, bool | int | float | str):
         raise TypeError(f"its value is {value!r:.80}, neither a number nor a truth value nor a text")
-    if isinstance(value, float) and not isfinite(value):
-        raise ValueError(f"its value is {value}, which is no number")
-    return msgspec.structs.replace(found, details=msgspec.to_builtins(found.details, str_keys=True))
+    if not isinstance(value, str) and not _is_finite(value):
+        raise ValueError(f"its value is {value!r:.40}, which is no number")
+    if not isinstance(found.explanation, str | None) or not all(isinstance(each, str) for each in found.evidence):
+        raise TypeError("its explanation is no text, or its evidence has other things than ids of steps")
+    return msgspec.structs.replace(
+        found, evidence=tuple(found.evidence), details=msgspec.to_builtins(found.details, str_keys=True)
+    )
+
+
+def _is_finite(value: float) -> bool:
+    """Whether a number can be kept as one; a whole number may be too large."""
+    try:
+        return isfinite(value)
+    except OverflowError:
+        return False
 
 
 def check(

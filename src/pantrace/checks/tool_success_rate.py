@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pantrace.matching.recorded import recorded, tally
-from pantrace.model import Sample, ToolResult
+from pantrace.model import Sample
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
 from .pooling import pooled
@@ -15,7 +15,8 @@ def tool_success_rate(sample: Sample, settings: NoSettings) -> Found:
 
     Formula: (answered - failed) / answered, sub-agents included. A call failed when its result is recorded as a
     failure or holds an error text, when its exit code is not 0, when its payload is an object with status "error" or
-    with an error or error_message that is not empty, or when the step that holds the result has an error.
+    with an error or error_message that is not empty, or when the tool's own step has an
+    error (that of a model whose call had been answered is another matter).
     `total_tool_calls` is the number of answered calls. Over many samples: the same ratio of sums.
 
     Not applicable when: no call was answered.
@@ -32,9 +33,7 @@ def tool_success_rate(sample: Sample, settings: NoSettings) -> Found:
     if not answered:
         reason = "no tool call was answered" if pairs else "no tool was called"
         return NotApplicable(reason, {"unanswered_calls": unanswered})
-    in_failed_steps = {id(part) for step in recording.broken for part in step.parts if type(part) is ToolResult}
-    failures = recording.failed | in_failed_steps
-    failed = [(pair, result) for pair, result in answered if id(result) in failures]
+    failed = [(pair, result) for pair, result in answered if id(result) in recording.failed]
     rate = (len(answered) - len(failed)) / len(answered)
     return Measured(
         value=rate,

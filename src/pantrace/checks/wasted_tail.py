@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pantrace.matching.recorded import Recording, recorded
-from pantrace.model import Sample, Step, ToolCall, is_agents, is_prompt, said, total_tokens
+from pantrace.model import Action, Sample, Step, ToolCall, is_agents, is_prompt, said, total_tokens
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
 from .pooling import pooled
@@ -20,13 +20,16 @@ def wasted_tail(sample: Sample, settings: NoSettings) -> Found:
     agent's last text after the last prompt, in a step that calls no tool). Without any useful step all is wasted.
     `tail_seconds` is the time from the last useful step to the last step. Over many samples: the same ratio of sums.
 
-    Not applicable when: no model call reports usage.
+    Not applicable when: no model call reports usage, or the agent acts by GUI actions, of which nobody recorded whether
+    they were of use.
 
     Source: pantrace; agents that go on after they are done, or end in failing calls.
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
     steps, recording = sample.trajectory.steps, recorded(sample.trajectory)
+    if Action in recording.part_types:
+        return NotApplicable("the agent acts by GUI actions; whether they were of use is not recorded")
     last = _last_useful(recording)
     tail = [step for step in steps[last + 1 :] if is_agents(step)]
     details = {

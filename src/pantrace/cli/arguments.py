@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import glob
+import shutil
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import click
@@ -64,18 +67,34 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def expand(patterns: tuple[str, ...]) -> list[Path]:
-    """Paths, with patterns that the shell has left alone."""
+    """Paths, with patterns that the shell has left alone; `-` is standard input."""
     found: list[Path] = []
     for pattern in patterns:
         path = Path(pattern)
-        if path.exists() or not glob.has_magic(pattern):
+        if pattern == "-" or path.is_fifo():
+            found.append(_poured(pattern))
+        elif path.exists() or not glob.has_magic(pattern):
             found.append(path)
-            continue
-        matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 -- patterns may be absolute
-        if not matches:
-            raise UsageError(f"no file matches {pattern!r}")
-        found += [Path(match) for match in matches]
+        else:
+            matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 -- patterns may be absolute
+            if not matches:
+                raise UsageError(f"no file matches {pattern!r}")
+            found += [Path(match) for match in matches]
     return found
+
+
+def _poured(source: str) -> Path:
+    """A file with all that comes out of a pipe, which can be read only once; it is gone when the command ends."""
+    folder = Path(mkdtemp(prefix="pantrace-stdin-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    target = folder / "stdin"
+    with target.open("wb") as file:
+        if source == "-":
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        else:
+            with Path(source).open("rb") as pipe:
+                shutil.copyfileobj(pipe, file)
+    return target
 
 
 def on_terminal() -> bool:

@@ -9,7 +9,7 @@ import click
 from pantrace.checks.rules import load_rules
 from pantrace.engine.check import CheckReport, as_junit, run_rules, unknown_tools
 from pantrace.engine.check import as_json as report_json
-from pantrace.engine.measure import load_plugin
+from pantrace.engine.measure import load_plugins
 from pantrace.engine.read import Notes, read_pile, split_children, watched
 from pantrace.engine.select import Selection
 from pantrace.wire import files
@@ -65,7 +65,7 @@ def command(
     if not rules and not plugins:
         raise click.UsageError("name a rule file or a pack with --rules, or checks with --plugin")
     loaded = [load_rules(name) for name in rules]
-    checks = [(each, each.settings()) for path in plugins for each in load_plugin(Path(path))]
+    checks = [(each, each.settings()) for each in load_plugins([Path(path) for path in plugins]).values()]
     notes = Notes.keeping()
     paths = expand(sources)
     run = read_pile(paths, format=from_, notes=notes)
@@ -81,6 +81,8 @@ def command(
         print_json(report_json(report))
     else:
         _tell(report, verbose)
+    if chosen.undated:
+        say(f"{chosen.undated} samples have no time and are left out by --since")
     for error in notes.broken:
         say(f"left out: {error}")
     for word in unknown_tools(report, loaded):

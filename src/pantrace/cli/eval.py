@@ -178,6 +178,8 @@ def _broken(done: Done) -> dict[str, object]:
 def _tell_done(done: Done, out: str) -> None:
     for error in done.notes.broken:
         say(f"left out: {error}")
+    if done.prompted:
+        say(f"{done.prompted} samples were joined with the reference by their first prompt, not by an id")
     if done.unmatched:
         say(f"{done.unmatched} samples have no counterpart in the reference")
     say(f"measured {done.measured} samples, {done.kept} were there already; results in {out}")

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import click
 
-from pantrace.engine.intervals import with_intervals
-from pantrace.engine.measure import Chosen, References, Row, choose, measured, row
-from pantrace.engine.pooled import pooled_numbers
+from pantrace.engine.measure import Chosen, References, Row, choose, kind_of, measured, row, stored_row
+from pantrace.engine.overview import Overview
 from pantrace.engine.read import Notes, read_pile, split_children
 from pantrace.engine.reports import number_words, together_words
 from pantrace.engine.select import Selection
 from pantrace.engine.tables import write_table
 from pantrace.errors import UsageError
-from pantrace.model import Aggregate, Run, Score
+from pantrace.model import Run, Sample
 
 from .arguments import as_json, expand, from_format, selecting, sources, sub_agents
-from .output import print_json, progress, say, table
+from .output import print_rows, progress, say, table
 
 COLUMNS = Row.__struct_fields__
+GUI = "gui"
 
 
 @click.command("measure")
 @sources
 @from_format
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric; repeat for more.")
-@click.option("--reference", metavar="PATH", help="Recordings to take as expected, joined by sample or case id.")
+@click.option("--reference", metavar="PATH", help="What is expected, joined by sample or case id, else by prompt.")
 @click.option("--by", type=click.Choice(["sample", "turn"]), default="sample", help="Measure whole samples or turns.")
 @click.option("--set", "settings", multiple=True, metavar="METRIC.KEY=VALUE", help="A metric's setting.")
 @click.option("--prices", metavar="FILE", help="Price table for token_usage (TOML) instead of the built-in one.")
@@ -72,24 +73,36 @@ def command(
     pantrace measure runs/ --metric tool_success_rate --metric token_usage --by turn --format csv -o turns.csv
     pantrace measure predictions.json --reference episodes/ --set gui.profile=strict --format openadapt-eval -o x.json
     """
-    if prices:
-        settings = (*settings, f"token_usage.prices={prices}")
-    if milestones:
-        settings = (*settings, f"gui.milestones={milestones}")
+    for option, file, setting in (
+        ("--prices", prices, "token_usage.prices"),
+        ("--milestones", milestones, f"{GUI}.milestones"),
+    ):
+        metric = setting.partition(".")[0]
+        if file and metrics and metric not in metrics:
+            raise UsageError(f"{option} is for the metric {metric}, which is not among those measured")
+        settings = (*settings, f"{setting}={file}") if file else settings
+    kind = _kind(format_, out, as_json)
     checks = choose(metrics, settings, [Path(path) for path in plugins])
+    if kind == "openadapt-eval" and GUI not in [check.name for check, _ in checks]:
+        raise UsageError(f"--format openadapt-eval holds the metrics of GUI agents: measure {GUI}, too")
     notes = Notes.keeping()
     run = read_pile(expand(sources), format=from_, notes=notes)
     samples = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
     references = References.of(read_pile([Path(reference)], notes=Notes())) if reference else None
     if references is not None:
         samples = map(references.join, samples)
-    kind = _kind(format_, out, as_json)
+    measuring = _Measuring(checks, notes, by == "turn", not no_stored and by != "turn", set(metrics))
     failed: dict[str, list[str]] = {}
     with progress("samples") as count:
-        rows = _rows(run, samples, checks, by == "turn", not no_stored, set(metrics), count)
+        rows = chain(measuring.rows(samples, count), *([] if chosen.narrows else [measuring.stored_rows()]))
         _write(_noting(rows, failed), kind, out, checks, run)
-    if references is not None and references.unmatched:
-        say(f"{references.unmatched} samples have no counterpart in {reference}")
+    if references is not None:
+        for told in references.to_tell(reference):
+            say(told)
+    if chosen.undated:
+        say(f"{chosen.undated} samples have no time and are left out by --since")
+    for told in measuring.to_tell():
+        say(told)
     for error in notes.broken:
         say(f"left out: {error}")
     for metric, reasons in failed.items():
@@ -100,7 +113,7 @@ def command(
 def _noting(rows: Iterable[Row], failed: dict[str, list[str]]) -> Iterator[Row]:
     """The same rows; our checks that could not be run are noted by metric, with the reasons."""
     for each in rows:
-        if each.status == "failed" and (each.maker or {}).get("kind") == "check":
+        if each.status == "failed" and kind_of(each) == "check":
             failed.setdefault(each.metric, []).append(each.explanation or "")
         yield each
 
@@ -121,86 +134,88 @@ def _kind(format_: str | None, out: str | None, as_json: bool) -> str:
     return kind
 
 
-def _rows(
-    run: Run, samples: Iterable[Any], checks: list[Chosen], by_turn: bool, stored: bool, wanted: set[str], count: Any
-) -> Iterator[Row]:
-    for sample, turn, scores in measured(samples, checks, by_turn=by_turn):
-        if turn in (None, 1):
-            count(sample)
-        for score in scores:
-            yield row(run.name, sample, turn, score)
-        if stored and turn is None:
-            for score in sample.scores:
-                if not wanted or score.name in wanted:
-                    yield row(run.name, sample, None, score)
+@dataclass
+class _Measuring:
+    """What is measured, and what is left to be told when it is done."""
+
+    checks: list[Chosen]
+    notes: Notes
+    by_turn: bool
+    stored: bool
+    wanted: set[str]
+    samples: int = 0
+    without_turn: int = 0
+
+    def rows(self, samples: Iterable[Sample], count: Callable[[Sample], None]) -> Iterator[Row]:
+        seen: Sample | None = None
+        for sample, turn, scores in measured(samples, self.checks, by_turn=self.by_turn):
+            if sample is not seen:
+                seen, self.samples = sample, self.samples + 1
+                count(sample)
+            self.without_turn += self.by_turn and turn is None
+            for score in scores:
+                yield row(self.notes.reading, sample, turn, score)
+            if self.stored:
+                for score in sample.scores:
+                    if not self.wanted or score.name in self.wanted:
+                        yield row(self.notes.reading, sample, None, score)
+
+    def stored_rows(self) -> Iterator[Row]:
+        """What the sources store for whole runs; to be asked behind the samples."""
+        for run, found in self.notes.results if self.stored else ():
+            if not self.wanted or found.name in self.wanted:
+                yield stored_row(run, found)
+
+    def to_tell(self) -> Iterator[str]:
+        if not self.samples:
+            yield "there was no sample to measure"
+        if self.without_turn:
+            yield f"{self.without_turn} samples have no turn and are left out (--by turn): nothing of them was recorded"
+        whole = [check.name for check, _ in self.checks if self.by_turn and not check.per_turn]
+        if whole and (self.wanted or len(whole) == len(self.checks)):
+            yield f"left out by --by turn, since only whole samples can be measured by it: {', '.join(whole)}"
 
 
 def _write(rows: Iterator[Row], kind: str, out: str | None, checks: list[Chosen], run: Run) -> None:
     if kind == "openadapt-eval":
-        from pantrace.engine.convert import write
-
         assert out is not None
-        results = aggregates(list(rows), checks)
-        write(Run(name=run.name, results=tuple(results), config=run.config, model=run.model), out, to="openadapt-eval")
-        say(f"wrote {len(results)} metrics to {out}")
+        _write_evaluation(rows, out, [each for each in checks if each[0].name == GUI], run)
     elif kind == "table":
-        _print_table(list(rows), checks)
+        _print_table(Overview(checks).add_all(each for each in rows if not each.details.get("labels")))
     elif out is not None:
         say(f"wrote {write_table(rows, Path(out), kind, COLUMNS)} rows to {out}")  # type: ignore[arg-type]
-    elif kind == "jsonl":
-        from pantrace.engine.tables import full_json
-
-        for each in rows:
-            click.echo(full_json(each, COLUMNS).decode())
     else:
-        print_json([{name: getattr(each, name) for name in COLUMNS} for each in rows])
+        print_rows(rows, COLUMNS, lines=kind == "jsonl")
 
 
-def aggregates(rows: list[Row], checks: list[Chosen]) -> list[Aggregate]:
-    """The numbers over all samples that the checks themselves define."""
-    found: list[Aggregate] = []
-    for check, _ in checks:
-        if check.aggregate is not None:
-            scores = _scores(rows, check.name)
-            found += with_intervals(check.aggregate(scores), scores)
-    return found
+def _write_evaluation(rows: Iterator[Row], out: str, gui: list[Chosen], run: Run) -> None:
+    """The evaluation JSON of GUI agents, with the mode in which actions were compared."""
+    from pantrace.engine.convert import write
+
+    overview = Overview(gui, whole=True).add_all(rows)
+    results = overview.aggregates()
+    config = {**run.config, "dsl_mode": getattr(gui[0][1], "dsl_mode")}  # noqa: B009 -- the settings' type is not known here
+    write(Run(name=run.name, results=tuple(results), config=config, model=run.model), out, to="openadapt-eval")
+    say(f"wrote {len(results)} metrics to {out}")
+    line = overview.lines.get((GUI, "check"))
+    if line is not None and not line.scored:
+        say(f"no episode was measured: {line.usual_reason}")
 
 
-def _scores(rows: list[Row], metric: str) -> list[Score]:
-    """The scores of one of our checks."""
-    return [
-        Score(name=each.metric, value=each.value, status=each.status, details=each.details)  # type: ignore[arg-type]
-        for each in rows
-        if each.metric == metric and (each.maker or {}).get("kind") == "check"
+def _print_table(found: Overview) -> None:
+    together = {name: together_words(numbers) for name, numbers in found.together().items()}
+    lines = [
+        [
+            line.metric,
+            line.kind,
+            str(line.scored),
+            str(line.not_applicable),
+            str(line.unscored),
+            *(["", "", ""] if line.mean is None else map(number_words, (line.mean, line.least, line.largest))),
+            together.get(line.metric, "") if line.kind == "check" else "",
+            line.usual_reason if line.mean is None else "",
+        ]
+        for line in found.lines.values()
     ]
-
-
-def _print_table(rows: list[Row], checks: list[Chosen]) -> None:
-    together = {
-        check.name: together_words(pooled_numbers(check, _scores(rows, check.name)))
-        for check, _ in checks
-        if check.aggregate is not None
-    }
-    by_metric: dict[tuple[str, str], list[Row]] = {}
-    for each in rows:
-        by_metric.setdefault((each.metric, (each.maker or {}).get("kind", "")), []).append(each)
-    lines = []
-    for (metric, kind), found in by_metric.items():
-        numbers = [float(each.value) for each in found if isinstance(each.value, (int, float))]
-        reasons = [each.explanation or "" for each in found if each.status == "not_applicable"]
-        lines.append(
-            [
-                metric,
-                kind,
-                str(sum(each.status == "scored" for each in found)),
-                str(len(reasons)),
-                str(sum(each.status in ("failed", "unscored") for each in found)),
-                number_words(sum(numbers) / len(numbers)) if numbers else "",
-                number_words(min(numbers)) if numbers else "",
-                number_words(max(numbers)) if numbers else "",
-                together.get(metric, "") if kind == "check" else "",
-                max(set(reasons), key=reasons.count) if reasons and not numbers else "",
-            ]
-        )
     columns = ["metric", "maker", "scored", "n/a", "unscored", "mean", "min", "max", "together", "why not"]
     table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"))

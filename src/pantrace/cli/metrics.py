@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from pantrace.checks import Check, all_checks
-from pantrace.engine.measure import load_plugin
+from pantrace.engine.measure import load_plugins
 
 from .arguments import as_json
 from .formats import field_docs
@@ -26,7 +26,7 @@ def command(plugins: tuple[str, ...], as_json: bool) -> None:
     pantrace metrics
     pantrace metrics --json | jq '.[] | {name, formula}'
     """
-    found = [*all_checks(), *(each for path in plugins for each in load_plugin(Path(path)))]
+    found = [*all_checks(), *load_plugins([Path(path) for path in plugins]).values()]
     if as_json:
         print_json([described(each) for each in found])
         return

@@ -22,6 +22,7 @@ from pantrace.model import (
     Trajectory,
     Unknown,
     Usage,
+    has_failed,
     turns,
     usage_total,
 )
@@ -106,7 +107,7 @@ def _part(part: Part, out: Console, full: bool, indent: str) -> None:
         case ToolCall():
             _block(out, f"{indent}→ {part.name} ", _value(part.arguments), "blue", full)
         case ToolResult():
-            failed = part.failure is not None or part.error is not None
+            failed = has_failed(part)
             mark = "✗" if failed else "←"
             notes = [part.failure, f"exit {part.exit_code}" if part.exit_code else None]
             notes.append("truncated" if part.truncated else None)

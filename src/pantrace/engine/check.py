@@ -94,9 +94,10 @@ def _tools(sample: Sample) -> set[str]:
 
 
 def unknown_tools(report: CheckReport, rules: list[RuleFile]) -> list[str]:
-    """Tool words of the rules of which no recording has any name: perhaps misspelt."""
+    """Tool words of the rules of which no recording has any name: perhaps misspelt. Without recordings nobody knows."""
     found = []
-    for each in rules:
+    recorded = any(sample.trajectory is not None for sample, _ in report.sessions)
+    for each in rules if recorded else ():
         for word, listed in each.tools.items():
             if not set(listed) & report.tools_seen:
                 found.append(word)
@@ -139,8 +140,10 @@ def _by_rule(scores: list[Score]) -> dict[str, list[Score]]:
 
 def _session(report: CheckReport, sample: Sample, scores: list[Score]) -> dict[str, Any]:
     created = sample.trajectory.created if sample.trajectory else None
+    source = sample.trajectory.source if sample.trajectory else None
     return {
         "session_id": sample.id,
+        "source": source.path if source else None,
         "created": iso(created) if created is not None else None,
         "pass_rate": report.pass_rate(scores),
         "checks": [

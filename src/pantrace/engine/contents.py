@@ -19,6 +19,7 @@ from pantrace.model import (
     Trajectory,
     Unknown,
     all_trajectories,
+    has_failed,
     is_prompt,
 )
 
@@ -117,4 +118,4 @@ def _count_step(step: Step, counts: Counter[str], seen: dict[str, set[str]]) -> 
         if isinstance(part, ToolCall):
             seen["tools"].add(part.name)
         elif isinstance(part, ToolResult):
-            counts["failed_results"] += part.failure is not None or part.error is not None
+            counts["failed_results"] += has_failed(part)

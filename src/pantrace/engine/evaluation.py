@@ -38,6 +38,8 @@ class Done:
     notes: Notes = field(default_factory=Notes.keeping)
     unmatched: int = 0
     """Samples without a counterpart in the reference."""
+    prompted: int = 0
+    """Samples joined with the reference by their first prompt, for want of an id."""
 
 
 def evaluate_into(
@@ -73,7 +75,8 @@ def evaluate_into(
             directory.write_part(end, ())
         directory.finish(_finished(directory.header, opened, done))
     done.kept = query(out, "select count(*) from samples").rows[0][0] - done.measured
-    done.unmatched = references.unmatched if references is not None else 0
+    if references is not None:
+        done.unmatched, done.prompted = references.unmatched, references.prompted
     return done
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,22 @@ import msgspec
 
 from pantrace.checks import Check, by_name, names, parse_settings
 from pantrace.errors import UsageError
-from pantrace.model import Case, Record, Run, Sample, Score, ToolCall, Trajectory, turns
+from pantrace.matching.turns import numbered_turns
+from pantrace.model import (
+    Aggregate,
+    Case,
+    Record,
+    Run,
+    Sample,
+    Score,
+    ToolCall,
+    Trajectory,
+    Turn,
+    is_agents,
+    is_prompt,
+    said,
+    turns,
+)
 
 Chosen = tuple[Check, Record]
 
@@ -20,7 +36,8 @@ class Row(Record, frozen=True, kw_only=True):
     """One score of one sample, or of one turn of it, as `pantrace measure` writes it."""
 
     run: str | None
-    sample: str
+    sample: str | None
+    """None for a number that the source stores for the whole run."""
     epoch: int | None
     turn: int | None
     metric: str
@@ -37,7 +54,7 @@ class Row(Record, frozen=True, kw_only=True):
 
 def choose(wanted: Sequence[str], settings: Sequence[str], plugins: Sequence[Path]) -> list[Chosen]:
     """The checks named (all of them if none is), with their settings "NAME.key=value"."""
-    own = {each.name: each for path in plugins for each in load_plugin(path)}
+    own = load_plugins(plugins)
     found = {name: own.get(name) or by_name(name) for name in wanted or (*names(), *own)}
     given: dict[str, dict[str, str]] = {}
     for text in settings:
@@ -51,10 +68,23 @@ def choose(wanted: Sequence[str], settings: Sequence[str], plugins: Sequence[Pat
     return [(each, parse_settings(each, given.get(name, {}))) for name, each in found.items()]
 
 
+def load_plugins(paths: Sequence[Path]) -> dict[str, Check]:
+    """The checks of Python files by name; a name that is taken is refused, as nobody could tell whose score it is."""
+    found: dict[str, Check] = {}
+    for path in paths:
+        for each in load_plugin(path):
+            if each.name in found or each.name in names():
+                raise UsageError(f"{path}: there is another metric {each.name!r}; give yours a name of its own")
+            found[each.name] = each
+    return found
+
+
 def load_plugin(path: Path) -> list[Check]:
     """The checks of a Python file: every `Check` among its names."""
     from importlib.util import module_from_spec, spec_from_file_location
 
+    if not path.exists():
+        raise UsageError(f"{path}: no such file")
     spec = spec_from_file_location(f"pantrace_plugin_{path.stem}", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise UsageError(f"{path}: not a Python file")
@@ -63,7 +93,8 @@ def load_plugin(path: Path) -> list[Check]:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # noqa: BLE001 -- a user's file may raise anything
         raise UsageError(f"{path}: cannot be loaded: {type(error).__name__}: {error}") from None
-    found = [value for value in vars(module).values() if isinstance(value, Check)]
+    checks = {id(value): value for value in vars(module).values() if isinstance(value, Check)}
+    found = [each for each in checks.values() if not each.is_ours]
     if not found:
         raise UsageError(f"{path}: defines no check; decorate a function with pantrace.checks.check()")
     return found
@@ -71,10 +102,14 @@ def load_plugin(path: Path) -> list[Check]:
 
 @dataclass
 class References:
-    """Expected trajectories and cases from another source, by sample id."""
+    """Expected trajectories and cases from another source, by id; else by the first prompt, where it is one's own."""
 
     by_id: dict[str, Sample] = field(default_factory=dict)
+    by_prompt: dict[str, Sample | None] = field(default_factory=dict)
+    """None: several have this prompt, and nobody can say which is meant."""
     unmatched: int = 0
+    prompted: int = 0
+    """Samples that were joined by their prompt."""
 
     @classmethod
     def of(cls, run: Run) -> References:
@@ -82,11 +117,17 @@ class References:
         for sample in run.samples:
             for name in _handles(sample):
                 found.by_id.setdefault(name, sample)
+            prompt = _first_prompt(sample)
+            if prompt is not None:
+                found.by_prompt[prompt] = None if prompt in found.by_prompt else sample
         return found
 
     def join(self, sample: Sample) -> Sample:
         """The sample with what is expected of it; counted when nothing is known of it."""
         other = next((self.by_id[name] for name in _handles(sample) if name in self.by_id), None)
+        if other is None and (prompt := _first_prompt(sample)) is not None:
+            other = self.by_prompt.get(prompt)
+            self.prompted += other is not None
         if other is None:
             self.unmatched += 1
             return sample
@@ -95,6 +136,22 @@ class References:
             expected=other.expected or other.trajectory or sample.expected,
             case=_completed(sample.case, other.case),
         )
+
+    def to_tell(self, source: str | None) -> Iterator[str]:
+        """What the user must know of the joining."""
+        if self.prompted:
+            yield f"{self.prompted} samples were joined with {source} by their first prompt, not by an id"
+        if self.unmatched:
+            yield f"{self.unmatched} samples have no counterpart in {source}"
+
+
+def _first_prompt(sample: Sample) -> str | None:
+    """What the user asked first, white space evened out; None where it is not known."""
+    for trajectory in (sample.trajectory, sample.expected):
+        for step in trajectory.steps if trajectory is not None else ():
+            if is_prompt(step) and (text := said(step)) is not None:
+                return " ".join(text.split())
+    return None
 
 
 def _completed(case: Case | None, other: Case | None) -> Case | None:
@@ -121,13 +178,18 @@ def scores_of(sample: Sample, checks: Iterable[Chosen]) -> list[Score]:
 def measured(
     samples: Iterable[Sample], checks: Sequence[Chosen], *, by_turn: bool = False
 ) -> Iterator[tuple[Sample, int | None, list[Score]]]:
-    """Each sample with its scores; with `by_turn`, each of its turns with its number."""
+    """Each sample with its scores; with `by_turn`, each of its turns with its number, and a sample that has none (a
+    case that was not run) without number and scores."""
+    per_turn = [each for each in checks if each[0].per_turn]
     for sample in samples:
         if not by_turn:
             yield sample, None, scores_of(sample, checks)
             continue
+        number = None
         for number, part in by_turns(sample):
-            yield sample, number, scores_of(part, [each for each in checks if each[0].per_turn])
+            yield sample, number, scores_of(part, per_turn)
+        if number is None:
+            yield sample, None, []
 
 
 def by_turns(sample: Sample) -> Iterator[tuple[int, Sample]]:
@@ -142,7 +204,7 @@ def by_turns(sample: Sample) -> Iterator[tuple[int, Sample]]:
 def _sliced(trajectory: Trajectory) -> Iterator[tuple[int, Trajectory]]:
     """The turns as trajectories. A sub-agent belongs to the turn with its call; one whose call is not known, to the
     only turn, and among several to none."""
-    found = [turn for turn in turns(trajectory) if turn.number > 0]
+    found = _turns(trajectory)
     for turn in found:
         ids = {step.invocation for step in turn.steps}
         calls = {part.id for step in turn.steps for part in step.parts if isinstance(part, ToolCall)} - {None}
@@ -155,9 +217,17 @@ def _sliced(trajectory: Trajectory) -> Iterator[tuple[int, Trajectory]]:
                 steps=turn.steps,
                 invocations=tuple(each for each in trajectory.invocations if each.id in ids),
                 children=tuple(child for child in trajectory.children if child.caller in calls),
-                usage=None,
+                usage=trajectory.usage if len(found) == 1 else None,
             ),
         )
+
+
+def _turns(trajectory: Trajectory) -> list[Turn]:
+    """Its turns; what the agent did before the first prompt is turn 0."""
+    found = turns(trajectory)
+    if len(found) > 1 and found[0].number == 0 and any(is_agents(step) for step in found[0].steps):
+        return found
+    return numbered_turns(trajectory)
 
 
 def row(run: str | None, sample: Sample, turn: int | None, score: Score) -> Row:
@@ -171,10 +241,42 @@ def row(run: str | None, sample: Sample, turn: int | None, score: Score) -> Row:
         value=score.value,
         status=score.status,
         explanation=score.explanation,
-        scale=msgspec.to_builtins(score.scale) if score.scale else None,
-        maker=msgspec.to_builtins(score.maker) if score.maker else None,
+        scale=_told(score.scale),
+        maker=_told(score.maker) or {"kind": "stored"},
         details=score.details,
         evidence=score.evidence,
         threshold=score.threshold,
         passed=score.passed,
     )
+
+
+def stored_row(run: str | None, found: Aggregate) -> Row:
+    """A number that the source stores for the whole run as a flat record; null stays null."""
+    told = {name: getattr(found, name) for name in ("metric", "n", "low", "high", "labels")}
+    return Row(
+        run=run,
+        sample=None,
+        epoch=None,
+        turn=None,
+        metric=found.name if found.metric is None else f"{found.name}.{found.metric}",
+        value=found.value,
+        status="not_applicable" if found.value is None else "scored",
+        explanation=None if found.value is not None else "the source says null",
+        scale=None,
+        maker={"kind": "stored", "of": "run"},
+        details={name: value for name, value in told.items() if value not in (None, {})},
+        evidence=(),
+        threshold=None,
+        passed=None,
+    )
+
+
+def kind_of(found: Row) -> str:
+    """Whose number it is: a check's, or `stored` in the source."""
+    return str((found.maker or {}).get("kind", "stored"))
+
+
+@lru_cache(maxsize=1024)
+def _told(record: Record | None) -> dict[str, Any] | None:
+    """A record as plain data, what is left at its default included; few of them stand in many rows."""
+    return None if record is None else {name: getattr(record, name) for name in record.__struct_fields__}

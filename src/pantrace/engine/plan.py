@@ -20,7 +20,7 @@ from pantrace.wire import toml
 from pantrace.wire.json import encode
 
 from .asked import load_asked
-from .measure import Chosen, load_plugin
+from .measure import Chosen, load_plugins
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -176,9 +176,7 @@ def profile_for(ready: Ready, name: str | None) -> Profile | None:
 
 
 def _checks(plan: Plan, folder: Path, text: str, name: str, defined: Iterable[str]) -> tuple[Chosen, ...]:
-    own: dict[str, Check] = {}
-    for path in plan.measure.plugins:
-        own |= {each.name: each for each in load_plugin(folder / path)}
+    own = load_plugins([folder / path for path in plan.measure.plugins])
     wanted: dict[str, Check] = {}
     for word in plan.measure.metrics:
         try:

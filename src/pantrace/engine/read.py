@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,7 @@ import msgspec
 
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import Format, by_name, detect
-from pantrace.model import Run, Sample, Source, all_trajectories
+from pantrace.model import Aggregate, Run, Sample, Source, all_trajectories
 from pantrace.store import RunDirectory, is_run_directory
 from pantrace.wire.rows import OnBroken, raise_broken, read_rows
 
@@ -28,6 +29,10 @@ class Notes:
     """Files in a directory that no format recognises."""
     formats: dict[str, int] = field(default_factory=dict)
     """Samples read, by format."""
+    reading: str | None = None
+    """Name of the run whose samples are being read: its own, or in a pile of several that of its file."""
+    results: list[tuple[str, Aggregate]] = field(default_factory=list)
+    """Aggregates that the runs read so far store themselves, with the names of these runs."""
 
     @classmethod
     def keeping(cls) -> Notes:
@@ -169,14 +174,16 @@ def _search(folder: Path, format_name: str | None, notes: Notes) -> Iterator[tup
 def read_pile(paths: Iterable[Path], *, format: str | None = None, notes: Notes) -> Run:  # noqa: A002
     """Many inputs as one run. One alone keeps its header; of several only the samples are taken."""
     paths = list(paths)
-    opened = list(inputs(paths, format, notes))
+    # A file that is named twice, or named beside its folder, is there once.
+    opened = list({each[0].resolve(): each for each in inputs(paths, format, notes)}.values())
     if not opened:
         where = ", ".join(str(path) for path in paths)
         raise UnknownFormat("nothing readable in it", path=where, remedy="`pantrace formats` lists what can be read")
     if len(opened) == 1:
         path, chosen, variant = opened[0]
         run = open_run(path, chosen, variant, notes.on_broken)
-        return msgspec.structs.replace(run, samples=_readable(_counted(run, chosen, notes), notes))
+        samples = _counted(run, chosen, notes, run.name or path.name)
+        return msgspec.structs.replace(run, samples=_readable(samples, notes))
     return Run(name=", ".join(path.name for path in paths), samples=_readable(_chained(opened, notes), notes))
 
 
@@ -188,16 +195,19 @@ def _readable(samples: Iterator[Sample], notes: Notes) -> Iterator[Sample]:
 
 
 def _chained(opened: list[tuple[Path, Format, str]], notes: Notes) -> Iterator[Sample]:
+    shared = Counter(path.name for path, _, _ in opened)
     for path, chosen, variant in opened:
         try:
             run = open_run(path, chosen, variant, notes.on_broken)
-            yield from _counted(run, chosen, notes)
+            yield from _counted(run, chosen, notes, path.name if shared[path.name] == 1 else str(path))
         except ReadError as error:
             notes.on_broken(error)
 
 
-def _counted(run: Run, chosen: Format, notes: Notes) -> Iterator[Sample]:
+def _counted(run: Run, chosen: Format, notes: Notes, name: str) -> Iterator[Sample]:
     notes.formats.setdefault(chosen.name, 0)
+    notes.reading = name
+    notes.results += [(name, each) for each in run.results]
     for sample in run.samples:
         notes.formats[chosen.name] += 1
         yield sample

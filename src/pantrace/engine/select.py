@@ -27,6 +27,11 @@ class Selection:
     undated: int = 0
     """Samples left out because `since` was given and they have no time."""
 
+    @property
+    def narrows(self) -> bool:
+        """Whether some samples may be left out."""
+        return bool(self.since is not None or self.sessions or self.where or self.limit is not None)
+
     def apply(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         count = 0
         for sample in samples:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ Kind = Literal["jsonl", "json", "csv", "parquet"]
 def write_table(rows: Iterable[Record], target: Path, kind: Kind, columns: tuple[str, ...]) -> int:
     """Write records to a file that appears when it is complete; gives their number."""
     if kind == "parquet":
-        return _write_parquet(list(rows), target, columns)
+        return _write_parquet(rows, target, columns)
     count = 0
     with files.writing(target) as file:
         if kind == "csv":
@@ -61,24 +62,32 @@ def _csv_line(cells: Iterable[str]) -> bytes:
     return buffer.getvalue().encode("utf-8", "backslashreplace")
 
 
-def _write_parquet(rows: list[Record], target: Path, columns: tuple[str, ...]) -> int:
+_BATCH = 10_000
+_TYPES = {"epoch": "int64", "turn": "int64", "threshold": "float64", "passed": "bool_", "number": "float64"}
+"""Columns of Parquet that hold no text."""
+
+
+def _write_parquet(rows: Iterable[Record], target: Path, columns: tuple[str, ...]) -> int:
+    """Every file has the same columns of the same types, whatever its values are: a value may be a number or a word,
+    so it is a text, and beside it stands the number that it is."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise MissingExtra("writing Parquet", "analysis") from None
-    # Values of several types (a score may be a number or a word) are text beside a number column.
-    data: dict[str, list[Any]] = {}
-    for name in columns:
-        values = [getattr(row, name) for row in rows]
-        kinds = {type(value) for value in values if value is not None}
-        if kinds <= {int, float, bool} and not any(type(value) is int and abs(value) >= 2**63 for value in values):
-            mixed = len(kinds) > 1
-            data[name] = [None if value is None else float(value) for value in values] if mixed else values
-        else:
-            data[name] = [None if value is None else _text(value) for value in values]
-            if name == "value" and not kinds <= {str}:
-                data["number"] = [float(value) if isinstance(value, (int, float)) else None for value in values]
-    with files.writing(target) as file:
-        pq.write_table(pa.table(data), file)
-    return len(rows)
+    names = [each for name in columns for each in ((name, "number") if name == "value" else (name,))]
+    schema = pa.schema([(name, getattr(pa, _TYPES.get(name, "string"))()) for name in names])
+    count, left = 0, iter(rows)
+    with files.writing(target) as file, pq.ParquetWriter(file, schema) as writer:
+        while batch := list(islice(left, _BATCH)):
+            data = {name: [_entry(row, name) for row in batch] for name in names}
+            writer.write_table(pa.table(data, schema=schema))
+            count += len(batch)
+    return count
+
+
+def _entry(row: Record, name: str) -> Any:
+    value = getattr(row, "value" if name == "number" else name)
+    if name == "number":
+        return float(value) if isinstance(value, (int, float)) else None
+    return value if value is None or name in _TYPES else _text(value)

@@ -55,7 +55,8 @@ class Recording:
         self.calls_by_tool = tally_by_frequency([pair.call.name for pair in self.pairs])
         """How often each tool was called, the most called first."""
         self.failed = {id(pair.result) for pair in self.pairs if pair.result is not None and has_failed(pair.result)}
-        """The `id` of each result that is a failure, among those of `pairs`."""
+        """The `id` of each result that is a failure, by itself or since its own step ended in an error."""
+        self.failed |= {id(part) for step in self.broken if step.role == "tool" for part in step.parts}
         self.usages = [usage for _, _, usage in self.model_calls]
         self.totals = [total_tokens(usage) for usage in self.usages]
         """All tokens of each model call."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pantrace.model import CallPair, ExpectedCall, Step, ToolCall, ToolResult, Trajectory, call_pairs, has_failed, turns
+from pantrace.model import ExpectedCall, Step, ToolCall, ToolResult, Trajectory, call_pairs, has_failed, turns
 
 from .arguments import arguments_of
 from .call import Call
@@ -20,7 +20,7 @@ def side_of_trajectory(
     """Calls of a trajectory's own agent, in one row; where they are wanted `grouped`, by invocation and message, too.
 
     `aliases` gives other names of a tool their one name. Without `failed`, calls whose result failed are left out."""
-    kept = [pair for pair in call_pairs(trajectory) if failed or not _has_failed(pair)]
+    kept = [pair for pair in call_pairs(trajectory) if failed or pair.result is None or not has_failed(pair.result)]
     calls = tuple([_call(pair.call, aliases) for pair in kept])
     ids = tuple([pair.step.id for pair in kept])
     if not grouped:
@@ -75,10 +75,6 @@ def _object(arguments: Any) -> dict[str, Any]:
 
 def _call(call: ToolCall, aliases: Mapping[str, str]) -> Call:
     return Call(aliases.get(call.name, call.name), arguments_of(call.arguments))
-
-
-def _has_failed(pair: CallPair) -> bool:
-    return pair.result is not None and has_failed(pair.result)
 
 
 def _invocations(trajectory: Trajectory) -> list[tuple[Step, ...]]:

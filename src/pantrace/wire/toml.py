@@ -48,8 +48,9 @@ def _explained(message: str, text: str, name: str, kind: type) -> str:
     if unknown:
         inner = f"{path}.{unknown[1]}" if path else unknown[1]
         line = line_of(text, inner)
-        close = get_close_matches(unknown[1], sorted(_field_names(kind)), n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
+        known = sorted(_field_names(kind))
+        close = get_close_matches(unknown[1], known, n=1)
+        hint = "; it does not belong here" if unknown[1] in known else f"; did you mean {close[0]}?" if close else ""
         return f"{name}{_line(line)}: unknown key {unknown[1]!r}{_inside(path)}{hint}"
     return f"{name}{_line(line_of(text, path))}: {what[0].lower() + what[1:]}{_inside(path)}"
 
@@ -105,8 +106,8 @@ def line_of(text: str, path: str) -> int | None:
     wanted = path
     places = key_lines(text)
     while wanted:
-        if wanted in places:
-            return places[wanted]
+        if wanted in places or f"{wanted}[0]" in places:
+            return places.get(wanted) or places[f"{wanted}[0]"]
         wanted = wanted.rpartition("." if wanted.rfind(".") > wanted.rfind("[") else "[")[0]
     return None
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from pantrace.matching.recorded import recorded
+from pantrace.matching.turns import numbered_turns
 from pantrace.matching.values import alike
 from pantrace.model import (
     CallPair,
@@ -17,12 +19,12 @@ from pantrace.model import (
     Score,
     Step,
     Thinking,
+    ToolResult,
     Trajectory,
     call_pairs,
     final_response,
     is_prompt,
     said,
-    turns,
 )
 from pantrace.wire.json import encode
 
@@ -82,6 +84,8 @@ class _Seen:
         self.pairs = call_pairs(trajectory)
 
     def judge(self, condition: Condition) -> Verdict:
+        if isinstance(condition.turn, int) and condition.turn > len(numbered_turns(self.trajectory)):
+            return Verdict(None, f"there is no turn {condition.turn}")
         verdicts = [*self._combined(condition)]
         if condition.each is not None:
             verdicts.append(self._each(condition))
@@ -107,7 +111,7 @@ class _Seen:
     def _steps(self, condition: Condition) -> list[Step]:
         if condition.turn is None:
             return list(self.trajectory.steps)
-        numbered = [turn for turn in turns(self.trajectory) if turn.number > 0]
+        numbered = numbered_turns(self.trajectory)
         if condition.turn == "first":
             chosen = numbered[:1]
         elif condition.turn == "last":
@@ -125,8 +129,8 @@ class _Seen:
             return [(answer, last[-1])] if answer is not None and last else []
         if where == "tool_output":
             mine = {id(step) for step in steps}
-            outputs = [(pair.result.output, pair.step) for pair in self.pairs if pair.result and id(pair.step) in mine]
-            return [(_as_text(output), step) for output, step in outputs if output is not None]
+            results = [(pair.result, pair.step) for pair in self.pairs if pair.result and id(pair.step) in mine]
+            return [(text, step) for result, step in results for text in _answer_texts(result)]
         if where == "thinking":
             return [
                 (part.text, step) for step in steps for part in step.parts if isinstance(part, Thinking) and part.text
@@ -193,11 +197,17 @@ class _Seen:
     def _fits(self, pair: CallPair, condition: Condition) -> bool:
         if condition.path is not None and not any(_value_fits(path, condition.path) for path in self._paths(pair)):
             return False
+        if condition.failed is not None and self._failed(pair) is not condition.failed:
+            return False
         given = pair.call.arguments if isinstance(pair.call.arguments, dict) else {}
         for name, fits in (condition.arguments or {}).items():
             if name not in given or not _value_fits(given[name], fits):
                 return False
         return True
+
+    def _failed(self, pair: CallPair) -> bool | None:
+        """Whether a call failed, as the metrics count it; None without an answer."""
+        return None if pair.result is None else id(pair.result) in recorded(self.trajectory).failed
 
     def _each(self, condition: Condition) -> Verdict:
         assert condition.each is not None
@@ -284,6 +294,12 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else encode(value).decode("utf-8", "replace")
 
 
+def _answer_texts(result: ToolResult) -> list[str]:
+    """What a tool gave back: its output and, where it failed, the error."""
+    texts = [_as_text(each) for each in (result.output, result.error) if each is not None]
+    return list(dict.fromkeys(texts))
+
+
 def _list(texts: Texts | None) -> list[str]:
     return [] if texts is None else [texts] if isinstance(texts, str) else texts
 
@@ -293,8 +309,12 @@ def _listed(texts: Texts) -> str:
 
 
 def _described(condition: Condition) -> str:
+    """What is demanded of the calls, as words behind the tool's name."""
     wanted = condition.path.contains or condition.path.equals if isinstance(condition.path, Fits) else condition.path
-    return f" on {_listed(wanted)}" if isinstance(wanted, str | list) else ""
+    where = f" on {_listed(wanted)}" if isinstance(wanted, str | list) else ""
+    given = f" with such {', '.join(condition.arguments)}" if condition.arguments else ""
+    ended = {None: "", True: " and failing", False: " and not failing"}[condition.failed]
+    return where + given + ended
 
 
 def _spared(paths: list[str], exceptions: list[str]) -> bool:

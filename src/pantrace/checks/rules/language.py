@@ -59,6 +59,8 @@ class Condition(
     """With `called`: only calls whose arguments fit count."""
     path: Fits | str | None = None
     """With `called`: only calls on such a path count."""
+    failed: bool | None = None
+    """With `called`: only calls that failed count, or (false) only answered ones that did not."""
 
     each: Texts | None = None
     """Every call of this tool..."""
@@ -124,6 +126,9 @@ def packs() -> list[str]:
 
 def _check(rules: RuleFile, name: str, text: str) -> None:
     """Refuse what a reader of the file would misunderstand: a rule must never pass because it demands nothing."""
+    for word, listed in rules.tools.items():
+        if not listed:
+            raise UsageError(f"{name}: line {toml.line_of(text, f'tools.{word}')}: {word!r} stands for no tool")
     seen: set[str] = set()
     for number, rule in enumerate(rules.rule):
         wrong = [f"there is another rule {rule.id}"] if rule.id in seen else []
@@ -151,6 +156,7 @@ _NEEDS = {
     "at_most": ("called",),
     "arguments": ("called",),
     "path": ("called",),
+    "failed": ("called",),
     "preceded_by": ("each",),
     "same_path": ("each",),
     "except": ("each",),
@@ -165,7 +171,8 @@ def _senseless(condition: Condition) -> str | None:
     empty = [key for key in (*_DEMANDS, "before", "preceded_by") if given[key] in ("", []) or "" in _words(given[key])]
     if empty:
         return f"demands nothing: {empty[0]} is empty"
-    stated = {key for key, value in given.items() if value is not None and value is not False and value != []}
+    off = ("ignore_case", "same_path")
+    stated = {key for key, value in given.items() if value is not None and value != [] and (value or key not in off)}
     if stated <= {"in", "ignore_case", "turn"}:
         return "demands nothing"
     for key, others in _NEEDS.items():
@@ -175,6 +182,33 @@ def _senseless(condition: Condition) -> str | None:
         return "has before together with at_least or at_most; write two conditions under all"
     if isinstance(condition.turn, int) and condition.turn < 1:
         return f"has turn = {condition.turn}; turns count from 1"
+    return _miscounted(condition) or _formless(condition)
+
+
+def _miscounted(condition: Condition) -> str | None:
+    """What makes a number of calls hold everywhere, or nowhere."""
+    low, high = condition.at_least, condition.at_most
+    if (low is not None and low < 0) or (high is not None and high < 0):
+        return "has a negative number of calls"
+    if low == 0 and high is None:
+        return "demands nothing: at_least = 0 holds everywhere"
+    if low is not None and high is not None and low > high:
+        return f"can never hold: at_least = {low} is more than at_most = {high}"
+    return None
+
+
+def _formless(condition: Condition) -> str | None:
+    """An argument or a path of which nothing is demanded."""
+    if condition.arguments == {}:
+        return "demands nothing: arguments is empty"
+    fits = {"path": condition.path, **{f"arguments.{name}": each for name, each in (condition.arguments or {}).items()}}
+    for name, each in fits.items():
+        if isinstance(each, Fits):
+            demands = [each.equals, each.contains, each.matches]
+            if all(demand is None for demand in demands) or each.contains in ("", []) or each.matches == "":
+                return f"demands nothing: {name} is empty"
+        elif name == "path" and each == "":
+            return "demands nothing: path is empty"
     return None
 
 
