@@ -21,7 +21,7 @@ from pantrace.wire.adk import MISSHAPEN, shapes
 from pantrace.wire.adk.recase import SESSION, to_snake
 from pantrace.wire.adk.sessions import camel_session, carried_sample, carry_in_session, session_to, trajectory_from
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode, decode_document, to_plain
+from pantrace.wire.json import decode, decode_document
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.times import from_iso
@@ -90,9 +90,9 @@ def dump(sample: Sample, options: Options) -> Any:
     session = session_to(sample)
     if sample.extra.get(NAME, {}).get("shape") == "events" and session["events"]:
         session = {"events": session["events"]}
-        carry_in_session(session, to_plain(sample), to_plain(load(session["events"])))
+        carry_in_session(session, load(session["events"]), sample)
         return session["events"] if options.snake_case else camel_session(session)["events"]
-    carry_in_session(session, to_plain(sample), to_plain(load(session)))
+    carry_in_session(session, load(session), sample)
     return session if options.snake_case else camel_session(session)
 
 

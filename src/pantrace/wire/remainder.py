@@ -3,15 +3,18 @@
 A writer says what its format can say, reads that back, and keeps the difference in a free field of the format; its
 reader applies it again. A difference is one of `{"=": value}` (replaced), `{"-": true}` (not there),
 `{"d": {key: difference}}` (inside an object) and `{"l": {index: difference}, "n": length}` (inside a list).
+The second spelling, `as_places`, is a list of `[path, value]` (replaced) and `[path]` (not there).
 
 Other programs may change the record in between. Where a difference no longer fits it is left out, so that the record
-stays readable: a list that has become shorter, an object that is gone.
+stays readable: a list that has become shorter, an object that is gone. Places do not say how long a list was; one
+that a list no longer has is an error.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -25,25 +28,66 @@ SAME: Any = None
 """No difference."""
 
 
-def difference(told: Any, meant: Any, *, more: bool = False) -> Any:
-    """What must be done to `told` so that it becomes `meant`; SAME when they are equal.
+class Rule(NamedTuple):
+    """What counts as a difference, by the names of fields."""
 
-    With `more`, what is only in `told` may stay."""
+    ignored: frozenset[str] = frozenset()
+    """Not compared."""
+    data: frozenset[str] = frozenset()
+    """Hold somebody's data: brought back whole if it differs at all."""
+    data_within: frozenset[str] = frozenset()
+    """Hold data under each of their keys."""
+    closed: frozenset[str] | None = None
+    """Inside these, what was only told is taken away, elsewhere it stays; None: it is taken away everywhere."""
+    paired_by: tuple[str, ...] = ()
+    """Lists are compared item by item only if they hold objects that agree in their kind and in these fields."""
+
+
+ALL = Rule()
+"""Everything counts."""
+NOT_WHAT_IS_ADDED = Rule(closed=frozenset())
+"""What was only told may stay."""
+
+
+def difference(told: Any, meant: Any, rule: Rule = ALL) -> Any:
+    """What must be done to `told` so that it becomes `meant`; SAME when nothing that counts differs."""
+    return _difference(told, meant, rule, None, rule.closed is None)
+
+
+def _difference(told: Any, meant: Any, rule: Rule, name: str | None, closed: bool) -> Any:
     if type(told) is type(meant):
         if told == meant:
             return SAME
+        if name in rule.data:
+            return {"=": to_plain(meant)}
         if isinstance(meant, msgspec.Struct):
-            return _inside_object(_fields(told), _fields(meant), more)
+            return _inside_object(_fields(told), _fields(meant), rule, name, closed)
         if isinstance(meant, dict):
-            return _inside_object(told, meant, more)
-        if isinstance(meant, (list, tuple)) and len(told) == len(meant):
+            return _inside_object(told, meant, rule, name, closed)
+        if isinstance(meant, (list, tuple)) and _are_paired(told, meant, rule):
             pairs = enumerate(zip(told, meant, strict=True))
-            found = {str(index): difference(one, other, more=more) for index, (one, other) in pairs}
+            found = {str(index): _difference(one, other, rule, None, closed) for index, (one, other) in pairs}
             found = {index: each for index, each in found.items() if each is not SAME}
             return {"l": found, "n": len(meant)} if found else SAME
     elif _is_number(told) and _is_number(meant) and told == meant:
         return SAME  # JSON does not tell 1 from 1.0; neither does the model
     return {"=": to_plain(meant)}
+
+
+def _are_paired(told: Any, meant: Any, rule: Rule) -> bool:
+    """Whether the items of two lists stand for each other."""
+    if len(told) != len(meant):
+        return False
+    return not rule.paired_by or all(
+        type(one) is type(other)
+        and isinstance(one, (msgspec.Struct, dict))
+        and all(_field(one, name) == _field(other, name) for name in rule.paired_by)
+        for one, other in zip(told, meant, strict=True)
+    )
+
+
+def _field(record: Any, name: str) -> Any:
+    return record.get(name) if isinstance(record, dict) else getattr(record, name, None)
 
 
 def _is_number(value: Any) -> bool:
@@ -70,25 +114,62 @@ def _defaults(kind: type[msgspec.Struct]) -> list[Any]:
     return found
 
 
-def _inside_object(told: dict[str, Any], meant: dict[str, Any], more: bool) -> Any:
+def _inside_object(told: dict[str, Any], meant: dict[str, Any], rule: Rule, name: str | None, closed: bool) -> Any:
     found: dict[str, Any] = {}
     for key, value in meant.items():
+        if key in rule.ignored:
+            continue
         if key not in told:
             found[key] = {"=": to_plain(value)}
-        elif (inner := difference(told[key], value, more=more)) is not SAME:
-            found[key] = inner
+        elif name in rule.data_within:
+            if type(told[key]) is not type(value) or told[key] != value:
+                found[key] = {"=": to_plain(value)}
+        else:
+            inner = _difference(told[key], value, rule, key, closed or key in (rule.closed or ()))
+            if inner is not SAME:
+                found[key] = inner
     for key in told:
-        if key not in meant and not more:
+        if key not in meant and (closed or key in (rule.closed or ())):
             found[key] = {"-": True}
     return {"d": found} if found else SAME
 
 
-def changed(record: T, change: Any) -> T:
-    """A record of the model with a difference applied; ReadError when it is none."""
+Place = list[Any]
+"""[path, value], or [path] for what is not there; a path is a list of keys and indices."""
+
+
+def as_places(change: Any) -> list[Place]:
+    """A difference in its second spelling, a list of places; an empty list for SAME."""
+    return [] if change is SAME else list(_places(change, ()))
+
+
+def _places(change: Any, path: tuple[str | int, ...]) -> Iterator[Place]:
+    if "=" in change:
+        yield [list(path), change["="]]
+    elif "-" in change:
+        yield [list(path)]
+    for key, inner in change.get("d", {}).items():
+        yield from _places(inner, (*path, key))
+    for index, inner in change.get("l", {}).items():
+        yield from _places(inner, (*path, int(index)))
+
+
+def _from_places(places: list[Place]) -> Any:
+    change: dict[str, Any] = {}
+    for path, *new in places:
+        inner = change
+        for key in path:
+            inner = inner.setdefault("l" if isinstance(key, int) else "d", {}).setdefault(key, {})
+        inner.update({"=": new[0]} if new else {"-": True})
+    return change
+
+
+def applied(record: T, change: Any) -> T:
+    """A record of the model with a difference applied, in either spelling; ReadError when it is none or cannot fit."""
     try:
-        result: T = _changed(record, change, type(record))
-    except (KeyError, IndexError, ValueError, TypeError, AttributeError) as error:
-        raise ReadError(f"the remainder that pantrace wrote is broken: {error}") from None
+        result: T = _changed(record, _from_places(change) if isinstance(change, list) else change, type(record))
+    except (KeyError, IndexError, ValueError, TypeError, AttributeError):
+        raise ReadError("the pantrace notes in it do not fit the record", remedy="was it edited by hand?") from None
     return result
 
 
@@ -116,7 +197,7 @@ def _changed(value: Any, change: Any, kind: Any) -> Any:
             else:
                 result[key] = _changed(result.get(key), inner, _item(kind))
         return result
-    if not isinstance(value, (list, tuple)) or len(value) < change["n"]:
+    if not isinstance(value, (list, tuple)) or len(value) < change.get("n", 0):
         return value
     items = list(value)
     for index, inner in change["l"].items():

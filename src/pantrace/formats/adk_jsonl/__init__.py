@@ -21,12 +21,13 @@ from pantrace.model import Run, Sample, Source, Violation
 from pantrace.wire import files
 from pantrace.wire.adk import MISSHAPEN, shapes
 from pantrace.wire.adk.recase import SESSION, to_snake
+from pantrace.wire.carried import CARRIER
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode
 from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.shape import ANY, document, violations
 
-from .rows import CARRIER, NAME, Options, dump, load
+from .rows import NAME, Options, dump, load
 
 
 def detect(head: Head) -> str | None:

@@ -28,15 +28,16 @@ from pantrace.model import (
 from pantrace.wire.adk.scores import MAKER, SCALES, STATUS, metric_to
 from pantrace.wire.adk.sessions import app_name, camel_session, session_to, trajectory_from, user_id
 from pantrace.wire.adk.typed import mapping, number, text
+from pantrace.wire.adk.unsaid import unsaid
+from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import decode, to_plain, unknown_keys
-from pantrace.wire.patch import applied, difference
+from pantrace.wire.remainder import applied
 from pantrace.wire.times import iso
 
 from .extracted import RESERVED, contents_of, extracted_data, tool_descriptions
 from .spans import invocations_in, is_measured, latency_of, summary_of, trace_of
 
 NAME = "adk-jsonl"
-CARRIER = "pantrace"
 
 _DERIVED = {
     "request",
@@ -103,9 +104,7 @@ def load(row: Any) -> Sample:
         scores=tuple(_scores(row)),
         extra={NAME: extra} if extra else {},
     )
-    if patch := row.get(CARRIER):
-        return msgspec.convert(applied(to_plain(sample), patch), Sample)
-    return sample
+    return applied(sample, row[CARRIER]) if row.get(CARRIER) else sample
 
 
 def _expected(row: dict[str, Any]) -> Trajectory | None:
@@ -342,7 +341,7 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
         row["expected_trajectory"] = to_plain(sample.expected)
     row.update(unknown_keys(extra, row.keys()))
     row[CARRIER] = []
-    row[CARRIER] = difference(to_plain(sample), to_plain(load(row)))
+    row[CARRIER] = unsaid(load(row), sample)
     return row
 
 

@@ -44,13 +44,6 @@ ERROR_TYPES = {
 }
 
 
-def notes_of(message: dict[str, Any]) -> dict[str, Any]:
-    """What pantrace wrote beside a sample or event."""
-    metadata = message.get("metadata")
-    notes = metadata.get("pantrace") if isinstance(metadata, dict) else None
-    return notes if isinstance(notes, dict) else {}
-
-
 def to_step(message: Any, told: Told) -> Step:
     """One message as a step, with what the model and tool events tell about it."""
     role = _ROLES.get(message.get("role", "")) if isinstance(message, dict) else None

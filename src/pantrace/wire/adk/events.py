@@ -10,16 +10,13 @@ import msgspec
 
 from pantrace.model import Citation, Part, Step, StepError, ToolResult, Usage
 from pantrace.wire import gemini
-from pantrace.wire.json import to_plain
-from pantrace.wire.patch import applied
+from pantrace.wire.carried import CARRIER
+from pantrace.wire.remainder import applied
 
 from .parts import NAME, part_from, parts_from, unwrapped
 from .recase import EVENT, is_camel, recased, snake, without_nulls
 from .schema import Event
 from .usual import step_of, usual
-
-CARRIER = "pantrace"
-"""The key in an event's `custom_metadata` under which our writer keeps what ADK has no field for."""
 
 _SCHEMA_ONLY = frozenset(
     {
@@ -237,10 +234,9 @@ def _with_carried(step: Step, note: dict[str, Any]) -> Step:
     parts = list(step.parts)
     for index in note.get("unwrap", ()):
         parts[index] = unwrapped(parts[index])
-    plain = to_plain(msgspec.structs.replace(step, parts=tuple(parts)))
     for index, part in note.get("insert", ()):
-        plain.setdefault("parts", []).insert(index, part)
-    return msgspec.convert(applied(plain, note.get("step", [])), Step)
+        parts.insert(index, msgspec.convert(part, Part))
+    return applied(msgspec.structs.replace(step, parts=tuple(parts)), note.get("step", []))
 
 
 def _counted_once(steps: list[Step]) -> list[Step]:
@@ -271,7 +267,6 @@ def _same_response(step: Step, other: Step) -> bool:
 
 
 __all__ = [
-    "CARRIER",
     "content_role",
     "is_partial",
     "part_from",
