@@ -20,9 +20,10 @@ from pantrace.wire.times import from_iso, iso
 
 from .content import own
 from .made_events import made
-from .messages import Telling, from_step, is_note, message_name
+from .messages import from_step, is_note
 from .migration import sample_today
 from .scores import from_scores, to_scores
+from .telling import Telling, message_name
 from .threads import add_threads, main_steps, with_notes
 from .told import Told, notes_of, output_message
 from .usage import by_model, from_usage, to_usage
