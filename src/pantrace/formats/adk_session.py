@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import ReadError
-from pantrace.model import Record, Run, Sample, Source, Trajectory, Violation
+from pantrace.model import Record, Run, Sample, Source, Trajectory, Violation, with_source
 from pantrace.wire import files, sqlite
 from pantrace.wire.adk import MISSHAPEN, shapes
 from pantrace.wire.adk.recase import SESSION, to_snake
@@ -106,16 +106,11 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
 
 def _document(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
     try:
-        yield _stamped(load(decode_document(files.read_all(path))), source)
+        yield with_source(load(decode_document(files.read_all(path))), source)
     except ReadError as error:
         on_broken(error.at(path=str(path)))
     except MISSHAPEN as error:
         on_broken(ReadError(f"not a session: {error}", path=str(path), remedy="is --from right?"))
-
-
-def _stamped(sample: Sample, source: Source) -> Sample:
-    trajectory = msgspec.structs.replace(sample.trajectory or Trajectory(), source=source)
-    return msgspec.structs.replace(sample, trajectory=trajectory)
 
 
 def _stored(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
@@ -165,7 +160,7 @@ def _stored(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]
             created = _moment(row["create_time"])
             trajectory = msgspec.structs.replace(sample.trajectory or Trajectory(), created=created)
             sample = msgspec.structs.replace(sample, trajectory=trajectory)
-            yield _stamped(sample, msgspec.structs.replace(source, place=place))
+            yield with_source(sample, msgspec.structs.replace(source, place=place))
 
 
 def _object(text: Any) -> dict[str, Any]:

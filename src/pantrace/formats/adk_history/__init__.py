@@ -17,7 +17,7 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.formats.format import Format, NoOptions
-from pantrace.model import Run, RunHeader, Sample, Source, Violation, header_of, with_samples
+from pantrace.model import Run, RunHeader, Sample, Source, Violation, header_of, with_samples, with_source
 from pantrace.wire import files
 from pantrace.wire.adk import MISSHAPEN, shapes
 from pantrace.wire.adk.recase import CASE_RESULT, to_snake
@@ -98,11 +98,7 @@ def _samples(path: Path, found: Document, source: Source, on_broken: OnBroken) -
         except MISSHAPEN as error:
             on_broken(ReadError(f"not a case of an eval history: {error!r}", path=str(path), place=place))
             continue
-        if sample.trajectory is not None:
-            stamp = msgspec.structs.replace(source, place=place)
-            sample = msgspec.structs.replace(
-                sample, trajectory=msgspec.structs.replace(sample.trajectory, source=stamp)
-            )
+        sample = with_source(sample, msgspec.structs.replace(source, place=place))
         if sample.epoch is None and (epoch := epochs.get(number)) is not None:
             sample = msgspec.structs.replace(sample, epoch=epoch)
         yield sample

@@ -17,7 +17,7 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.formats.format import Format
-from pantrace.model import Run, Sample, Source, Violation
+from pantrace.model import Run, Sample, Source, Violation, with_source
 from pantrace.wire import files
 from pantrace.wire.adk import MISSHAPEN, shapes
 from pantrace.wire.adk.recase import SESSION, to_snake
@@ -58,10 +58,7 @@ def _samples(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample
         except MISSHAPEN as error:
             on_broken(ReadError(f"not a row of interactions: {error!r}", path=str(path), place=place))
             continue
-        if sample.trajectory is not None:
-            trajectory = msgspec.structs.replace(sample.trajectory, source=msgspec.structs.replace(source, place=place))
-            sample = msgspec.structs.replace(sample, trajectory=trajectory)
-        yield sample
+        yield with_source(sample, msgspec.structs.replace(source, place=place))
 
 
 def _rows(path: Path, version: str | None, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:

@@ -19,7 +19,7 @@ import msgspec
 
 from pantrace.errors import ReadError, UsageError
 from pantrace.formats.format import Format
-from pantrace.model import Record, Run, Sample, Source, Violation, with_samples
+from pantrace.model import Record, Run, Sample, Source, Violation, with_samples, with_source
 from pantrace.wire import files
 from pantrace.wire.head import Head, decode_beginning
 from pantrace.wire.json import decode_document
@@ -114,10 +114,7 @@ def _samples(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample
             continue
         if scenarios:
             sample = catalogue.joined(sample, scenarios)
-        if sample.trajectory is not None:
-            here = msgspec.structs.replace(source, place=place)
-            sample = msgspec.structs.replace(sample, trajectory=msgspec.structs.replace(sample.trajectory, source=here))
-        yield sample
+        yield with_source(sample, msgspec.structs.replace(source, place=place))
 
 
 def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import ReadError
-from pantrace.model import Run, RunHeader, Sample, Source, with_samples
+from pantrace.model import Run, RunHeader, Sample, Source, with_samples, with_source
 from pantrace.wire import files, ziplog
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode
@@ -117,10 +117,7 @@ def _loaded(read: Callable[[], Any], scorer: str | None, source: Source, on_brok
         detail = f"key {error} is missing" if isinstance(error, KeyError) else str(error)
         on_broken(ReadError(f"not a sample of an Inspect log: {detail}", path=source.path, place=source.place))
         return
-    if sample.trajectory is not None:
-        trajectory = msgspec.structs.replace(sample.trajectory, source=source)
-        sample = msgspec.structs.replace(sample, trajectory=trajectory)
-    yield sample
+    yield with_source(sample, source)
 
 
 def _run(raw: dict[str, Any], path: Path) -> tuple[RunHeader, Source]:

@@ -54,14 +54,6 @@ _SNAKE = frozenset(EVENT) | {
     "turn_complete",
     "turn_complete_reason",
 }
-_COUNTS = {
-    "prompt_token_count",
-    "candidates_token_count",
-    "thoughts_token_count",
-    "cached_content_token_count",
-    "tool_use_prompt_token_count",
-    "total_token_count",
-}
 _NAMES = ("id", "invocation_id", "model_version", "finish_reason")
 _CHUNKS = ("web", "retrieved_context", "maps", "image")
 
@@ -199,7 +191,7 @@ def usage_from(raw: Any) -> Usage | None:
     """Usage metadata; None when nothing in it is reported."""
     if not isinstance(raw, dict) or all(value is None for value in raw.values()):
         return None
-    odd = {key: value for key, value in raw.items() if key in _COUNTS and type(value) not in (int, NoneType)}
+    odd = {key: value for key, value in raw.items() if key in gemini.COUNTS and type(value) not in (int, NoneType)}
     if not odd:
         return gemini.usage_from(raw, NAME)
     # A count that is no integer is kept as it is, and counted as not reported.
