@@ -10,9 +10,10 @@ import msgspec
 
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import Format, by_name, detect
-from pantrace.model import Run, Sample, Source, all_trajectories, with_source
+from pantrace.model import Run, Sample, Source, all_trajectories
 from pantrace.store import RunDirectory, is_run_directory
 from pantrace.wire.rows import OnBroken, raise_broken, read_rows
+from pantrace.wire.source import with_source
 
 _SKIPPED = {".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"}
 

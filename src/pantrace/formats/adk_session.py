@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import ReadError
-from pantrace.model import Record, Run, Sample, Source, Trajectory, Violation, with_source
+from pantrace.model import Record, Run, Sample, Source, Trajectory, Violation
 from pantrace.wire import files, sqlite
 from pantrace.wire.adk import MISSHAPEN, shapes
 from pantrace.wire.adk.recase import SESSION, to_snake
@@ -24,6 +24,7 @@ from pantrace.wire.head import Head
 from pantrace.wire.json import decode, decode_document
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
+from pantrace.wire.source import with_source
 from pantrace.wire.times import from_iso
 
 from .format import Format

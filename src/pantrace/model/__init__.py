@@ -7,7 +7,7 @@ from .case import Case, ExpectedCall
 from .parts import Citation, Failure, Media, Part, Text, Thinking, ToolCall, ToolResult, Unknown
 from .record import Extra, Record
 from .report import Loss, Violation
-from .run import Run, RunHeader, Sample, header_of, with_samples, with_source
+from .run import Run, RunHeader, Sample, header_of, with_samples
 from .score import Aggregate, Decision, Maker, Scale, Score
 from .trajectory import Agent, Invocation, Kind, Outcome, Role, Source, Step, StepError, Tool, Trajectory
 from .usage import Usage, add_usage, answer_tokens, prompt_tokens, reports, tool_prompt_tokens, total_tokens
@@ -92,5 +92,4 @@ __all__ = [
     "turns",
     "usage_total",
     "with_samples",
-    "with_source",
 ]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 from .case import Case
 from .record import Extra, Record
 from .score import Aggregate, Score
@@ -58,14 +56,6 @@ class Run(RunHeader, frozen=True, kw_only=True):
 def header_of(run: RunHeader) -> RunHeader:
     """A run without its samples."""
     return RunHeader(**{name: getattr(run, name) for name in RunHeader.__struct_fields__})
-
-
-def with_source(sample: Sample, source: Source) -> Sample:
-    """The sample with a note of where its trajectory was read; one without a trajectory has no room for it."""
-    if sample.trajectory is None:
-        return sample
-    trajectory = msgspec.structs.replace(sample.trajectory, source=source)
-    return msgspec.structs.replace(sample, trajectory=trajectory)
 
 
 def with_samples(header: RunHeader, samples: Iterable[Sample]) -> Run:

@@ -3,18 +3,18 @@
 A writer says what its format can say, reads that back, and keeps the difference in a free field of the format; its
 reader applies it again. A difference is one of `{"=": value}` (replaced), `{"-": true}` (not there),
 `{"d": {key: difference}}` (inside an object) and `{"l": {index: difference}, "n": length}` (inside a list).
-The second spelling, `as_places`, is a list of `[path, value]` (replaced) and `[path]` (not there).
+Its second spelling, `as_places`, is a list of `[path, value]` (replaced) and `[path]` (not there).
 
 Other programs may change the record in between. Where a difference no longer fits it is left out, so that the record
-stays readable: a list that has become shorter, an object that is gone. Places do not say how long a list was; one
-that a list no longer has is an error.
+stays readable: a list that has become shorter, an object that is gone. Places do not tell how long a list was: with
+them the whole record is checked again, and what does not fit is an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any, NamedTuple, TypeVar, get_args, get_origin
+from typing import Any, NamedTuple, TypeVar, cast, get_args, get_origin
 
 import msgspec
 
@@ -154,23 +154,29 @@ def _places(change: Any, path: tuple[str | int, ...]) -> Iterator[Place]:
         yield from _places(inner, (*path, int(index)))
 
 
-def _from_places(places: list[Place]) -> Any:
-    change: dict[str, Any] = {}
-    for path, *new in places:
-        inner = change
-        for key in path:
-            inner = inner.setdefault("l" if isinstance(key, int) else "d", {}).setdefault(key, {})
-        inner.update({"=": new[0]} if new else {"-": True})
-    return change
-
-
 def applied(record: T, change: Any) -> T:
-    """A record of the model with a difference applied, in either spelling; ReadError when it is none or cannot fit."""
+    """A record of the model with a difference applied, in either spelling; ReadError when it does not fit,
+    msgspec.ValidationError when a place is given a value that cannot stand there."""
     try:
-        result: T = _changed(record, _from_places(change) if isinstance(change, list) else change, type(record))
+        if not isinstance(change, list):
+            return cast("T", _changed(record, change, type(record)))
+        plain = _with_places(to_plain(record), change)
     except (KeyError, IndexError, ValueError, TypeError, AttributeError):
         raise ReadError("the pantrace notes in it do not fit the record", remedy="was it edited by hand?") from None
-    return result
+    return msgspec.convert(plain, type(record))
+
+
+def _with_places(plain: Any, places: list[Place]) -> Any:
+    """Changes the plain value it is given."""
+    for path, *new in places:
+        inner = plain
+        for key in path[:-1]:
+            inner = inner.setdefault(key, {}) if isinstance(inner, dict) else inner[key]
+        if new:
+            inner[path[-1]] = new[0]
+        else:
+            inner.pop(path[-1], None)
+    return plain
 
 
 def _changed(value: Any, change: Any, kind: Any) -> Any:
@@ -197,7 +203,7 @@ def _changed(value: Any, change: Any, kind: Any) -> Any:
             else:
                 result[key] = _changed(result.get(key), inner, _item(kind))
         return result
-    if not isinstance(value, (list, tuple)) or len(value) < change.get("n", 0):
+    if not isinstance(value, (list, tuple)) or len(value) < change["n"]:
         return value
     items = list(value)
     for index, inner in change["l"].items():

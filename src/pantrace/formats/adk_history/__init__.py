@@ -17,7 +17,7 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.formats.format import Format, NoOptions
-from pantrace.model import Run, RunHeader, Sample, Source, Violation, header_of, with_samples, with_source
+from pantrace.model import Run, RunHeader, Sample, Source, Violation, header_of, with_samples
 from pantrace.wire import files
 from pantrace.wire.adk import MISSHAPEN, shapes
 from pantrace.wire.adk.recase import CASE_RESULT, to_snake
@@ -29,6 +29,7 @@ from pantrace.wire.json import decode, encode
 from pantrace.wire.remainder import applied
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
+from pantrace.wire.source import with_source
 
 from .cases import NAME, app_of, decoded, dump, load
 from .document import Document, document, looks_like

@@ -17,7 +17,7 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.formats.format import Format
-from pantrace.model import Run, Sample, Source, Violation, with_source
+from pantrace.model import Run, Sample, Source, Violation
 from pantrace.wire import files
 from pantrace.wire.adk import MISSHAPEN, shapes
 from pantrace.wire.adk.recase import SESSION, to_snake
@@ -26,6 +26,7 @@ from pantrace.wire.head import Head
 from pantrace.wire.json import decode
 from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.shape import ANY, document, violations
+from pantrace.wire.source import with_source
 
 from .rows import NAME, Options, dump, load
 

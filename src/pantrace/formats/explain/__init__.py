@@ -19,11 +19,12 @@ import msgspec
 
 from pantrace.errors import ReadError, UsageError
 from pantrace.formats.format import Format
-from pantrace.model import Record, Run, Sample, Source, Violation, with_samples, with_source
+from pantrace.model import Record, Run, Sample, Source, Violation, with_samples
 from pantrace.wire import files
 from pantrace.wire.head import Head, decode_beginning
 from pantrace.wire.json import decode_document
 from pantrace.wire.rows import OnBroken, layout_of, read_rows, write_rows
+from pantrace.wire.source import with_source
 
 from . import catalogue, dataset, report, scored
 from .bundle import explain_inputs

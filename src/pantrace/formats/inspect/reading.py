@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import ReadError
-from pantrace.model import Run, RunHeader, Sample, Source, with_samples, with_source
+from pantrace.model import Run, RunHeader, Sample, Source, with_samples
 from pantrace.wire import files, ziplog
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode
 from pantrace.wire.rows import OnBroken
+from pantrace.wire.source import with_source
 
 from .header import to_header
 from .migration import header_today, named_scores, sample_today

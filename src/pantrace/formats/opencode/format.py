@@ -7,9 +7,10 @@ from pathlib import Path
 
 from pantrace.errors import ReadError
 from pantrace.formats.format import Format
-from pantrace.model import Run, Sample, Source, with_source
+from pantrace.model import Run, Sample, Source
 from pantrace.wire.head import Head
 from pantrace.wire.rows import OnBroken, read_rows
+from pantrace.wire.source import with_source
 
 from . import database, storage, stream
 from .check import check, validate
