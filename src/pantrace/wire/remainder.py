@@ -12,9 +12,9 @@ them the whole record is checked again, and what does not fit is an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
-from typing import Any, NamedTuple, TypeVar, cast, get_args, get_origin
+from types import NoneType
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -39,6 +39,8 @@ class Rule(NamedTuple):
     """Hold data under each of their keys."""
     closed: frozenset[str] | None = None
     """Inside these, what was only told is taken away, elsewhere it stays; None: it is taken away everywhere."""
+    numbers_by_type: bool = False
+    """Whether 1 and 1.0 are two values. JSON does not tell them apart, and neither does the model."""
     paired_by: tuple[str, ...] = ()
     """Lists are compared item by item only if they hold objects that agree in their kind and in these fields."""
 
@@ -47,6 +49,9 @@ ALL = Rule()
 """Everything counts."""
 NOT_WHAT_IS_ADDED = Rule(closed=frozenset())
 """What was only told may stay."""
+
+
+_PLAIN = frozenset({str, int, bool, NoneType})
 
 
 def difference(told: Any, meant: Any, rule: Rule = ALL) -> Any:
@@ -59,7 +64,7 @@ def _difference(told: Any, meant: Any, rule: Rule, name: str | None, closed: boo
         if told == meant:
             return SAME
         if name in rule.data:
-            return {"=": to_plain(meant)}
+            return {"=": _plain(meant)}
         if isinstance(meant, msgspec.Struct):
             return _inside_object(_fields(told), _fields(meant), rule, name, closed)
         if isinstance(meant, dict):
@@ -69,25 +74,31 @@ def _difference(told: Any, meant: Any, rule: Rule, name: str | None, closed: boo
             found = {str(index): _difference(one, other, rule, None, closed) for index, (one, other) in pairs}
             found = {index: each for index, each in found.items() if each is not SAME}
             return {"l": found, "n": len(meant)} if found else SAME
-    elif _is_number(told) and _is_number(meant) and told == meant:
-        return SAME  # JSON does not tell 1 from 1.0; neither does the model
-    return {"=": to_plain(meant)}
+    elif not rule.numbers_by_type and _is_number(told) and _is_number(meant) and told == meant:
+        return SAME
+    return {"=": _plain(meant)}
 
 
 def _are_paired(told: Any, meant: Any, rule: Rule) -> bool:
     """Whether the items of two lists stand for each other."""
     if len(told) != len(meant):
         return False
-    return not rule.paired_by or all(
-        type(one) is type(other)
-        and isinstance(one, (msgspec.Struct, dict))
-        and all(_field(one, name) == _field(other, name) for name in rule.paired_by)
-        for one, other in zip(told, meant, strict=True)
-    )
+    if not rule.paired_by:
+        return True
+    for one, other in zip(told, meant, strict=True):
+        if type(one) is not type(other) or not isinstance(one, (msgspec.Struct, dict)):
+            return False
+        if one is not other and any(_field(one, name) != _field(other, name) for name in rule.paired_by):
+            return False
+    return True
 
 
 def _field(record: Any, name: str) -> Any:
     return record.get(name) if isinstance(record, dict) else getattr(record, name, None)
+
+
+def _plain(value: Any) -> Any:
+    return value if type(value) in _PLAIN else to_plain(value)
 
 
 def _is_number(value: Any) -> bool:
@@ -116,20 +127,21 @@ def _defaults(kind: type[msgspec.Struct]) -> list[Any]:
 
 def _inside_object(told: dict[str, Any], meant: dict[str, Any], rule: Rule, name: str | None, closed: bool) -> Any:
     found: dict[str, Any] = {}
+    whole, closing = name in rule.data_within, rule.closed or ()
     for key, value in meant.items():
         if key in rule.ignored:
             continue
         if key not in told:
-            found[key] = {"=": to_plain(value)}
-        elif name in rule.data_within:
-            if type(told[key]) is not type(value) or told[key] != value:
-                found[key] = {"=": to_plain(value)}
-        else:
-            inner = _difference(told[key], value, rule, key, closed or key in (rule.closed or ()))
-            if inner is not SAME:
-                found[key] = inner
+            found[key] = {"=": _plain(value)}
+            continue
+        other = told[key]
+        if other is value or (type(other) is type(value) and other == value):
+            continue
+        inner = {"=": _plain(value)} if whole else _difference(other, value, rule, key, closed or key in closing)
+        if inner is not SAME:
+            found[key] = inner
     for key in told:
-        if key not in meant and (closed or key in (rule.closed or ())):
+        if key not in meant and (closed or key in closing):
             found[key] = {"-": True}
     return {"d": found} if found else SAME
 
@@ -140,43 +152,56 @@ Place = list[Any]
 
 def as_places(change: Any) -> list[Place]:
     """A difference in its second spelling, a list of places; an empty list for SAME."""
-    return [] if change is SAME else list(_places(change, ()))
+    places: list[Place] = []
+    if change is not SAME:
+        _add_places(places, change, [])
+    return places
 
 
-def _places(change: Any, path: tuple[str | int, ...]) -> Iterator[Place]:
-    if "=" in change:
-        yield [list(path), change["="]]
-    elif "-" in change:
-        yield [list(path)]
-    for key, inner in change.get("d", {}).items():
-        yield from _places(inner, (*path, key))
-    for index, inner in change.get("l", {}).items():
-        yield from _places(inner, (*path, int(index)))
+def _add_places(places: list[Place], change: Any, path: list[str | int]) -> None:
+    ((kind, inner), *_) = change.items()
+    if kind == "=":
+        places.append([path, inner])
+    elif kind == "-":
+        places.append([path])
+    else:
+        for key, each in inner.items():
+            _add_places(places, each, [*path, key if kind == "d" else int(key)])
 
 
 def applied(record: T, change: Any) -> T:
     """A record of the model with a difference applied, in either spelling; ReadError when it does not fit,
     msgspec.ValidationError when a place is given a value that cannot stand there."""
+    if isinstance(change, list):
+        return msgspec.convert(with_places(to_plain(record), change), type(record))
     try:
-        if not isinstance(change, list):
-            return cast("T", _changed(record, change, type(record)))
-        plain = _with_places(to_plain(record), change)
-    except (KeyError, IndexError, ValueError, TypeError, AttributeError):
-        raise ReadError("the pantrace notes in it do not fit the record", remedy="was it edited by hand?") from None
-    return msgspec.convert(plain, type(record))
+        result: T = _changed(record, change, type(record))
+    except _MISFITS:
+        raise _misfit() from None
+    return result
 
 
-def _with_places(plain: Any, places: list[Place]) -> Any:
-    """Changes the plain value it is given."""
-    for path, *new in places:
-        inner = plain
-        for key in path[:-1]:
-            inner = inner.setdefault(key, {}) if isinstance(inner, dict) else inner[key]
-        if new:
-            inner[path[-1]] = new[0]
-        else:
-            inner.pop(path[-1], None)
+def with_places(plain: Any, places: list[Place]) -> Any:
+    """A plain value with places applied; changes the value it is given. ReadError when they do not fit."""
+    try:
+        for path, *new in places:
+            inner = plain
+            for key in path[:-1]:
+                inner = inner.setdefault(key, {}) if isinstance(inner, dict) else inner[key]
+            if new:
+                inner[path[-1]] = new[0]
+            else:
+                inner.pop(path[-1], None)
+    except _MISFITS:
+        raise _misfit() from None
     return plain
+
+
+_MISFITS = (KeyError, IndexError, ValueError, TypeError, AttributeError)
+
+
+def _misfit() -> ReadError:
+    return ReadError("the pantrace notes in it do not fit the record", remedy="was it edited by hand?")
 
 
 def _changed(value: Any, change: Any, kind: Any) -> Any:

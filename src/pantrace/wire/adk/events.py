@@ -11,7 +11,8 @@ import msgspec
 from pantrace.model import Citation, Part, Step, StepError, ToolResult, Usage
 from pantrace.wire import gemini
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.remainder import applied
+from pantrace.wire.json import to_plain
+from pantrace.wire.remainder import with_places
 
 from .parts import NAME, part_from, parts_from, unwrapped
 from .recase import EVENT, is_camel, recased, snake, without_nulls
@@ -226,9 +227,10 @@ def _with_carried(step: Step, note: dict[str, Any]) -> Step:
     parts = list(step.parts)
     for index in note.get("unwrap", ()):
         parts[index] = unwrapped(parts[index])
+    plain = to_plain(msgspec.structs.replace(step, parts=tuple(parts)))
     for index, part in note.get("insert", ()):
-        parts.insert(index, msgspec.convert(part, Part))
-    return applied(msgspec.structs.replace(step, parts=tuple(parts)), note.get("step", []))
+        plain.setdefault("parts", []).insert(index, part)
+    return msgspec.convert(with_places(plain, note.get("step", [])), Step)
 
 
 def _counted_once(steps: list[Step]) -> list[Step]:

@@ -17,6 +17,7 @@ _RULE = Rule(
     ),
     data_within=frozenset({"extra"}),
     closed=frozenset({"parts", "usage", "error", "outcome", "scores"}),
+    numbers_by_type=True,
     paired_by=("type", "role", "name"),
 )
 
