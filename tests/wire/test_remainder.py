@@ -70,7 +70,7 @@ def test_what_cannot_fit_is_an_error() -> None:
     sample = Sample(id="a", trajectory=Trajectory(steps=(Step(role="user"),)))
     with pytest.raises(ReadError, match="do not fit"):
         applied(sample, [[["trajectory", "steps", 1, "at"], 1.0]])
-    with pytest.raises(ReadError, match="do not fit"):
+    with pytest.raises(ReadError, match="broken: Expected `str`"):
         applied(sample, {"d": {"id": {"=": 5}}})
 
 

@@ -146,6 +146,8 @@ def _inside_object(told: dict[str, Any], meant: dict[str, Any], rule: Rule, name
     return {"d": found} if found else SAME
 
 
+_MISFITS = (KeyError, IndexError, ValueError, TypeError, AttributeError)
+
 Place = list[Any]
 """[path, value], or [path] for what is not there; a path is a list of keys and indices."""
 
@@ -176,8 +178,8 @@ def applied(record: T, change: Any) -> T:
         return msgspec.convert(with_places(to_plain(record), change), type(record))
     try:
         result: T = _changed(record, change, type(record))
-    except _MISFITS:
-        raise _misfit() from None
+    except _MISFITS as error:
+        raise ReadError(f"the remainder that pantrace wrote is broken: {error}") from None
     return result
 
 
@@ -193,15 +195,8 @@ def with_places(plain: Any, places: list[Place]) -> Any:
             else:
                 inner.pop(path[-1], None)
     except _MISFITS:
-        raise _misfit() from None
+        raise ReadError("the pantrace notes in it do not fit the record", remedy="was it edited by hand?") from None
     return plain
-
-
-_MISFITS = (KeyError, IndexError, ValueError, TypeError, AttributeError)
-
-
-def _misfit() -> ReadError:
-    return ReadError("the pantrace notes in it do not fit the record", remedy="was it edited by hand?")
 
 
 def _changed(value: Any, change: Any, kind: Any) -> Any:
