@@ -59,6 +59,10 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
     assert not [file for file in SOURCE.rglob("*.py") if file.stem in banned]
 
 
+def test_no_source_file_is_longer_than_400_lines() -> None:
+    assert not [file.name for file in SOURCE.rglob("*.py") if len(file.read_text().splitlines()) > 400]
+
+
 def test_the_model_stays_small() -> None:
     lines = sum(len(file.read_text().splitlines()) for file in (SOURCE / "model").glob("*.py"))
     assert lines <= 900

@@ -20,7 +20,7 @@ from corpus import CORPUS, needs_corpus
 from pantrace.engine.convert import write
 from pantrace.engine.read import read
 from pantrace.model import CallPair, Step, Text, Trajectory, all_trajectories, call_pairs, is_agents, said
-from pantrace.wire.vertex import arguments_to, error_text
+from pantrace.wire.vertex.parts import arguments_to, error_text
 
 DATABASE = CORPUS / "own" / "opencode" / "sqlite-1.18.33" / "opencode.db"
 REFERENCE = CORPUS / "own" / "opencode" / "reference-gsd-lite" / "eval_run_reference_1.18.33.json"

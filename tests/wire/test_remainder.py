@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from any_sample import samples
+from pantrace import read
+from pantrace.errors import ReadError
 from pantrace.model import Case, Sample, Score, Step, Text, Trajectory
+from pantrace.wire.carried import without_carried
 from pantrace.wire.json import decode, encode, to_plain
-from pantrace.wire.remainder import SAME, changed, difference
+from pantrace.wire.remainder import NOT_WHAT_IS_ADDED, SAME, Rule, applied, as_places, difference
 
 
 def test_equal_values_have_no_difference() -> None:
@@ -20,14 +27,14 @@ def test_equal_values_have_no_difference() -> None:
 def test_a_difference_applied_gives_what_was_meant(told: Sample, meant: Sample) -> None:
     change = difference(told, meant)
     if change is not SAME:
-        assert to_plain(changed(told, decode(encode(change)))) == to_plain(meant)
+        assert to_plain(applied(told, decode(encode(change)))) == to_plain(meant)
 
 
 def test_only_what_differs_is_kept() -> None:
     told = Sample(id="a", case=Case(question="a long question", goal="g"))
     meant = Sample(id="a", case=Case(question="a long question", context="c"))
     assert difference(told, meant) == {"d": {"case": {"d": {"context": {"=": "c"}, "goal": {"-": True}}}}}
-    assert difference(told, meant, more=True) == {"d": {"case": {"d": {"context": {"=": "c"}}}}}
+    assert difference(told, meant, NOT_WHAT_IS_ADDED) == {"d": {"case": {"d": {"context": {"=": "c"}}}}}
 
 
 def test_what_no_longer_fits_is_left_out() -> None:
@@ -36,8 +43,78 @@ def test_what_no_longer_fits_is_left_out() -> None:
         return Sample(id="s", trajectory=Trajectory(steps=steps))
 
     change = difference(sample("a", "b"), sample("a", "b", at=1.0))
-    assert changed(sample("a"), change) == sample("a")
-    assert changed(Sample(id="s"), change) == Sample(id="s")
-    longer = changed(sample("a", "b", "c"), change)
+    assert applied(sample("a"), change) == sample("a")
+    assert applied(Sample(id="s"), change) == Sample(id="s")
+    longer = applied(sample("a", "b", "c"), change)
     assert longer.trajectory is not None
     assert [step.at for step in longer.trajectory.steps] == [1.0, 1.0, None]
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(told=samples(), meant=samples())
+def test_both_spellings_give_the_same(told: Sample, meant: Sample) -> None:
+    change = difference(told, meant)
+    places = decode(encode(as_places(change)))
+    assert (places == []) == (change is SAME)
+    assert to_plain(applied(told, places)) == to_plain(meant)
+
+
+def test_places_name_what_is_set_and_what_is_taken_away() -> None:
+    told = Sample(id="a", case=Case(question="q", goal="g"), trajectory=Trajectory(steps=(Step(role="user"),)))
+    meant = Sample(id="a", case=Case(question="q"), trajectory=Trajectory(steps=(Step(role="user", at=1.0),)))
+    assert as_places(difference(told, meant)) == [[["case", "goal"]], [["trajectory", "steps", 0, "at"], 1.0]]
+    assert as_places(SAME) == []
+
+
+def test_what_cannot_fit_is_an_error() -> None:
+    sample = Sample(id="a", trajectory=Trajectory(steps=(Step(role="user"),)))
+    with pytest.raises(ReadError, match="do not fit"):
+        applied(sample, [[["trajectory", "steps", 1, "at"], 1.0]])
+    with pytest.raises(ReadError, match="broken: Expected `str`"):
+        applied(sample, {"d": {"id": {"=": 5}}})
+
+
+@pytest.mark.parametrize(
+    ("rule", "places"),
+    [
+        (Rule(), [[["labels", "level"], "two"], [["labels", "extra"]], [["goal"]]]),
+        (Rule(ignored=frozenset({"labels"})), [[["goal"]]]),
+        (Rule(data=frozenset({"labels"})), [[["labels"], {"topic": "t", "level": "two"}], [["goal"]]]),
+        (Rule(closed=frozenset({"labels"})), [[["labels", "level"], "two"], [["labels", "extra"]]]),
+        (Rule(closed=frozenset()), [[["labels", "level"], "two"]]),
+    ],
+)
+def test_a_rule_says_what_counts(rule: Rule, places: list[Any]) -> None:
+    told = Case(labels={"topic": "t", "level": "one", "extra": "x"}, goal="g")
+    meant = Case(labels={"topic": "t", "level": "two"})
+    assert as_places(difference(told, meant, rule)) == places
+
+
+CARRIED = Path(__file__).parent / "carried"
+FILES = {
+    "adk-history": "history.evalset_result.json",
+    "adk-session": "session.json",
+    "adk-evalset": "cases.evalset.json",
+    "adk-jsonl": "interactions.jsonl",
+    "inspect": "log.json",
+    "explain": "report.json",
+}
+
+
+def _readings(path: Path, format_name: str) -> list[Any]:
+    found: list[Any] = [to_plain(sample) for sample in read(path, format=format_name).samples]
+    for sample in found:
+        for told in (sample.get("trajectory", {}), sample.get("expected", {})):
+            told.pop("source", None)
+    return found
+
+
+@pytest.mark.parametrize("format_name", FILES)
+def test_files_of_older_versions_are_read_as_ever(format_name: str, tmp_path: Path) -> None:
+    path = CARRIED / FILES[format_name]
+    then = decode((CARRIED / "readings.json").read_bytes())[path.name]
+    assert _readings(path, format_name) == then
+    bare = tmp_path / path.name
+    rows = path.read_bytes().splitlines() if path.suffix == ".jsonl" else [path.read_bytes()]
+    bare.write_bytes(b"\n".join(encode(without_carried(decode(row))) for row in rows))
+    assert _readings(bare, format_name) != then

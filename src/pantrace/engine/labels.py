@@ -14,6 +14,7 @@ from pantrace.errors import ReadError, UsageError
 from pantrace.judges import LabelKind
 from pantrace.model import Sample
 from pantrace.wire.json import decode
+from pantrace.wire.text_file import text_of
 
 from .read import Notes, read_pile
 
@@ -78,12 +79,7 @@ def _from_cases(path: Path, label: str) -> Labels:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    try:
-        text = path.read_text("utf-8-sig")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: not UTF-8 text") from None
+    text = text_of(path)
     if not text.lstrip().startswith(("{", "[")):
         reader = csv.DictReader(StringIO(text))
         try:

@@ -14,6 +14,7 @@ from pantrace.formats import Format, by_name, detect
 from pantrace.model import Aggregate, Run, Sample, Source, all_trajectories
 from pantrace.store import RunDirectory, is_run_directory
 from pantrace.wire.rows import OnBroken, raise_broken, read_rows
+from pantrace.wire.source import with_source
 
 _SKIPPED = {".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"}
 
@@ -99,8 +100,7 @@ def stamped(sample: Sample, source: Source) -> Sample:
     """The sample with a note of where it was read, unless it has one."""
     if sample.trajectory is None or sample.trajectory.source is not None:
         return sample
-    trajectory = msgspec.structs.replace(sample.trajectory, source=source)
-    return msgspec.structs.replace(sample, trajectory=trajectory)
+    return with_source(sample, source)
 
 
 def inputs(paths: Iterable[Path], format_name: str | None, notes: Notes) -> Iterator[tuple[Path, Format, str]]:

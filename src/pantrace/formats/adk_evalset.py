@@ -39,16 +39,17 @@ from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import EVAL_CASE, snake, to_snake
 from pantrace.wire.adk.sessions import invocation_ids, main_agent
 from pantrace.wire.adk.typed import mapping, text
+from pantrace.wire.adk.unsaid import unsaid
+from pantrace.wire.carried import CARRIER
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode_document, encode, to_plain
-from pantrace.wire.patch import applied, difference
+from pantrace.wire.json import decode_document, encode
+from pantrace.wire.remainder import applied
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 
 from .format import Format, NoOptions
 
 NAME = "adk-evalset"
-CARRIER = "pantrace"
 _KNOWN = {
     "eval_id",
     "conversation",
@@ -121,9 +122,7 @@ def load(row: Any) -> Sample:
         expected=expected,
         extra={NAME: extra} if extra else {},
     )
-    if patch := case.get(CARRIER):
-        return msgspec.convert(applied(to_plain(sample), patch), Sample)
-    return sample
+    return applied(sample, case[CARRIER]) if case.get(CARRIER) else sample
 
 
 def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
@@ -149,9 +148,8 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     row["final_session_state"] = case.expected_state or {}
     row.update(sample.extra.get(NAME, {}))
     # The expectation rides along; what was done has its own formats.
-    before = {key: value for key, value in to_plain(sample).items() if key not in ("trajectory", "scores")}
-    if patch := difference(before, to_plain(load(row))):
-        row[CARRIER] = patch
+    if rest := unsaid(load(row), msgspec.structs.replace(sample, trajectory=None, scores=())):
+        row[CARRIER] = rest
     return row
 
 
@@ -284,9 +282,7 @@ def header_from(row: dict[str, Any]) -> RunHeader:
         dataset=described,
         extra={NAME: rest} if rest else {},
     )
-    if patch := row.get(CARRIER):
-        return msgspec.convert(applied(to_plain(header), patch), RunHeader)
-    return header
+    return applied(header, row[CARRIER]) if row.get(CARRIER) else header
 
 
 def save(run: Run, target: Path, options: NoOptions) -> None:
@@ -298,10 +294,8 @@ def save(run: Run, target: Path, options: NoOptions) -> None:
         "creation_timestamp": run.created or 0.0,
         **run.extra.get(NAME, {}),
     }
-    plain = to_plain(header_of(run))
-    plain.pop("source", None)
-    if patch := difference(plain, to_plain(header_from(row))):
-        row[CARRIER] = patch
+    if rest := unsaid(header_from(row), header_of(run)):
+        row[CARRIER] = rest
     with files.writing(target) as file:
         file.write(encode(row)[:-1] + b',"eval_cases":[')
         for number, sample in enumerate(run.samples):

@@ -21,9 +21,10 @@ from pantrace.wire.adk import MISSHAPEN, shapes
 from pantrace.wire.adk.recase import SESSION, to_snake
 from pantrace.wire.adk.sessions import camel_session, carried_sample, carry_in_session, session_to, trajectory_from
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode, decode_document, to_plain
+from pantrace.wire.json import decode, decode_document
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
+from pantrace.wire.source import with_source
 from pantrace.wire.times import from_iso
 
 from .format import Format
@@ -90,9 +91,9 @@ def dump(sample: Sample, options: Options) -> Any:
     session = session_to(sample)
     if sample.extra.get(NAME, {}).get("shape") == "events" and session["events"]:
         session = {"events": session["events"]}
-        carry_in_session(session, to_plain(sample), to_plain(load(session["events"])))
+        carry_in_session(session, load(session["events"]), sample)
         return session["events"] if options.snake_case else camel_session(session)["events"]
-    carry_in_session(session, to_plain(sample), to_plain(load(session)))
+    carry_in_session(session, load(session), sample)
     return session if options.snake_case else camel_session(session)
 
 
@@ -106,16 +107,11 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
 
 def _document(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
     try:
-        yield _stamped(load(decode_document(files.read_all(path))), source)
+        yield with_source(load(decode_document(files.read_all(path))), source)
     except ReadError as error:
         on_broken(error.at(path=str(path)))
     except MISSHAPEN as error:
         on_broken(ReadError(f"not a session: {error}", path=str(path), remedy="is --from right?"))
-
-
-def _stamped(sample: Sample, source: Source) -> Sample:
-    trajectory = msgspec.structs.replace(sample.trajectory or Trajectory(), source=source)
-    return msgspec.structs.replace(sample, trajectory=trajectory)
 
 
 def _stored(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
@@ -165,7 +161,7 @@ def _stored(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]
             created = _moment(row["create_time"])
             trajectory = msgspec.structs.replace(sample.trajectory or Trajectory(), created=created)
             sample = msgspec.structs.replace(sample, trajectory=trajectory)
-            yield _stamped(sample, msgspec.structs.replace(source, place=place))
+            yield with_source(sample, msgspec.structs.replace(source, place=place))
 
 
 def _object(text: Any) -> dict[str, Any]:

@@ -16,18 +16,11 @@ from pantrace.model import Agent, Sample, Step, Tool, Trajectory, Violation, sai
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, unknown_keys
 from pantrace.wire.shape import ANY, document, violations
-from pantrace.wire.times import from_iso
-from pantrace.wire.vertex import (
-    append_content,
-    columns_from,
-    columns_of,
-    contents_of,
-    must_be_text,
-    part_out,
-    refusal,
-    sample_refusal,
-    time_text,
-)
+from pantrace.wire.times import from_iso, time_text
+from pantrace.wire.vertex.columns import columns_from, columns_of
+from pantrace.wire.vertex.contents import append_content, contents_of
+from pantrace.wire.vertex.parts import must_be_text, part_out
+from pantrace.wire.vertex.refusal import refusal, sample_refusal
 
 from .format import Format, NoOptions
 

@@ -18,19 +18,11 @@ from pantrace.model import Agent, Sample, Step, Thinking, Trajectory, Violation,
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, unknown_keys
 from pantrace.wire.shape import document, violations
-from pantrace.wire.times import from_iso
-from pantrace.wire.vertex import (
-    append_content,
-    column_text,
-    columns_from,
-    columns_of,
-    contents_of,
-    part_out,
-    refusal,
-    sample_refusal,
-    text_or_content,
-    time_text,
-)
+from pantrace.wire.times import from_iso, time_text
+from pantrace.wire.vertex.columns import column_text, columns_from, columns_of, text_or_content
+from pantrace.wire.vertex.contents import append_content, contents_of
+from pantrace.wire.vertex.parts import part_out
+from pantrace.wire.vertex.refusal import refusal, sample_refusal
 
 from .format import Format, NoOptions
 

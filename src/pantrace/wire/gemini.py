@@ -169,7 +169,7 @@ def parts_to(parts: Iterable[Part], format_name: str) -> list[dict[str, Any]]:
     return [said for part in parts if (said := part_to(part, format_name)) is not None]
 
 
-_COUNTS = {
+COUNTS = {
     "prompt_token_count",
     "candidates_token_count",
     "thoughts_token_count",
@@ -186,7 +186,7 @@ def usage_from(raw: Any, format_name: str) -> Usage | None:
     counts = {snake(key): value for key, value in raw.items() if value is not None}
     prompt, tools = counts.get("prompt_token_count"), counts.get("tool_use_prompt_token_count")
     answer, thoughts = counts.get("candidates_token_count"), counts.get("thoughts_token_count")
-    rest = unknown_keys(counts, _COUNTS)
+    rest = unknown_keys(counts, COUNTS)
     if tools is not None:
         rest["tool_use_prompt_token_count"] = tools
     return Usage(

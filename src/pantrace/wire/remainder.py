@@ -3,15 +3,18 @@
 A writer says what its format can say, reads that back, and keeps the difference in a free field of the format; its
 reader applies it again. A difference is one of `{"=": value}` (replaced), `{"-": true}` (not there),
 `{"d": {key: difference}}` (inside an object) and `{"l": {index: difference}, "n": length}` (inside a list).
+Its second spelling, `as_places`, is a list of `[path, value]` (replaced) and `[path]` (not there).
 
 Other programs may change the record in between. Where a difference no longer fits it is left out, so that the record
-stays readable: a list that has become shorter, an object that is gone.
+stays readable: a list that has become shorter, an object that is gone. Places do not tell how long a list was: with
+them the whole record is checked again, and what does not fit is an error.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, TypeVar, get_args, get_origin
+from types import NoneType
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -25,25 +28,77 @@ SAME: Any = None
 """No difference."""
 
 
-def difference(told: Any, meant: Any, *, more: bool = False) -> Any:
-    """What must be done to `told` so that it becomes `meant`; SAME when they are equal.
+class Rule(NamedTuple):
+    """What counts as a difference, by the names of fields."""
 
-    With `more`, what is only in `told` may stay."""
+    ignored: frozenset[str] = frozenset()
+    """Not compared."""
+    data: frozenset[str] = frozenset()
+    """Hold somebody's data: brought back whole if it differs at all."""
+    data_within: frozenset[str] = frozenset()
+    """Hold data under each of their keys."""
+    closed: frozenset[str] | None = None
+    """Inside these, what was only told is taken away, elsewhere it stays; None: it is taken away everywhere."""
+    numbers_by_type: bool = False
+    """Whether 1 and 1.0 are two values. JSON does not tell them apart, and neither does the model."""
+    paired_by: tuple[str, ...] = ()
+    """Lists are compared item by item only if they hold objects that agree in their kind and in these fields."""
+
+
+ALL = Rule()
+"""Everything counts."""
+NOT_WHAT_IS_ADDED = Rule(closed=frozenset())
+"""What was only told may stay."""
+
+
+_PLAIN = frozenset({str, int, bool, NoneType})
+
+
+def difference(told: Any, meant: Any, rule: Rule = ALL) -> Any:
+    """What must be done to `told` so that it becomes `meant`; SAME when nothing that counts differs."""
+    return _difference(told, meant, rule, None, rule.closed is None)
+
+
+def _difference(told: Any, meant: Any, rule: Rule, name: str | None, closed: bool) -> Any:
     if type(told) is type(meant):
         if told == meant:
             return SAME
+        if name in rule.data:
+            return {"=": _plain(meant)}
         if isinstance(meant, msgspec.Struct):
-            return _inside_object(_fields(told), _fields(meant), more)
+            return _inside_object(_fields(told), _fields(meant), rule, name, closed)
         if isinstance(meant, dict):
-            return _inside_object(told, meant, more)
-        if isinstance(meant, (list, tuple)) and len(told) == len(meant):
+            return _inside_object(told, meant, rule, name, closed)
+        if isinstance(meant, (list, tuple)) and _are_paired(told, meant, rule):
             pairs = enumerate(zip(told, meant, strict=True))
-            found = {str(index): difference(one, other, more=more) for index, (one, other) in pairs}
+            found = {str(index): _difference(one, other, rule, None, closed) for index, (one, other) in pairs}
             found = {index: each for index, each in found.items() if each is not SAME}
             return {"l": found, "n": len(meant)} if found else SAME
-    elif _is_number(told) and _is_number(meant) and told == meant:
-        return SAME  # JSON does not tell 1 from 1.0; neither does the model
-    return {"=": to_plain(meant)}
+    elif not rule.numbers_by_type and _is_number(told) and _is_number(meant) and told == meant:
+        return SAME
+    return {"=": _plain(meant)}
+
+
+def _are_paired(told: Any, meant: Any, rule: Rule) -> bool:
+    """Whether the items of two lists stand for each other."""
+    if len(told) != len(meant):
+        return False
+    if not rule.paired_by:
+        return True
+    for one, other in zip(told, meant, strict=True):
+        if type(one) is not type(other) or not isinstance(one, (msgspec.Struct, dict)):
+            return False
+        if one is not other and any(_field(one, name) != _field(other, name) for name in rule.paired_by):
+            return False
+    return True
+
+
+def _field(record: Any, name: str) -> Any:
+    return record.get(name) if isinstance(record, dict) else getattr(record, name, None)
+
+
+def _plain(value: Any) -> Any:
+    return value if type(value) in _PLAIN else to_plain(value)
 
 
 def _is_number(value: Any) -> bool:
@@ -70,26 +125,78 @@ def _defaults(kind: type[msgspec.Struct]) -> list[Any]:
     return found
 
 
-def _inside_object(told: dict[str, Any], meant: dict[str, Any], more: bool) -> Any:
+def _inside_object(told: dict[str, Any], meant: dict[str, Any], rule: Rule, name: str | None, closed: bool) -> Any:
     found: dict[str, Any] = {}
+    whole, closing = name in rule.data_within, rule.closed or ()
     for key, value in meant.items():
+        if key in rule.ignored:
+            continue
         if key not in told:
-            found[key] = {"=": to_plain(value)}
-        elif (inner := difference(told[key], value, more=more)) is not SAME:
+            found[key] = {"=": _plain(value)}
+            continue
+        other = told[key]
+        if other is value or (type(other) is type(value) and other == value):
+            continue
+        inner = {"=": _plain(value)} if whole else _difference(other, value, rule, key, closed or key in closing)
+        if inner is not SAME:
             found[key] = inner
     for key in told:
-        if key not in meant and not more:
+        if key not in meant and (closed or key in closing):
             found[key] = {"-": True}
     return {"d": found} if found else SAME
 
 
-def changed(record: T, change: Any) -> T:
-    """A record of the model with a difference applied; ReadError when it is none."""
+_MISFITS = (KeyError, IndexError, ValueError, TypeError, AttributeError)
+
+Place = list[Any]
+"""[path, value], or [path] for what is not there; a path is a list of keys and indices."""
+
+
+def as_places(change: Any) -> list[Place]:
+    """A difference in its second spelling, a list of places; an empty list for SAME."""
+    places: list[Place] = []
+    if change is not SAME:
+        _add_places(places, change, [])
+    return places
+
+
+def _add_places(places: list[Place], change: Any, path: list[str | int]) -> None:
+    ((kind, inner), *_) = change.items()
+    if kind == "=":
+        places.append([path, inner])
+    elif kind == "-":
+        places.append([path])
+    else:
+        for key, each in inner.items():
+            _add_places(places, each, [*path, key if kind == "d" else int(key)])
+
+
+def applied(record: T, change: Any) -> T:
+    """A record of the model with a difference applied, in either spelling; ReadError when it does not fit,
+    msgspec.ValidationError when a place is given a value that cannot stand there."""
+    if isinstance(change, list):
+        return msgspec.convert(with_places(to_plain(record), change), type(record))
     try:
         result: T = _changed(record, change, type(record))
-    except (KeyError, IndexError, ValueError, TypeError, AttributeError) as error:
+    except _MISFITS as error:
         raise ReadError(f"the remainder that pantrace wrote is broken: {error}") from None
     return result
+
+
+def with_places(plain: Any, places: list[Place]) -> Any:
+    """A plain value with places applied; changes the value it is given. ReadError when they do not fit."""
+    try:
+        for path, *new in places:
+            inner = plain
+            for key in path[:-1]:
+                inner = inner.setdefault(key, {}) if isinstance(inner, dict) else inner[key]
+            if new:
+                inner[path[-1]] = new[0]
+            else:
+                inner.pop(path[-1], None)
+    except _MISFITS:
+        raise ReadError("the pantrace notes in it do not fit the record", remedy="was it edited by hand?") from None
+    return plain
 
 
 def _changed(value: Any, change: Any, kind: Any) -> Any:

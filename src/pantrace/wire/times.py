@@ -11,6 +11,16 @@ def iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
+def time_text(seconds: float | None) -> str | None:
+    """ISO 8601 in UTC; None for no time and for one that no calendar has."""
+    if seconds is None:
+        return None
+    try:
+        return iso(seconds)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
 def from_iso(text: Any) -> float | None:
     """Epoch seconds of an ISO 8601 text, naive times taken as UTC; None when it is none."""
     if type(text) is not str:

@@ -12,6 +12,8 @@ import msgspec
 
 from pantrace.errors import UsageError
 
+from .text_file import text_of
+
 T = TypeVar("T")
 
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?")
@@ -32,13 +34,7 @@ def load(text: str, name: str, kind: type[T]) -> T:
 
 def load_file(path: Path, kind: type[T]) -> T:
     """A TOML file as a struct."""
-    try:
-        text = path.read_text("utf-8-sig")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: not UTF-8 text") from None
-    return load(text, str(path), kind)
+    return load(text_of(path), str(path), kind)
 
 
 def _explained(message: str, text: str, name: str, kind: type) -> str:

@@ -36,7 +36,7 @@ from pantrace.model import (
     is_agents,
 )
 from pantrace.wire.json import decode, encode
-from pantrace.wire.vertex import arguments_from
+from pantrace.wire.vertex.parts import arguments_from
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 

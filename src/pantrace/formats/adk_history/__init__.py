@@ -22,13 +22,16 @@ from pantrace.wire import files
 from pantrace.wire.adk import MISSHAPEN, shapes
 from pantrace.wire.adk.recase import CASE_RESULT, to_snake
 from pantrace.wire.adk.schema import Unusual
+from pantrace.wire.adk.unsaid import unsaid
+from pantrace.wire.carried import CARRIER
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode, encode, to_plain
-from pantrace.wire.patch import applied, difference
+from pantrace.wire.json import decode, encode
+from pantrace.wire.remainder import applied
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
+from pantrace.wire.source import with_source
 
-from .cases import CARRIER, NAME, app_of, decoded, dump, load
+from .cases import NAME, app_of, decoded, dump, load
 from .document import Document, document, looks_like
 from .pile import grouped
 
@@ -81,9 +84,7 @@ def header_from(row: dict[str, Any]) -> RunHeader:
         agent=name.removesuffix(ending) if isinstance(name, str) and name.endswith(ending) else None,
         extra={NAME: rest} if rest else {},
     )
-    if patch := row.get(CARRIER):
-        return msgspec.convert(applied(to_plain(header), patch), RunHeader)
-    return header
+    return applied(header, row[CARRIER]) if row.get(CARRIER) else header
 
 
 def _samples(path: Path, found: Document, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
@@ -98,11 +99,7 @@ def _samples(path: Path, found: Document, source: Source, on_broken: OnBroken) -
         except MISSHAPEN as error:
             on_broken(ReadError(f"not a case of an eval history: {error!r}", path=str(path), place=place))
             continue
-        if sample.trajectory is not None:
-            stamp = msgspec.structs.replace(source, place=place)
-            sample = msgspec.structs.replace(
-                sample, trajectory=msgspec.structs.replace(sample.trajectory, source=stamp)
-            )
+        sample = with_source(sample, msgspec.structs.replace(source, place=place))
         if sample.epoch is None and (epoch := epochs.get(number)) is not None:
             sample = msgspec.structs.replace(sample, epoch=epoch)
         yield sample
@@ -180,10 +177,8 @@ def _header_row(run: Run, app: str) -> dict[str, Any]:
         "creation_timestamp": stamp,
         **run.extra.get(NAME, {}),
     }
-    plain = to_plain(header_of(run))
-    plain.pop("source", None)
-    if patch := difference(plain, to_plain(header_from(row))):
-        row[CARRIER] = patch
+    if rest := unsaid(header_from(row), header_of(run)):
+        row[CARRIER] = rest
     return row
 
 

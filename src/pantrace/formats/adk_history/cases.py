@@ -26,11 +26,12 @@ from pantrace.wire.adk.schema import CaseResult, Fields, Schema, Session, Unusua
 from pantrace.wire.adk.scores import metric_to, metrics_of, pairs_from, scores_from, status_number
 from pantrace.wire.adk.sessions import app_name, invocation_ids, main_agent, session_to, trajectory_from, user_id
 from pantrace.wire.adk.typed import text
-from pantrace.wire.json import decode, to_plain, unknown_keys
-from pantrace.wire.patch import applied, difference
+from pantrace.wire.adk.unsaid import unsaid
+from pantrace.wire.carried import CARRIER
+from pantrace.wire.json import decode, unknown_keys
+from pantrace.wire.remainder import applied
 
 NAME = "adk-history"
-CARRIER = "pantrace"
 _KNOWN = {
     "eval_set_file",
     "eval_set_id",
@@ -90,9 +91,7 @@ def _sample(case: Fields) -> Sample:
         scores=tuple(scores),
         extra=_extra(case, trajectory, absent, pairs=bool(pairs)),
     )
-    if patch := case.get(CARRIER):
-        return msgspec.convert(applied(to_plain(sample), patch), Sample)
-    return sample
+    return applied(sample, rest) if (rest := case.get(CARRIER)) else sample
 
 
 def _trajectory(case: Fields, actual: list[Fields]) -> tuple[Trajectory | None, list[str]]:
@@ -252,8 +251,8 @@ def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
         "user_id": extra.pop("user_id", None) or user_id(sample),
         **extra,
     }
-    if patch := difference(to_plain(sample), to_plain(load(row))):
-        row[CARRIER] = patch
+    if rest := unsaid(load(row), sample):
+        row[CARRIER] = rest
     return row
 
 

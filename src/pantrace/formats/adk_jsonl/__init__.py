@@ -21,12 +21,14 @@ from pantrace.model import Run, Sample, Source, Violation
 from pantrace.wire import files
 from pantrace.wire.adk import MISSHAPEN, shapes
 from pantrace.wire.adk.recase import SESSION, to_snake
+from pantrace.wire.carried import CARRIER
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode
 from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.shape import ANY, document, violations
+from pantrace.wire.source import with_source
 
-from .rows import CARRIER, NAME, Options, dump, load
+from .rows import NAME, Options, dump, load
 
 
 def detect(head: Head) -> str | None:
@@ -57,10 +59,7 @@ def _samples(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample
         except MISSHAPEN as error:
             on_broken(ReadError(f"not a row of interactions: {error!r}", path=str(path), place=place))
             continue
-        if sample.trajectory is not None:
-            trajectory = msgspec.structs.replace(sample.trajectory, source=msgspec.structs.replace(source, place=place))
-            sample = msgspec.structs.replace(sample, trajectory=trajectory)
-        yield sample
+        yield with_source(sample, msgspec.structs.replace(source, place=place))
 
 
 def _rows(path: Path, version: str | None, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:

@@ -9,34 +9,33 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import (
-    Agent,
     Case,
     ExpectedCall,
     Invocation,
     Outcome,
     Record,
     Sample,
-    Score,
     Step,
     Text,
-    Tool,
     Trajectory,
     final_response,
     is_prompt,
     said,
 )
-from pantrace.wire.adk.scores import MAKER, SCALES, STATUS, metric_to
 from pantrace.wire.adk.sessions import app_name, camel_session, session_to, trajectory_from, user_id
-from pantrace.wire.adk.typed import mapping, number, text
+from pantrace.wire.adk.typed import text
+from pantrace.wire.adk.unsaid import unsaid
+from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import decode, to_plain, unknown_keys
-from pantrace.wire.patch import applied, difference
-from pantrace.wire.times import iso
+from pantrace.wire.remainder import applied
+from pantrace.wire.times import time_text
 
-from .extracted import RESERVED, contents_of, extracted_data, tool_descriptions
+from .declared import agents_from, declared, unheard
+from .extracted import contents_of, extracted_data, tool_descriptions
+from .score_columns import PREFIXES, score_columns, scores_from
 from .spans import invocations_in, is_measured, latency_of, summary_of, trace_of
 
 NAME = "adk-jsonl"
-CARRIER = "pantrace"
 
 _DERIVED = {
     "request",
@@ -86,8 +85,8 @@ def load(row: Any) -> Sample:
     extra = {key: row[key] for key in _kept(row)}
     if measured:
         extra["session_trace"] = row["session_trace"]
-    if unheard := _unheard(data, trajectory) | ({} if ours else _declared(data, row)):
-        extra["extracted_data"] = unheard
+    if rest := unheard(data, trajectory) | ({} if ours else declared(data, row)):
+        extra["extracted_data"] = rest
     answer = row.get("final_response")
     if not isinstance(answer, str) and answer is not None:
         told = final_response(trajectory) if trajectory is not None else None
@@ -100,12 +99,10 @@ def load(row: Any) -> Sample:
         case=_case(row),
         trajectory=trajectory,
         expected=_expected(row) if ours else None,
-        scores=tuple(_scores(row)),
+        scores=tuple(scores_from(row)),
         extra={NAME: extra} if extra else {},
     )
-    if patch := row.get(CARRIER):
-        return msgspec.convert(applied(to_plain(sample), patch), Sample)
-    return sample
+    return applied(sample, row[CARRIER]) if row.get(CARRIER) else sample
 
 
 def _expected(row: dict[str, Any]) -> Trajectory | None:
@@ -119,7 +116,7 @@ def _kept(row: dict[str, Any]) -> list[str]:
         key
         for key, value in row.items()
         if key not in _DERIVED
-        and not key.startswith(("adk_score.", "adk_status.", "adk_threshold.", "adk_details."))
+        and not key.startswith(PREFIXES)
         and not (key in _USUAL and value == _USUAL[key])
         and not (key == "agents_evaluated" and value == [row.get("app_name")])
         and value is not None
@@ -136,7 +133,7 @@ def _trajectory(row: dict[str, Any], *, ours: bool) -> tuple[Trajectory | None, 
             return None, False
     data = row.get("extracted_data")
     if ours and isinstance(data, dict):
-        trajectory = msgspec.structs.replace(trajectory, agents=_agents(data, trajectory))
+        trajectory = msgspec.structs.replace(trajectory, agents=agents_from(data, trajectory))
     spans = row.get("session_trace")
     measured = is_measured(spans)
     if ours and row.get("invocations") is not None:
@@ -164,32 +161,6 @@ def _from_contents(row: dict[str, Any]) -> Trajectory:
         )
         steps.append(Step(role="user" if content.get("role") == "user" else "agent", parts=texts))
     return Trajectory(id=row.get("session_id"), steps=tuple(steps))
-
-
-def _agents(data: dict[str, Any], trajectory: Trajectory) -> tuple[Agent, ...]:
-    declared = {
-        function["name"]: Tool(
-            name=text(function["name"], "a tool's name") or "",
-            description=text(function.get("description"), "a tool's description"),
-            parameters=function.get("parameters"),
-        )
-        for group in data.get("tool_declarations") or ()
-        for function in group.get("function_declarations") or ()
-    }
-    instructions = data.get("agent_instructions") or {}
-    agents = []
-    for row in data.get("agents") or ():
-        tools = row.get("tools")
-        agents.append(
-            Agent(
-                name=text(row["name"], "an agent's name") or "",
-                model=row.get("model"),
-                parent=row.get("parent"),
-                instructions=instructions.get(row["name"]),
-                tools=tuple(declared.get(name, Tool(name=name)) for name in tools) if tools is not None else None,
-            )
-        )
-    return tuple(agents) or trajectory.agents
 
 
 def _outcome(row: dict[str, Any]) -> Outcome | None:
@@ -226,57 +197,6 @@ def _case(row: dict[str, Any]) -> Case:
     )
 
 
-def _scores(row: dict[str, Any]) -> list[Score]:
-    scores = []
-    for key, value in row.items():
-        if not key.startswith("adk_score."):
-            continue
-        name = key.removeprefix("adk_score.")
-        status = row.get(f"adk_status.{name}")
-        worth = value if isinstance(value, (int, float)) else None
-        extra = {"adk-history": {"eval_status": status}} if status in ("NOT_EVALUATED", "INFORMATIONAL") else {}
-        scores.append(
-            Score(
-                name=name,
-                value=worth,
-                scale=SCALES.get(name),
-                status="scored" if worth is not None else "not_applicable" if status == "INFORMATIONAL" else "unscored",
-                explanation=None if worth is not None else f"google-adk gives no value ({status or 'no status'})",
-                details=mapping(row.get(f"adk_details.{name}"), "details") or {},
-                maker=MAKER,
-                threshold=number(row.get(f"adk_threshold.{name}"), "a threshold"),
-                passed={"PASSED": True, "FAILED": False}.get(str(status)),
-                extra=extra,
-            )
-        )
-    return scores
-
-
-def _unheard(data: dict[str, Any], trajectory: Trajectory | None) -> dict[str, Any]:
-    """Extracted values that are no state variables and no known keys."""
-    state = (trajectory.state if trajectory is not None else None) or {}
-    return {key: value for key, value in data.items() if key not in RESERVED and state.get(key) != value}
-
-
-def _declared(data: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
-    """Tools and instructions that say more than the placeholders which the original puts there."""
-    found: dict[str, Any] = {}
-    instruction = data.get("system_instruction")
-    if instruction and instruction != f"You are the {row.get('app_name')} agent.":
-        found["system_instruction"] = instruction
-    groups = data.get("tool_declarations")
-    each_group = groups if isinstance(groups, list) else []
-    listed = [group.get("function_declarations") for group in each_group if isinstance(group, dict)]
-    tools = [tool for tools in listed if isinstance(tools, list) for tool in tools if isinstance(tool, dict)]
-    if any(tool.keys() - {"name", "description"} or not _is_placeholder(tool) for tool in tools):
-        found["tool_declarations"] = groups
-    return found
-
-
-def _is_placeholder(tool: dict[str, Any]) -> bool:
-    return tool.get("description") in (None, f"Tool: {tool.get('name')}")
-
-
 def _parsed(text: str | None) -> Any:
     try:
         return decode(text.encode("utf-8", "surrogatepass")) if text is not None else None
@@ -287,7 +207,7 @@ def _parsed(text: str | None) -> Any:
 def dump(sample: Sample, options: Options) -> dict[str, Any]:
     descriptions = tool_descriptions(options.tool_descriptions) if options.tool_descriptions else {}
     extra = dict(sample.extra.get(NAME, {}))
-    unheard, parsed = extra.pop("extracted_data", {}), extra.pop("final_response", None)
+    extracted, parsed = extra.pop("extracted_data", {}), extra.pop("final_response", None)
     recorded = extra.pop("session_trace", None)
     trajectory = sample.trajectory
     app = app_name(sample)
@@ -308,7 +228,8 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
         "agents_evaluated": extra.pop("agents_evaluated", None) or [app],
         "user_inputs": [said(step) or "" for step in trajectory.steps if is_prompt(step)] if trajectory else [],
         "question_metadata": _taken(extra, "question_metadata", sample.case.labels if sample.case else {}),
-        "interaction_datetime": extra.pop("interaction_datetime", None) or _moment(trajectory),
+        "interaction_datetime": extra.pop("interaction_datetime", None)
+        or time_text(trajectory.created if trajectory is not None else None),
         "USER": _taken(extra, "USER"),
         "reference_data": _taken(extra, "reference_data", _reference(sample)),
         "missing_information": _taken(extra, "missing_information"),
@@ -316,20 +237,10 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
         "session_trace": spans,
         "latency_data": latency_of(spans),
         "trace_summary": summary_of(trajectory) if trajectory is not None else [],
-        "extracted_data": {**extracted_data(sample, descriptions), **unheard},
+        "extracted_data": {**extracted_data(sample, descriptions), **extracted},
         "final_response": _answer(answer, parsed),
     }
-    for score in sample.scores:
-        metric = metric_to(score)
-        row[f"adk_score.{score.name}"] = metric["score"]
-    for score in sample.scores:
-        metric = metric_to(score)
-        if score.passed is not None or score.extra.get("adk-history", {}).get("eval_status") is not None:
-            row[f"adk_status.{score.name}"] = STATUS.get(metric["eval_status"], "NOT_EVALUATED")
-        if score.threshold is not None:
-            row[f"adk_threshold.{score.name}"] = score.threshold
-        if score.details:
-            row[f"adk_details.{score.name}"] = score.details
+    row |= score_columns(sample.scores)
     set_id = sample.case.extra.get("adk", {}).get("eval_set_id") if sample.case is not None else None
     if set_id is not None:
         row["eval_set_id"] = set_id
@@ -342,7 +253,7 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
         row["expected_trajectory"] = to_plain(sample.expected)
     row.update(unknown_keys(extra, row.keys()))
     row[CARRIER] = []
-    row[CARRIER] = difference(to_plain(sample), to_plain(load(row)))
+    row[CARRIER] = unsaid(load(row), sample)
     return row
 
 
@@ -368,14 +279,6 @@ def _run_id(sample: Sample) -> str:
     """Always the same for the same run of the same case."""
     session = sample.trajectory.id if sample.trajectory is not None else None
     return str(uuid5(NAMESPACE_URL, f"{session}/{sample.id}/{sample.epoch}"))
-
-
-def _moment(trajectory: Trajectory | None) -> str | None:
-    """When it really happened; null when that was not recorded."""
-    try:
-        return iso(trajectory.created) if trajectory is not None and trajectory.created is not None else None
-    except (OverflowError, OSError, ValueError):
-        return None
 
 
 def _reference(sample: Sample) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from pantrace.wire import files
 from pantrace.wire.head import Head, decode_beginning
 from pantrace.wire.json import decode_document
 from pantrace.wire.rows import OnBroken, layout_of, read_rows, write_rows
+from pantrace.wire.source import with_source
 
 from . import catalogue, dataset, report, scored
 from .bundle import explain_inputs
@@ -114,10 +115,7 @@ def _samples(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample
             continue
         if scenarios:
             sample = catalogue.joined(sample, scenarios)
-        if sample.trajectory is not None:
-            here = msgspec.structs.replace(source, place=place)
-            sample = msgspec.structs.replace(sample, trajectory=msgspec.structs.replace(sample.trajectory, source=here))
-        yield sample
+        yield with_source(sample, msgspec.structs.replace(source, place=place))
 
 
 def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:

@@ -8,8 +8,8 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Case, Maker, Outcome, Sample, Scale, Score, Trajectory
-from pantrace.wire.carried import KEY
-from pantrace.wire.remainder import SAME, changed, difference
+from pantrace.wire.carried import CARRIER
+from pantrace.wire.remainder import SAME, applied, difference
 from pantrace.wire.told import agent_of
 
 from .bundle import EVALS
@@ -80,10 +80,10 @@ def scale_of(metric: str) -> Scale | None:
 
 def load(row: dict[str, Any]) -> Sample:
     """A case of a report: its scores, an outcome where it did not run to its end, and what pantrace let ride along."""
-    carried = row.get(KEY)
+    carried = row.get(CARRIER)
     if not isinstance(carried, dict):
         return _told(row)
-    return changed(_told({key: value for key, value in row.items() if key != KEY}), carried)
+    return applied(_told({key: value for key, value in row.items() if key != CARRIER}), carried)
 
 
 def _told(row: dict[str, Any]) -> Sample:
@@ -172,7 +172,7 @@ def dump(sample: Sample, *, carry: bool = True) -> dict[str, Any]:
     extra = {**sample.extra, **told.extra}
     meant = msgspec.structs.replace(sample, trajectory=told.trajectory, expected=told.expected, extra=extra)
     rest = difference(told, meant)
-    return row if rest is SAME else {**row, KEY: rest}
+    return row if rest is SAME else {**row, CARRIER: rest}
 
 
 def _said(sample: Sample) -> dict[str, Any]:

@@ -34,6 +34,16 @@ def own(extra: dict[str, Any]) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def with_kept(message: dict[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
+    """The message with what `extra` kept of it put back; None takes a key away. Changes the message it is given."""
+    for key, value in rest.items():
+        if value is None:
+            message.pop(key, None)
+        elif key != "beside":
+            message[key] = value
+    return message
+
+
 def to_parts(raw: Any, attachments: dict[str, Any]) -> Iterator[Part]:
     """The parts that one content part says."""
     kind = raw.get("type") if isinstance(raw, dict) else None

@@ -7,12 +7,14 @@ from typing import Any
 import msgspec
 
 from pantrace.model import Aggregate, RunHeader, header_of
+from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import NonFinite
-from pantrace.wire.remainder import SAME, changed, difference
+from pantrace.wire.remainder import ALL, NOT_WHAT_IS_ADDED, SAME, applied, difference
 from pantrace.wire.times import from_iso, iso
 
 from .content import own
 from .migration import header_today
+from .told import notes_of
 
 VERSION = 2
 NO_MODEL = "none/none"
@@ -26,14 +28,8 @@ def to_header(raw: dict[str, Any]) -> RunHeader:
     """A run's header from a log's; never fails for a wrong part: it is kept as it is."""
     raw = header_today(raw)
     header = _header(raw)
-    notes = _notes(raw.get("eval"))
-    return changed(header, notes["run"]) if "run" in notes else header
-
-
-def _notes(spec: Any) -> dict[str, Any]:
-    metadata = spec.get("metadata") if isinstance(spec, dict) else None
-    notes = metadata.get("pantrace") if isinstance(metadata, dict) else None
-    return notes if isinstance(notes, dict) else {}
+    notes = notes_of(raw.get("eval"))
+    return applied(header, notes["run"]) if "run" in notes else header
 
 
 def _header(raw: dict[str, Any]) -> RunHeader:
@@ -44,8 +40,8 @@ def _header(raw: dict[str, Any]) -> RunHeader:
         del extra["version"]
     rest = {key: value for key, value in spec.items() if key not in _EVAL and value is not None}
     rest = {key: value for key, value in rest.items() if value or key not in DEMANDED}
-    if _notes(spec):
-        rest["metadata"] = {key: value for key, value in spec["metadata"].items() if key != "pantrace"}
+    if notes_of(spec):
+        rest["metadata"] = {key: value for key, value in spec["metadata"].items() if key != CARRIER}
         if not rest["metadata"]:
             del rest["metadata"]
     name = rest.pop("eval_id", None) or rest.get("run_id")
@@ -123,9 +119,9 @@ def from_header(run: RunHeader, counted: Counted) -> dict[str, Any]:
     raw = _made(run, counted) if is_made(run) else _rewritten(run, counted)
     told = _header(header_today(raw))
     bare = msgspec.structs.replace(header_of(run), source=None)
-    change = difference(told, bare, more=is_made(run))
+    change = difference(told, bare, NOT_WHAT_IS_ADDED if is_made(run) else ALL)
     if change is not SAME:
-        raw["eval"]["metadata"] = {**(raw["eval"].get("metadata") or {}), "pantrace": {"run": change}}
+        raw["eval"]["metadata"] = {**(raw["eval"].get("metadata") or {}), CARRIER: {"run": change}}
     return raw
 
 

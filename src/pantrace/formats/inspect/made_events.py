@@ -14,7 +14,9 @@ from pantrace.model import Action, Sample, Step, ToolCall, ToolResult, Trajector
 from pantrace.wire.json import to_plain
 from pantrace.wire.times import iso
 
-from .messages import Telling, from_call, from_error, from_step, is_note, message_name, output_text
+from .messages import from_call, from_step, is_note
+from .telling import Telling, message_name
+from .tool_messages import from_error, output_text
 from .usage import from_usage
 
 _STOPS = {

@@ -14,6 +14,7 @@ from pantrace.wire import files, ziplog
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode
 from pantrace.wire.rows import OnBroken
+from pantrace.wire.source import with_source
 
 from .header import to_header
 from .migration import header_today, named_scores, sample_today
@@ -117,10 +118,7 @@ def _loaded(read: Callable[[], Any], scorer: str | None, source: Source, on_brok
         detail = f"key {error} is missing" if isinstance(error, KeyError) else str(error)
         on_broken(ReadError(f"not a sample of an Inspect log: {detail}", path=source.path, place=source.place))
         return
-    if sample.trajectory is not None:
-        trajectory = msgspec.structs.replace(sample.trajectory, source=source)
-        sample = msgspec.structs.replace(sample, trajectory=trajectory)
-    yield sample
+    yield with_source(sample, source)
 
 
 def _run(raw: dict[str, Any], path: Path) -> tuple[RunHeader, Source]:

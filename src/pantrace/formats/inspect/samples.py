@@ -14,16 +14,18 @@ import msgspec
 
 from pantrace.errors import ReadError, SampleRefused
 from pantrace.model import Agent, Case, Outcome, Sample, Step, Tool, Trajectory, Usage, is_prompt, said
-from pantrace.wire.remainder import SAME, changed, difference
+from pantrace.wire.carried import CARRIER
+from pantrace.wire.remainder import SAME, applied, difference
 from pantrace.wire.times import from_iso, iso
 
 from .content import own
 from .made_events import made
-from .messages import Telling, from_step, is_note, message_name, notes_of
+from .messages import from_step, is_note
 from .migration import sample_today
 from .scores import from_scores, to_scores
+from .telling import Telling, message_name
 from .threads import add_threads, main_steps, with_notes
-from .told import Told, output_message
+from .told import Told, notes_of, output_message
 from .usage import by_model, from_usage, to_usage
 
 _CASE = ("sandbox", "files", "setup", "description")
@@ -47,7 +49,7 @@ def load(row: Any) -> Sample:
     notes = notes_of(row)
     if "sample" not in notes:
         return sample
-    meant = changed(sample, notes["sample"])
+    meant = applied(sample, notes["sample"])
     if notes.get("events") != len(row.get("events") or ()) and meant.trajectory and sample.trajectory:
         # Another program has added events since: they must not vanish with those that can be made again.
         kept = {**own(sample.trajectory.extra), "attachments": row.get("attachments") or {}, "uuid": row.get("uuid")}
@@ -89,7 +91,7 @@ def _case(row: dict[str, Any]) -> Case:
     for key, value in metadata.items() if isinstance(metadata, dict) else ():
         if isinstance(value, str) and len(value) <= _LABEL and "\n" not in value:
             labels[key] = value
-        elif key != "pantrace":
+        elif key != CARRIER:
             rest[key] = value
     if rest:
         extra["metadata"] = rest
@@ -224,7 +226,7 @@ def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
     change = difference(told, _sourceless(sample))
     if change is not SAME:
         notes = {**notes_of(row), "sample": change, "events": len(row.get("events") or ())}
-        row["metadata"] = {**row["metadata"], "pantrace": notes}
+        row["metadata"] = {**row["metadata"], CARRIER: notes}
     return row
 
 
@@ -276,7 +278,7 @@ def _row(sample: Sample) -> dict[str, Any]:
     row["model_usage"] = kept.pop("model_usage", None) or usage
     row["attachments"] = attachments
     if telling.notes:
-        row["metadata"] = {**row["metadata"], "pantrace": {"messages": telling.notes}}
+        row["metadata"] = {**row["metadata"], CARRIER: {"messages": telling.notes}}
     return row | kept
 
 

@@ -15,8 +15,9 @@ from pantrace.wire.times import from_iso
 
 from .attachments import resolved
 from .content import own
-from .messages import answer, error_of, notes_of, to_step
-from .told import Told, is_timed, output_message
+from .messages import answer, to_step
+from .told import Told, is_timed, notes_of, output_message
+from .tool_messages import error_of
 
 _KINDS = ("agent", "handoff", "scorer", "tool", "subtask")
 

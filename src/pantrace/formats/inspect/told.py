@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import encode
+
+
+def notes_of(record: Any) -> dict[str, Any]:
+    """What pantrace wrote in the metadata of a sample, an event or an `eval` object."""
+    metadata = record.get("metadata") if isinstance(record, dict) else None
+    notes = metadata.get(CARRIER) if isinstance(metadata, dict) else None
+    return notes if isinstance(notes, dict) else {}
 
 
 def is_timed(event: dict[str, Any]) -> bool:
     """Whether the times of an event were measured; pantrace marks those it had to make up."""
-    metadata = event.get("metadata")
-    if not isinstance(metadata, dict):
-        return True
-    notes = metadata.get("pantrace")
-    return not (isinstance(notes, dict) and notes.get("timed") is False)
+    return notes_of(event).get("timed") is not False
 
 
 class Told:

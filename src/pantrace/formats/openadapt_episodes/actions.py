@@ -10,9 +10,10 @@ from math import isfinite
 from typing import Any
 
 from pantrace.model import Action, Box, Point, Target
+from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import unknown_keys
 
-from .words import ACTION_TYPES, NAME, PANTRACE, is_number, odd, present, remainder, text_of, with_remainder
+from .words import ACTION_TYPES, NAME, differing_fields, is_number, odd, present, text_of, with_fields
 
 Viewport = tuple[int, int] | None
 
@@ -32,7 +33,7 @@ _READ = {
     "app_name",
     "duration",
     "raw",
-    PANTRACE,
+    CARRIER,
 }
 _ELEMENT = {"role", "name", "bounds", "element_id"}
 
@@ -40,7 +41,7 @@ _ELEMENT = {"role", "name", "bounds", "element_id"}
 def action_from(row: Any, viewport: Viewport, before: str | None, after: str | None) -> Action:
     """An action of the new schema; `before` and `after` are the ids of what was seen."""
     action = _natural(row, viewport, before, after)
-    return with_remainder(action, row.get(PANTRACE))
+    return with_fields(action, row.get(CARRIER))
 
 
 def _natural(row: dict[str, Any], viewport: Viewport, before: str | None, after: str | None) -> Action:
@@ -179,14 +180,14 @@ def action_to(action: Action, viewport: Viewport = None, before: str | None = No
     )
     mine = action.extra.get(NAME)
     if isinstance(mine, dict):
-        row |= {key: value for key, value in mine.items() if key not in row and key != PANTRACE}
+        row |= {key: value for key, value in mine.items() if key not in row and key != CARRIER}
     # OpenAdapt refuses these types without their content.
     for kind, needed in (("type", "text"), ("key", "key"), ("goto", "url")):
         if row["type"] == kind:
             row.setdefault(needed, "")
-    rest = remainder(action, _natural(row, viewport, before, after))
+    rest = differing_fields(action, _natural(row, viewport, before, after))
     if rest:
-        row[PANTRACE] = rest
+        row[CARRIER] = rest
     return row
 
 

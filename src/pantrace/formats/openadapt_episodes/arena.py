@@ -16,13 +16,14 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.model import Media
 from pantrace.wire import files
+from pantrace.wire.carried import CARRIER
 from pantrace.wire.gui_code import parse_code
 from pantrace.wire.json import decode_patiently, to_plain, unknown_keys
 
 from .actions import action_to
 from .logs import success_of
 from .older import flat_action
-from .words import NAME, PANTRACE, present, text_of
+from .words import NAME, present, text_of
 
 _ROW = {"step_num", "action_timestamp", "action", "reward", "done", "info"}
 _SCREENS = ("screenshot", "screenshot_file")
@@ -50,7 +51,7 @@ def task_episode(folder: Path, rows: list[dict[str, Any]], place: tuple[str, ...
     trial = where.get("trial", "")
     metadata = {**unknown_keys(where, {"model"}), **({"task": config} if config else {})}
     verdict = _verdict(folder, next((row for row in rows if is_failure(row)), None))
-    ours: dict[str, Any] = verdict.pop(PANTRACE, {})
+    ours: dict[str, Any] = verdict.pop(CARRIER, {})
     if trial.isascii() and trial.isdigit():
         ours["epoch"] = int(trial) + 1
     reset = steps[0] if steps and steps[0]["action"] is None else None
@@ -65,7 +66,7 @@ def task_episode(folder: Path, rows: list[dict[str, Any]], place: tuple[str, ...
             "agent_model": where.get("model"),
             "created_at": _moment(steps[0]["action_timestamp"]) if steps else None,
             "metadata": metadata or None,
-            PANTRACE: ours or None,
+            CARRIER: ours or None,
         }
     )
 
@@ -80,9 +81,9 @@ def _verdict(folder: Path, failure: dict[str, Any] | None) -> dict[str, Any]:
             raise ReadError("is not a number", path=str(folder / "result.txt")) from None
         return {"success": success_of(reward), "final_reward": reward}
     if failure is None:
-        return {PANTRACE: {"outcome": {"status": "unscored", "reason": "there is no result.txt"}}}
+        return {CARRIER: {"outcome": {"status": "unscored", "reason": "there is no result.txt"}}}
     why = next((str(failure[key]) for key in ("Exception", "Error") if failure.get(key)), "")
-    return {PANTRACE: {"outcome": {"status": "error", "reason": why, "extra": {NAME: failure}}}}
+    return {CARRIER: {"outcome": {"status": "error", "reason": why, "extra": {NAME: failure}}}}
 
 
 def _config(folder: Path) -> dict[str, Any]:
@@ -122,7 +123,7 @@ def _steps(folder: Path, rows: list[dict[str, Any]], reset: dict[str, Any] | Non
         logs = {key: value for key, value in unknown_keys(row, _ROW | seen_keys).items() if value is not None}
         linked = {key: value for key, value in logs.items() if _is_file(key, value)}
         if linked:
-            ours = observation.setdefault(PANTRACE, {})
+            ours = observation.setdefault(CARRIER, {})
             ours["media"] = ours.get("media", []) + [_media(key, name, index) for key, name in linked.items()]
         step = {
             "step_index": index,
@@ -143,10 +144,10 @@ def _steps(folder: Path, rows: list[dict[str, Any]], reset: dict[str, Any] | Non
         for action in actions[1:]:
             index += 1
             continuing = {"continues": True}
-            found.append({"step_index": index, "observation": {}, "action": action, PANTRACE: continuing})
+            found.append({"step_index": index, "observation": {}, "action": action, CARRIER: continuing})
         after = _after(row, index, last=last)
         if after is not None:
-            found[-1].setdefault(PANTRACE, {})["after"] = after
+            found[-1].setdefault(CARRIER, {})["after"] = after
         yield from found
         index += 1
         before = row
@@ -186,7 +187,7 @@ def _observation(folder: Path, row: dict[str, Any] | None, keys: set[str], index
     if shown:
         observation["raw"] = shown
     if linked:
-        observation[PANTRACE] = {"media": [_media(key, name, index) for key, name in linked.items()]}
+        observation[CARRIER] = {"media": [_media(key, name, index) for key, name in linked.items()]}
     return observation
 
 

@@ -25,11 +25,12 @@ from pantrace.model import (
     Trajectory,
     Usage,
 )
+from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import unknown_keys
 from pantrace.wire.times import from_iso
 
 from .actions import Viewport, action_from
-from .words import NAME, PANTRACE, SCHEMA_VERSION, is_number, odd, text_of, with_remainder
+from .words import NAME, SCHEMA_VERSION, is_number, odd, text_of, with_fields
 
 LABELS = ("domain", "difficulty")
 """Keys of `metadata` that label the case."""
@@ -48,10 +49,10 @@ _EPISODE = {
     "created_at",
     "agent_model",
     "metadata",
-    PANTRACE,
+    CARRIER,
 }
-_STEP = {"step_index", "observation", "action", "reasoning", PANTRACE}
-_OBSERVATION = {"screenshot_path", "screenshot_base64", "screen_size", PANTRACE}
+_STEP = {"step_index", "observation", "action", "reasoning", CARRIER}
+_OBSERVATION = {"screenshot_path", "screenshot_base64", "screen_size", CARRIER}
 
 
 def episode_from(row: dict[str, Any]) -> Sample:
@@ -98,7 +99,7 @@ def episode_from(row: dict[str, Any]) -> Sample:
 
 
 def _ours(row: dict[str, Any]) -> dict[str, Any]:
-    found = row.get(PANTRACE)
+    found = row.get(CARRIER)
     return found if isinstance(found, dict) else {}
 
 
@@ -161,7 +162,7 @@ def _seen(row: Any, place: int) -> tuple[Media | None, tuple[Media, ...], Viewpo
     ours = _ours(observation)
     screenshot = natural_screen(observation, index_of(row, place))
     if screenshot is not None:
-        screenshot = with_remainder(screenshot, ours.get("screenshot"))
+        screenshot = with_fields(screenshot, ours.get("screenshot"))
     media = ours.get("media")
     others = tuple(msgspec.convert(each, Media) for each in media) if isinstance(media, list) else ()
     return screenshot, others, _size(observation.get("screen_size"))

@@ -8,12 +8,13 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Action, Target
+from pantrace.wire.carried import CARRIER
 from pantrace.wire.gui_dsl import parse_reply
 from pantrace.wire.json import decode_patiently, unknown_keys
 
 from .actions import action_to
 from .older import flat_action, with_tree
-from .words import PANTRACE, is_number, present, text_of
+from .words import is_number, present, text_of
 
 
 def is_step_log(row: dict[str, Any]) -> bool:
@@ -53,7 +54,7 @@ def step_log_episode(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "episode_id": rows[0]["episode_id"],
         "instruction": goal,
         "steps": [_predicted(row, place) for place, row in enumerate(rows)],
-        PANTRACE: {
+        CARRIER: {
             "expected": {
                 "episode_id": rows[0]["episode_id"],
                 "instruction": goal,
@@ -174,7 +175,7 @@ def judged(row: dict[str, Any]) -> dict[str, Any]:
     why = next((str(each) for each in (error, reason, kind) if each), "")
     if broke:
         recorded |= present({"success": success, "score": score})
-        return {PANTRACE: {"outcome": {"status": "error", "reason": why, "extra": {"openadapt-episodes": recorded}}}}
+        return {CARRIER: {"outcome": {"status": "error", "reason": why, "extra": {"openadapt-episodes": recorded}}}}
     status = "passed" if success is True else "failed"
     outcome = {"status": status, "reason": why, "reward": score, "extra": {"openadapt-episodes": recorded}}
-    return {"success": success is True, "final_reward": score, PANTRACE: {"outcome": present(outcome)}}
+    return {"success": success is True, "final_reward": score, CARRIER: {"outcome": present(outcome)}}

@@ -13,9 +13,6 @@ T = TypeVar("T", bound=msgspec.Struct)
 NAME = "openadapt-episodes"
 SCHEMA_VERSION = "1.0.0"
 
-PANTRACE = "pantrace"
-"""The key under which a written episode holds what OpenAdapt has no field for; OpenAdapt's reader skips it."""
-
 ACTION_TYPES = (
     "click",
     "double_click",
@@ -53,7 +50,7 @@ def text_of(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def remainder(wanted: msgspec.Struct, natural: msgspec.Struct) -> dict[str, Any]:
+def differing_fields(wanted: msgspec.Struct, natural: msgspec.Struct) -> dict[str, Any]:
     """The fields in which the wanted struct differs from what the format's own fields say."""
     return {
         name: to_plain(value)
@@ -62,7 +59,7 @@ def remainder(wanted: msgspec.Struct, natural: msgspec.Struct) -> dict[str, Any]
     }
 
 
-def with_remainder(natural: T, rest: Any) -> T:
+def with_fields(natural: T, rest: Any) -> T:
     """The struct with the fields that were kept aside."""
     if not isinstance(rest, dict) or not rest:
         return natural

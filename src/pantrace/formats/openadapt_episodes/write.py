@@ -6,12 +6,13 @@ from typing import Any
 
 from pantrace.errors import SampleRefused
 from pantrace.model import Action, Media, Outcome, Sample, Step, Text, Thinking, Trajectory, is_prompt, said
+from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import to_plain
 from pantrace.wire.times import iso
 
 from .actions import Viewport, action_to
 from .episode import LABELS, natural_outcome, natural_screen
-from .words import NAME, PANTRACE, SCHEMA_VERSION, present, remainder
+from .words import NAME, SCHEMA_VERSION, differing_fields, present
 
 
 def episode_to(sample: Sample) -> dict[str, Any]:
@@ -47,7 +48,7 @@ def episode_to(sample: Sample) -> dict[str, Any]:
     if sample.expected is not None:
         reference = {"episode_id": sample.expected.id, "instruction": _instruction(sample.expected)}
         ours["expected"] = {**present(reference), "steps": steps_to(sample.expected)}
-    return present({**row, PANTRACE: ours or None})
+    return present({**row, CARRIER: ours or None})
 
 
 def _mine(extra: dict[str, Any]) -> dict[str, Any]:
@@ -125,7 +126,7 @@ def _add(
             row = {"step_index": index, "observation": {}, "action": action_to(action, None, None, after_id)}
             ours["continues"] = True
         if ours:
-            row[PANTRACE] = ours
+            row[CARRIER] = ours
         rows.append(row)
 
 
@@ -147,7 +148,7 @@ def _observation(step: Step, screen: Media | None, others: list[Media], index: i
         if screen.size is not None:
             observation["screen_size"] = list(screen.size)
         natural = natural_screen(observation, index)
-        rest = remainder(screen, natural) if natural is not None else {}
+        rest = differing_fields(screen, natural) if natural is not None else {}
         if rest:
             ours["screenshot"] = rest
     if isinstance(kept, dict):
@@ -155,7 +156,7 @@ def _observation(step: Step, screen: Media | None, others: list[Media], index: i
     if others:
         ours["media"] = [to_plain(each) for each in others]
     if ours:
-        observation[PANTRACE] = ours
+        observation[CARRIER] = ours
     size = observation.get("screen_size")
     return observation, (size[0], size[1]) if isinstance(size, list) and len(size) == 2 else None
 

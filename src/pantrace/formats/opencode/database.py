@@ -21,7 +21,7 @@ from pantrace.wire.rows import OnBroken
 from .messages import Message
 from .outputs import Outputs
 from .raw import NAME, Raw
-from .sessions import ROWS, load_session, with_children
+from .sessions import ROWS, load_session, root_sample
 from .v2 import NOTE
 
 INPUTS = "session_input"
@@ -54,12 +54,7 @@ def samples(path: Path, on_broken: OnBroken, seen: set[str] | None = None) -> It
                 if session in seen:
                     continue
                 seen.add(session)
-            try:
-                trajectory = with_children(session, reader.trajectory, reader.children)
-            except RecursionError:
-                on_broken(ReadError("sub-agents are nested too deeply", path=str(path), place=f"session {session}"))
-                continue
-            yield Sample(id=session, trajectory=trajectory)
+            yield from root_sample(session, reader.trajectory, reader.children, path, on_broken)
         if seen is not None:
             seen.update(reader.names())
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
-
 from pantrace.errors import ReadError
 from pantrace.formats.format import Format
 from pantrace.model import Run, Sample, Source
 from pantrace.wire.head import Head
 from pantrace.wire.rows import OnBroken, read_rows
+from pantrace.wire.source import with_source
 
 from . import database, storage, stream
 from .check import check, validate
@@ -80,7 +79,7 @@ def _stamped(sample: Sample, path: Path, place: str | None) -> Sample:
     version = sample.trajectory.extra[NAME]["info"].get("version")
     producer = f"opencode {version}" if isinstance(version, str) else None
     source = Source(format=NAME, version="export", producer=producer, path=str(path), place=place)
-    return msgspec.structs.replace(sample, trajectory=msgspec.structs.replace(sample.trajectory, source=source))
+    return with_source(sample, source)
 
 
 FORMAT = Format(

@@ -6,13 +6,15 @@ stands beside `info` and `messages` and is written there again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Sample, Source, Step, ToolCall, ToolResult, Trajectory
+from pantrace.wire.rows import OnBroken
 
 from .messages import Message, load_steps
 from .raw import NAME, Raw, take_text, take_times, take_usage, without_invented
@@ -71,6 +73,22 @@ def load_session(info: Raw, messages: Iterable[Message], beside: Raw, source: So
         usage=None if usage is None else {"": usage},
         extra={NAME: {"info": rest, **beside}},
     )
+
+
+def root_sample(
+    session: str,
+    read: Callable[[str], Trajectory],
+    children_of: Callable[[str], list[str]],
+    path: Path,
+    on_broken: OnBroken,
+) -> Iterator[Sample]:
+    """The sample of a root session, sub-agents inside; none when they are nested too deeply, which is reported."""
+    try:
+        trajectory = with_children(session, read, children_of)
+    except RecursionError:
+        on_broken(ReadError("sub-agents are nested too deeply", path=str(path), place=f"session {session}"))
+        return
+    yield Sample(id=session, trajectory=trajectory)
 
 
 def with_children(

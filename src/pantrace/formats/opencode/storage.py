@@ -25,19 +25,14 @@ from .messages import Message
 from .oldest import is_oldest, modern
 from .outputs import Outputs
 from .raw import NAME, Raw
-from .sessions import load_session, with_children
+from .sessions import load_session, root_sample
 
 
 def samples(storage: Path, on_broken: OnBroken, seen: set[str] | None = None) -> Iterator[Sample]:
     """Root sessions in the order of their creation, sub-agents inside; those in `seen` are left out."""
     tree = Tree(storage, on_broken, frozenset(seen or ()))
     for session in tree.roots():
-        try:
-            trajectory = with_children(session, tree.trajectory, tree.children)
-        except RecursionError:
-            on_broken(ReadError("sub-agents are nested too deeply", path=str(storage), place=f"session {session}"))
-            continue
-        yield Sample(id=session, trajectory=trajectory)
+        yield from root_sample(session, tree.trajectory, tree.children, storage, on_broken)
     if seen is not None:
         seen.update(tree.infos)
 

@@ -8,7 +8,8 @@ from pantrace.errors import ReadError
 from pantrace.model import Part, Sample, Step, Text, ToolCall, ToolResult, Trajectory
 from pantrace.wire.json import unknown_keys
 from pantrace.wire.times import from_iso
-from pantrace.wire.vertex import arguments_from, failure_from, part_in, session_id
+from pantrace.wire.vertex.columns import session_id
+from pantrace.wire.vertex.parts import arguments_from, failure_from, part_in
 
 from .conversation import AGENTS, Conversation, conversation, is_model, places_of, text_of
 from .write import NAME

@@ -7,7 +7,8 @@ from typing import Any, Literal
 from pantrace.errors import SampleRefused
 from pantrace.model import CallPair, MergedTurn, Record, Sample, ToolCall, merged_turns
 from pantrace.wire.json import encode
-from pantrace.wire.vertex import arguments_to, error_text, time_text
+from pantrace.wire.times import time_text
+from pantrace.wire.vertex.parts import arguments_to, error_text
 
 from .tool_map import tool_names
 

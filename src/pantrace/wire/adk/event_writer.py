@@ -9,11 +9,12 @@ import msgspec
 
 from pantrace.model import Citation, Part, Step, ToolResult
 from pantrace.wire import gemini
+from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import to_plain
-from pantrace.wire.patch import difference
 
-from .events import CARRIER, content_role, is_partial, steps_from
+from .events import content_role, is_partial, steps_from
 from .parts import NAME, is_wrapped, part_to
+from .unsaid import unsaid
 
 _FINISH = {
     "stop": "STOP",
@@ -64,8 +65,8 @@ def _events(step: Step, invocation: str, speaker: str) -> list[dict[str, Any]]:
     if is_partial(step):
         # Whether a piece is told again as a whole shows only beside the events that follow it.
         back = msgspec.structs.replace(back, kind=step.kind, usage=step.usage, extra=step.extra)
-    if patch := difference(to_plain(step), to_plain(back)):
-        note["step"] = patch
+    if rest := unsaid(back, step):
+        note["step"] = rest
     return [_carrying(events[0], note), *events[1:]]
 
 

@@ -10,16 +10,14 @@ import msgspec
 
 from pantrace.model import Citation, Part, Step, StepError, ToolResult, Usage
 from pantrace.wire import gemini
+from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import to_plain
-from pantrace.wire.patch import applied
+from pantrace.wire.remainder import with_places
 
 from .parts import NAME, part_from, parts_from, unwrapped
 from .recase import EVENT, is_camel, recased, snake, without_nulls
 from .schema import Event
 from .usual import step_of, usual
-
-CARRIER = "pantrace"
-"""The key in an event's `custom_metadata` under which our writer keeps what ADK has no field for."""
 
 _SCHEMA_ONLY = frozenset(
     {
@@ -56,14 +54,6 @@ _SNAKE = frozenset(EVENT) | {
     "timestamp",
     "turn_complete",
     "turn_complete_reason",
-}
-_COUNTS = {
-    "prompt_token_count",
-    "candidates_token_count",
-    "thoughts_token_count",
-    "cached_content_token_count",
-    "tool_use_prompt_token_count",
-    "total_token_count",
 }
 _NAMES = ("id", "invocation_id", "model_version", "finish_reason")
 _CHUNKS = ("web", "retrieved_context", "maps", "image")
@@ -202,7 +192,7 @@ def usage_from(raw: Any) -> Usage | None:
     """Usage metadata; None when nothing in it is reported."""
     if not isinstance(raw, dict) or all(value is None for value in raw.values()):
         return None
-    odd = {key: value for key, value in raw.items() if key in _COUNTS and type(value) not in (int, NoneType)}
+    odd = {key: value for key, value in raw.items() if key in gemini.COUNTS and type(value) not in (int, NoneType)}
     if not odd:
         return gemini.usage_from(raw, NAME)
     # A count that is no integer is kept as it is, and counted as not reported.
@@ -240,7 +230,7 @@ def _with_carried(step: Step, note: dict[str, Any]) -> Step:
     plain = to_plain(msgspec.structs.replace(step, parts=tuple(parts)))
     for index, part in note.get("insert", ()):
         plain.setdefault("parts", []).insert(index, part)
-    return msgspec.convert(applied(plain, note.get("step", [])), Step)
+    return msgspec.convert(with_places(plain, note.get("step", [])), Step)
 
 
 def _counted_once(steps: list[Step]) -> list[Step]:
@@ -271,7 +261,6 @@ def _same_response(step: Step, other: Step) -> bool:
 
 
 __all__ = [
-    "CARRIER",
     "content_role",
     "is_partial",
     "part_from",

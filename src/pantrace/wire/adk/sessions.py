@@ -7,16 +7,18 @@ from typing import Any
 import msgspec
 
 from pantrace.model import Agent, Sample, Step, Trajectory, is_prompt
-from pantrace.wire.json import to_plain, unknown_keys
-from pantrace.wire.patch import applied, difference
+from pantrace.wire.carried import CARRIER
+from pantrace.wire.json import unknown_keys
+from pantrace.wire.remainder import applied
 
 from .agents import agents_of
 from .event_writer import events_to
-from .events import CARRIER, steps_from, usage_from
+from .events import steps_from, usage_from
 from .parts import NAME
 from .recase import SESSION, is_camel, snake, to_camel
 from .schema import Session
 from .typed import mapping, text
+from .unsaid import unsaid
 
 _KNOWN = {"id", "app_name", "user_id", "state", "events", "last_update_time", "context"}
 
@@ -116,14 +118,14 @@ def session_to(sample: Sample) -> dict[str, Any]:
     return session
 
 
-def carry_in_session(session: dict[str, Any], before: Any, after: Any) -> None:
+def carry_in_session(session: dict[str, Any], told: Sample, meant: Sample) -> None:
     """Keep what a session does not say of a sample in the note of its first event: it has no free corner itself."""
-    patch = difference(before, after)
-    if not patch or not session["events"]:
+    rest = unsaid(told, meant)
+    if not rest or not session["events"]:
         return
     first = session["events"][0]
     custom = first.get("custom_metadata", {})
-    note = {**custom.get(CARRIER, {}), "sample": patch}
+    note = {**custom.get(CARRIER, {}), "sample": rest}
     session["events"][0] = {**first, "custom_metadata": {**custom, CARRIER: note}}
 
 
@@ -133,8 +135,8 @@ def carried_sample(session: dict[str, Any], sample: Sample) -> Sample:
     first = events[0] if isinstance(events, list) and events and isinstance(events[0], dict) else {}
     custom = first.get("custom_metadata") or first.get("customMetadata")
     note = custom.get(CARRIER) if isinstance(custom, dict) else None
-    patch = note.get("sample") if isinstance(note, dict) else None
-    return msgspec.convert(applied(to_plain(sample), patch), Sample) if patch else sample
+    rest = note.get("sample") if isinstance(note, dict) else None
+    return applied(sample, rest) if rest else sample
 
 
 def camel_session(session: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,166 @@
+"""Tool messages: what a tool answered, and why it failed, both ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.model import Failure, Media, Step, ToolResult
+from pantrace.wire.json import decode, encode
+from pantrace.wire.times import from_iso
+
+from .content import from_media, own, text_part, to_parts, with_kept
+from .telling import Telling
+from .told import Told, is_timed
+
+_FAILURES: dict[str, Failure] = {
+    "parsing": "invalid_arguments",
+    "timeout": "timeout",
+    "permission": "denied",
+    "approval": "denied",
+    "cancelled": "cancelled",
+}
+_ERROR_TYPES = {
+    "invalid_arguments": "parsing",
+    "invalid_tool": "parsing",
+    "timeout": "timeout",
+    "denied": "approval",
+    "cancelled": "cancelled",
+}
+
+
+def to_tool_step(message: dict[str, Any], name: str | None, extra: dict[str, Any], told: Told) -> Step:
+    """A tool message as a step, with the times of the event that made it."""
+    event = told.tool_event(message.get("tool_call_id"))
+    result = _result(message, told.notes_on(message), told, event)
+    timed = event is not None and is_timed(event)
+    return Step(
+        id=name,
+        role="tool",
+        parts=(result,),
+        at=result.started if timed else None,
+        ended=result.ended if timed else None,
+        extra=extra,
+    )
+
+
+def _result(message: dict[str, Any], notes: dict[str, Any], told: Told, event: dict[str, Any] | None) -> ToolResult:
+    output, media, extra = _output(message.get("content"), told.attachments)
+    if notes.get("json") and isinstance(output, str):
+        try:
+            output = decode(output.encode("utf-8", "surrogatepass"))
+        except ReadError:
+            pass
+    text, failure, rest = error_of(message.get("error"))
+    extra |= rest
+    event = event or {}
+    timed = is_timed(event)
+    return ToolResult(
+        call_id=message.get("tool_call_id"),
+        name=message.get("function"),
+        output=output,
+        error=text,
+        failure=failure or ("error" if event.get("failed") else None),
+        truncated=event.get("truncated") is not None,
+        media=media,
+        started=from_iso(event.get("timestamp")) if timed else None,
+        ended=from_iso(event.get("completed")) if timed else None,
+        extra={"inspect": extra} if extra else {},
+    )
+
+
+def _output(content: Any, attachments: dict[str, Any]) -> tuple[Any, tuple[Media, ...], dict[str, Any]]:
+    """What a tool answered: text, pictures, or both interleaved (then a list that points at the pictures)."""
+    if not isinstance(content, list):
+        if isinstance(content, str):
+            part = text_part(content, attachments, {})
+            return part.text, (), dict(own(part.extra))
+        return content, (), {}
+    media: list[Media] = []
+    order: list[Any] = []
+    for raw in content:
+        found = list(to_parts(raw, attachments))
+        if len(found) == 1 and isinstance(found[0], Media):
+            order.append({"media": len(media)})
+            media.append(found[0])
+        else:
+            order.append(raw)
+    words = order[: len(order) - len(media)]
+    in_front = all("media" not in raw for raw in words if isinstance(raw, dict))
+    if in_front and len(words) == 1 and isinstance(words[0], dict) and set(words[0]) == {"type", "text"}:
+        return words[0]["text"], tuple(media), {} if media else {"content": "list"}
+    if in_front and not words and media:
+        return None, tuple(media), {}
+    return order, tuple(media), {"content": "list"}
+
+
+def error_of(error: Any) -> tuple[str | None, Failure | None, dict[str, Any]]:
+    """Text, kind and rest of a tool's error."""
+    if error is None:
+        return None, None, {}
+    if not isinstance(error, dict):
+        return str(error), "error", {"error": error}
+    kind = error.get("type")
+    failure: Failure = _FAILURES.get(str(kind), "error")
+    rest = {key: value for key, value in error.items() if key not in ("type", "message")}
+    if _ERROR_TYPES.get(failure, "unknown") != kind:
+        rest["type"] = kind
+    message = error.get("message")
+    return (message if isinstance(message, str) else None), failure, {"error": rest} if rest else {}
+
+
+def from_result(result: ToolResult, name: str, step: Step, notes: dict[str, Any], telling: Telling) -> dict[str, Any]:
+    """A tool message that tells one result; `step` is the one whose own keys it bears."""
+    rest = dict(own(result.extra))
+    message: dict[str, Any] = {"id": name, "role": "tool"}
+    content = output_text(result)
+    notes = dict(notes)
+    if not isinstance(result.output, (str, type(None))) and rest.get("content") != "list":
+        notes["json"] = True
+    if notes:
+        telling.notes[name] = notes
+    message["content"] = content
+    if rest.get("content") == "list" and isinstance(result.output, list):
+        message["content"] = [
+            from_media(result.media[raw["media"]], telling.attachments, telling.pooled)
+            if isinstance(raw, dict) and "media" in raw
+            else raw
+            for raw in result.output
+        ]
+    elif result.media or rest.get("content") == "list":
+        words = [] if result.output is None else [{"type": "text", "text": content}]
+        message["content"] = [
+            *words,
+            *(from_media(media, telling.attachments, telling.pooled) for media in result.media),
+        ]
+    elif (key := rest.get("attachment")) is not None:
+        telling.attachments[key] = content
+        message["content"] = f"attachment://{key}"
+    if result.call_id is not None:
+        message["tool_call_id"] = result.call_id
+    if result.name is not None:
+        message["function"] = result.name
+    if (error := from_error(result)) is not None:
+        message["error"] = error
+    return with_kept(message, dict(own(step.extra)))
+
+
+def output_text(result: ToolResult) -> str:
+    """A tool's answer as text; an object as JSON."""
+    if result.output is None:
+        return ""
+    return result.output if isinstance(result.output, str) else encode(result.output).decode("utf-8", "replace")
+
+
+def from_error(result: ToolResult) -> Any:
+    """`{type, message}` of a failed call; None for one that did not fail."""
+    rest = own(result.extra).get("error")
+    if rest is not None and not isinstance(rest, dict):
+        return rest
+    if result.error is None and (result.failure is None or result.output not in (None, "")):
+        # The viewer shows an error in place of the output: without a text of its own it must not hide one.
+        return None
+    message = result.error
+    if message is None:
+        message = f"exit code {result.exit_code}" if result.exit_code else str(result.failure)
+    return {"type": _ERROR_TYPES.get(result.failure or "error", "unknown"), "message": message, **(rest or {})}

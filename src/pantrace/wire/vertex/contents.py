@@ -1,0 +1,125 @@
+"""Steps as Gemini contents, and back: a tool's answer stands in a content of its own, and in the step of its call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Part, Role, Step, Text, ToolCall, ToolResult
+
+from .parts import must_be_text, part_in, part_out
+
+Content = tuple[str, list[dict[str, Any]], float | None]
+"""Role of a content (model, or user for what tools answered), its parts, and when the tools had answered."""
+
+
+def contents_of(step: Step, format_name: str) -> Iterator[Content]:
+    """What the agent said and asked in one step, and what the tools answered, in turns.
+
+    Calls of one step count as made together, unless words or thoughts stand behind an answer."""
+    asked: list[dict[str, Any]] = []
+    answered: list[Content] = []
+    for part in step.parts:
+        said = part_out(part, format_name)
+        if said is None:
+            continue
+        if isinstance(part, ToolResult):
+            if answered and answered[-1][2] == part.ended:
+                answered[-1][1].append(said)
+            else:
+                answered.append(("user", [said], part.ended))
+            continue
+        if answered and not isinstance(part, ToolCall):
+            if asked:
+                yield "model", asked, None
+            yield from answered
+            asked, answered = [], []
+        asked.append(said)
+    if asked:
+        yield "model", asked, None
+    yield from answered
+
+
+def append_content(
+    steps: list[Step],
+    content: Any,
+    format_name: str,
+    *,
+    author: str | None = None,
+    start: int = 0,
+    id: str | None = None,  # noqa: A002
+    at: float | None = None,
+    turn: int | None = None,
+    invocation: str | None = None,
+    state_delta: Any = None,
+    rest: dict[str, Any] | None = None,
+) -> None:
+    """Add a content to the steps: one of its own, or, for mere tool answers, inside the step that made the calls.
+
+    An answer that has an id, a state delta or a `rest` (what goes into `extra`) keeps a step of its own. `start` is the
+    first step that the content may join."""
+    if type(author) is not str or id is not None:
+        must_be_text(author=author, id=id)
+    if state_delta is not None and type(state_delta) is not dict:
+        raise ReadError("must be an object", place="state_delta")
+    role: Any = None
+    parts: tuple[Part, ...] = ()
+    if type(content) is dict:
+        role, raw = content.get("role"), content.get("parts")
+        parts = tuple([part_in(part, format_name) for part in raw]) if type(raw) is list else ()
+        if not parts and type(content.get("content")) is str:
+            parts = (Text(text=content["content"]),)
+    speaker: Role = "system" if role == "system" else "user"
+    if parts and role != "model" and all(type(part) is ToolResult for part in parts):
+        alone = rest or id is not None or state_delta is not None or len(steps) <= start
+        if not alone and (joined := _answered(steps[-1], parts, author, at)):
+            steps[-1] = joined
+            return
+        speaker = "tool"
+    elif role in ("model", "assistant") or (author is not None and author != "user"):
+        speaker = "agent"
+    steps.append(
+        Step(
+            id=id,
+            role=speaker,
+            agent=author if speaker in ("tool", "agent") else None,
+            turn=turn,
+            invocation=invocation,
+            parts=parts,
+            at=at,
+            state_delta=state_delta,
+            extra={format_name: rest} if rest else {},
+        )
+    )
+
+
+def _answered(step: Step, results: tuple[Part, ...], author: str | None, ended: float | None) -> Step | None:
+    """The step with these results behind their calls; None unless it made a call for each of them."""
+    if step.role != "agent" or step.agent != author:
+        return None
+    parts = list(step.parts)
+    answered = {part.call_id for part in parts if type(part) is ToolResult and part.call_id is not None}
+    for result in results:
+        assert type(result) is ToolResult
+        if result.call_id in answered:
+            return None
+        for place, part in enumerate(parts):
+            if type(part) is not ToolCall or part.id != result.call_id:
+                continue
+            follower = parts[place + 1] if place + 1 < len(parts) else None
+            if part.id is not None or (
+                result.name in (None, part.name) and not (isinstance(follower, ToolResult) and follower.call_id is None)
+            ):
+                # Words behind the call were said before the answer came.
+                spoken = any(type(later) not in (ToolCall, ToolResult) for later in parts[place + 1 :])
+                where = len(parts) if spoken else place + 1
+                parts.insert(where, msgspec.structs.replace(result, ended=ended) if ended is not None else result)
+                break
+        else:
+            return None
+        if result.call_id is not None:
+            answered.add(result.call_id)
+    return msgspec.structs.replace(step, parts=tuple(parts))
