@@ -27,7 +27,6 @@ from pantrace.model import (
     call_pairs,
     final_response,
     merged_turns,
-    model_calls,
     turns,
     usage_total,
 )
@@ -140,7 +139,7 @@ def test_views_and_all_checks(shape: str) -> None:
         trajectory = sample.trajectory
 
         def look() -> None:
-            for view in (turns, call_pairs, merged_turns, final_response, model_calls, usage_total):
+            for view in (turns, call_pairs, merged_turns, final_response, usage_total):
                 view(trajectory)
             scores_of(sample, chosen)
 
