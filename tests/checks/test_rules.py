@@ -294,7 +294,10 @@ HEAD = 'name = "t"\nversion = "1"\n\n[[rule]]\nid = "R1"\nname = "r"\n'
         ('name = "t"', "missing required field `version`"),
         (HEAD + 'expect = { contain = "x" }\n', r"line 7: unknown key 'contain'.*did you mean contains\?"),
         (HEAD + "[rule.expect]\ncontains = 3\n", r"line 8: expected.*rule\[0\].expect.contains"),
-        (HEAD + 'expect = { in = "answer", contains = "x" }\n', r"line 7: invalid enum value 'answer'"),
+        (
+            HEAD + 'expect = { in = "answer", contains = "x" }\n',
+            r"line 7: 'answer' is not one of final_response, any_response",
+        ),
         (HEAD + 'expect = { matches = "(" }\n', r"line 4: rule R1: '\(' is not a regular expression"),
         (HEAD + 'expect = { in = "any_prompt" }\n', "line 4: rule R1: `expect` demands nothing"),
         (HEAD + 'when = {}\nexpect = { contains = "a" }\n', "line 4: rule R1: `when` demands nothing"),

@@ -13,10 +13,10 @@ from pantrace.engine.convert import write_run
 from pantrace.engine.evaluation import evaluate_into
 from pantrace.engine.measure import scores_of
 from pantrace.engine.plan import MeasureTable, Plan, ReferenceTable, load_plan, prepare
-from pantrace.engine.pooled import Together, pooled_numbers
 from pantrace.engine.read import Notes, read_pile
-from pantrace.engine.reports import as_markdown, together_words
+from pantrace.engine.reports import as_markdown
 from pantrace.engine.summary import EvalSummary, summarise
+from pantrace.engine.together import Together, pooled_numbers, together_words
 from pantrace.model import Case, Maker, Run, Sample, Score, Step, Text, Trajectory, Usage
 from pantrace.store import query
 from pantrace.wire.json import encode

@@ -15,6 +15,7 @@ import msgspec
 
 from pantrace.errors import UsageError
 from pantrace.model import Aggregate, Maker, Record, Sample, Scale, Score
+from pantrace.wire.choices import not_among
 
 
 class NoSettings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -181,7 +182,10 @@ def parse_settings(chosen: Check, given: Mapping[str, Any]) -> Record:
     try:
         return msgspec.convert(values, chosen.settings, strict=False)
     except msgspec.ValidationError as error:
-        raise UsageError(f"wrong setting for {chosen.name}: {error}") from None
+        what, _, where = str(error).partition(" - at ")
+        path = where.strip("`").removeprefix("$.")
+        told = not_among(what, chosen.settings, path)
+        raise UsageError(f"wrong setting for {chosen.name}: " + (f"{path}: {told}" if told else str(error))) from None
 
 
 def _unfolded(value: Any, kind: Any) -> Any:

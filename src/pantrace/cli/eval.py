@@ -12,9 +12,10 @@ from pantrace.engine.calibrated import uncalibrated
 from pantrace.engine.evaluation import Done, evaluate_into
 from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.plan import JudgeTable, Ready, load_plan, prepare
-from pantrace.engine.reports import as_junit, as_markdown, estimate_words, together_words, write_explain_report
+from pantrace.engine.reports import as_junit, as_markdown, estimate_words, write_explain_report
 from pantrace.engine.select import Selection
 from pantrace.engine.summary import EvalSummary, gate_code, summarise
+from pantrace.engine.together import together_words
 from pantrace.errors import UsageError
 from pantrace.judges import Calibrations, Managed, Project, Settings
 from pantrace.wire import files

@@ -12,9 +12,9 @@ import click
 from pantrace.engine.measure import Chosen, References, Row, choose, kind_of, measured, row, stored_row
 from pantrace.engine.overview import Overview
 from pantrace.engine.read import Notes, read_pile, split_children
-from pantrace.engine.reports import number_words, together_words
 from pantrace.engine.select import Selection
 from pantrace.engine.tables import write_table
+from pantrace.engine.together import number_words, together_words
 from pantrace.errors import UsageError
 from pantrace.model import Run, Sample
 

@@ -11,7 +11,7 @@ from pantrace.model import Aggregate, Score
 
 from .intervals import with_intervals
 from .measure import Chosen, Row, kind_of
-from .pooled import Together, pooled_numbers
+from .together import Together, pooled_numbers
 
 
 @dataclass

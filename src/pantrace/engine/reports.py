@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from math import isfinite
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,8 +13,8 @@ from pantrace.store import Result, RunDirectory, query
 
 from .check import xml_text
 from .evaluate import together
-from .pooled import IN_TABLES, Together
 from .summary import EvalSummary, MetricSummary
+from .together import together_words
 
 
 def estimate_words(estimate: Estimate | None, *, signed: bool = False) -> str:
@@ -29,24 +27,6 @@ def estimate_words(estimate: Estimate | None, *, signed: bool = False) -> str:
     if estimate.low is None or estimate.high is None or (estimate.n < 5 and estimate.method == "t"):
         return f"{value} n={estimate.n}"
     return f"{value} [{format(estimate.low, form)}, {format(estimate.high, form)}] n={estimate.n}"
-
-
-def together_words(found: Iterable[Together], *, briefly: bool = False) -> str:
-    """0.9 pooled (without 3 samples); briefly, where these are counted in columns beside it: 0.9 pooled."""
-    told = []
-    for each in found:
-        if each.how == "failed":
-            told.append(f"failed: {each.why_not}")
-        elif each.how in IN_TABLES and isinstance(each.value, (int, float)):
-            samples = "sample" if each.without == 1 else "samples"
-            missing = f" (without {each.without} {samples})" if each.without and not briefly else ""
-            told.append(f"{number_words(each.value)} {each.how}{missing}")
-    return ", ".join(told)
-
-
-def number_words(value: float) -> str:
-    """A whole number in full, any other with four figures."""
-    return f"{value:.0f}" if isfinite(value) and value == int(value) and abs(value) < 1e15 else f"{value:.4g}"
 
 
 def as_junit(out: Path, only: str | None = None) -> bytes:

@@ -16,7 +16,8 @@ from pantrace.store import query
 from .aggregate import within
 from .compare import average
 from .measure import Chosen
-from .pooled import Place, Together, stored_numbers
+from .pooled import Place, stored_numbers
+from .together import Together
 
 
 class MetricSummary(Record, frozen=True, kw_only=True):

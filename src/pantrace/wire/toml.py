@@ -12,6 +12,7 @@ import msgspec
 
 from pantrace.errors import UsageError
 
+from .choices import not_among
 from .text_file import text_of
 
 T = TypeVar("T")
@@ -48,7 +49,8 @@ def _explained(message: str, text: str, name: str, kind: type) -> str:
         close = get_close_matches(unknown[1], known, n=1)
         hint = "; it does not belong here" if unknown[1] in known else f"; did you mean {close[0]}?" if close else ""
         return f"{name}{_line(line)}: unknown key {unknown[1]!r}{_inside(path)}{hint}"
-    return f"{name}{_line(line_of(text, path))}: {what[0].lower() + what[1:]}{_inside(path)}"
+    told = not_among(what, kind, path) or what[0].lower() + what[1:]
+    return f"{name}{_line(line_of(text, path))}: {told}{_inside(path)}"
 
 
 def _named(message: str, data: dict[str, Any], kind: type) -> str:
