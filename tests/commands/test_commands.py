@@ -64,6 +64,7 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     program = f'pantrace() {{ "{sys.executable}" -m pantrace "$@"; }}\n{command}'
     source = str(FOLDER.parent.parent / "src")
     environment = {**os.environ, "PYTHONPATH": source, "COLUMNS": "120", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+    environment.pop("PYTHONUNBUFFERED", None)  # it would hide lines that come out of order
     return subprocess.run(
         ["bash", "-c", program],
         cwd=folder,

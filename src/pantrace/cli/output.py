@@ -97,7 +97,8 @@ def _leaves_room(target: Console, columns: list[str], rows: list[list[str]], pro
 
 
 def say(text: str) -> None:
-    """A line for the person, on stderr."""
+    """A line for the person, on stderr, behind all that was printed before it."""
+    sys.stdout.flush()
     click.echo(harmless(text), err=True)
 
 
