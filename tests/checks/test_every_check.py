@@ -28,7 +28,7 @@ def test_a_case_that_was_not_run_is_not_measured(name: str) -> None:
     assert score.explanation
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(sample=samples())
 def test_any_sample_gives_a_score_with_a_reason_and_the_same_one_again(sample: Sample) -> None:
     for each in all_checks():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pantrace.checks import by_name
@@ -133,7 +133,6 @@ def test_over_samples_it_is_seconds_per_turn() -> None:
 pair = st.tuples(st.integers(0, 30), st.integers(2, 9)).map(lambda drawn: (drawn[0], drawn[0] + drawn[1]))
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(pair, st.lists(pair, max_size=3)), min_size=1, max_size=5))
 def test_times_are_those_that_counting_seconds_gives(
     drawn: list[tuple[tuple[int, int], list[tuple[int, int]]]],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -48,11 +49,14 @@ def calls_in(work: Callable[[], Any]) -> int:
         count += event in ("call", "c_call")
 
     before = sys.getprofile()
+    gc.collect()
+    gc.disable()  # what other tests left behind may call something when it goes
     sys.setprofile(note)
     try:
         work()
     finally:
         sys.setprofile(before)
+        gc.enable()
     return count
 
 

@@ -157,7 +157,7 @@ _FREE = (
 
 
 @pytest.mark.parametrize("name", WRITERS)
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(sample=samples())
 def test_a_loss_is_never_silent(name: str, sample: Sample) -> None:
     """Put a mark where the sample says something: it must be in what was written, or in the loss report."""
@@ -178,7 +178,7 @@ def test_a_loss_is_never_silent(name: str, sample: Sample) -> None:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(sample=samples())
 def test_what_is_written_once_is_written_the_same_again(name: str, sample: Sample) -> None:
     """A sample that went through a format once loses nothing more on a second trip."""

@@ -47,7 +47,7 @@ from pantrace.wire.loss import sample_losses
 FORMAT = by_name("explain")
 GOLDEN = ROOT / "explain"
 PUBLIC = CORPUS / "public/explain/agentsleague"
-quiet = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+quiet = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 
 SEED_KEYS = [
     *("case_id", "scenario_id", "agent_name", "phase", "difficulty", "quality_band", "topic_family", "learner_level"),

@@ -490,7 +490,7 @@ def test_a_foreign_sample_returns_whole() -> None:
     assert FORMAT.load(row) == foreign()  # type: ignore[misc]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(sample=any_samples())
 def test_any_sample_returns_whole(sample: Sample) -> None:
     row = decode(encode(FORMAT.dump(sample, FORMAT.options())))  # type: ignore[misc]

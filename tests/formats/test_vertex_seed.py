@@ -161,7 +161,7 @@ def test_a_turn_of_tools_only_is_a_content_and_keeps_its_calls() -> None:
     assert [event["turn"] for event in row["intermediate_events"]] == [2, 4]
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, suppress_health_check=list(HealthCheck))
 @given(sample=samples())
 def test_roles_alternate_and_every_turn_is_the_models(sample: Sample) -> None:
     try:
@@ -174,7 +174,7 @@ def test_roles_alternate_and_every_turn_is_the_models(sample: Sample) -> None:
     assert not [violation for violation in SEED.check(row) if violation.level == "error"]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(sample=samples())
 @pytest.mark.parametrize("base", [0, 1])
 @pytest.mark.parametrize("final", [True, False])

@@ -377,7 +377,7 @@ def test_two_of_one_name_are_refused_but_a_rubric_stands_in_for_a_managed_metric
         load_asked([path, "general_quality"])
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(samples())
 def test_any_sample_has_a_row_that_definitions_can_read(sample: Sample) -> None:
     row = adk_row(sample)

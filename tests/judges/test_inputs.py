@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from any_sample import samples
 from goldens import ROOT
@@ -161,7 +161,7 @@ def test_the_inputs_of_explain_cases_are_those_of_their_bundle() -> None:
     assert checked > 40
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=60)
 @given(samples())
 def test_every_rubric_takes_any_sample(sample: Sample) -> None:
     for rubric in RUBRICS:

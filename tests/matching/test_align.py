@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations, permutations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pantrace.matching.align import (
@@ -61,7 +61,6 @@ def test_a_subsequence_is_found_exactly_when_some_choice_of_places_has_it(matche
     assert subsequence(matches, length) == exists
 
 
-@settings(deadline=None)
 @given(masks)
 def test_the_largest_matching_is_one_and_the_largest(matches: list[int]) -> None:
     pairs = largest_matching(choices(matches))

@@ -64,7 +64,7 @@ def test_table(made: str, wanted: str, verdicts: Any, matched: Any, others: Any)
         assert (found.name_f1, found.argument_f1, found.duplicates) == others
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(calls, calls, rules)
 def test_what_holds_for_all_lists(predicted: list[Call], reference: list[Call], how: Rules) -> None:
     place, in_order, any_order = (compare(predicted, reference, how, order) for order in ORDERS)
@@ -85,7 +85,6 @@ def test_what_holds_for_all_lists(predicted: list[Call], reference: list[Call], 
             assert agree(rule, predicted[left].arguments, reference[right].arguments)
 
 
-@settings(deadline=None)
 @given(calls, calls, rules)
 def test_the_best_assignment_is_the_best(predicted: list[Call], reference: list[Call], how: Rules) -> None:
     def right(left: int, place: int) -> bool:
@@ -100,7 +99,7 @@ def test_the_best_assignment_is_the_best(predicted: list[Call], reference: list[
     assert compare(predicted, reference, how, "any_order").matched == best
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(calls, calls, rules)
 def test_arguments_are_counted_in_the_pairing_with_most_agreement(
     predicted: list[Call], reference: list[Call], how: Rules

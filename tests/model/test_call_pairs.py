@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pantrace.model import Part, Step, ToolCall, ToolResult, Trajectory, call_pairs
@@ -30,7 +30,6 @@ def slowly(parts: list[Part]) -> list[ToolResult | None]:
     return found
 
 
-@settings(deadline=None)
 @given(st.lists(calls | results, max_size=14))
 def test_results_find_their_calls(parts: list[Part]) -> None:
     trajectory = Trajectory(steps=tuple(Step(role="agent", parts=(part,)) for part in parts))

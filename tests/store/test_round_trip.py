@@ -43,7 +43,7 @@ def sample_of(*parts: Any, **fields: Any) -> Sample:
     return Sample(id="s", trajectory=Trajectory(steps=(Step(role="agent", parts=parts, **fields),)))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.lists(any_sample.samples(), max_size=3),
     st.lists(any_sample.scores(), max_size=2, unique_by=lambda score: score.name),

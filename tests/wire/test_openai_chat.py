@@ -118,7 +118,7 @@ def test_results_inside_an_agents_step_become_messages_in_their_place() -> None:
     ]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(sample=samples())
 def test_any_steps_can_be_said_and_said_again(sample: Sample) -> None:
     steps = sample.trajectory.steps if sample.trajectory else ()

@@ -22,7 +22,7 @@ def test_equal_values_have_no_difference() -> None:
     assert difference(Score(name="s", value=1), Score(name="s", value=1.0)) is SAME
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, suppress_health_check=list(HealthCheck))
 @given(told=samples(), meant=samples())
 def test_a_difference_applied_gives_what_was_meant(told: Sample, meant: Sample) -> None:
     change = difference(told, meant)
@@ -50,7 +50,7 @@ def test_what_no_longer_fits_is_left_out() -> None:
     assert [step.at for step in longer.trajectory.steps] == [1.0, 1.0, None]
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, suppress_health_check=list(HealthCheck))
 @given(told=samples(), meant=samples())
 def test_both_spellings_give_the_same(told: Sample, meant: Sample) -> None:
     change = difference(told, meant)

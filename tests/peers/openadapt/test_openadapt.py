@@ -30,7 +30,7 @@ from pantrace.wire.json import decode, encode
 NAME = "openadapt-episodes"
 FORMAT = by_name(NAME)
 GOLDENS = [path for name, path in golden_inputs() if name == NAME]
-often = settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
+often = settings(max_examples=500, suppress_health_check=list(HealthCheck))
 
 
 def _dump(sample: Sample) -> Any:

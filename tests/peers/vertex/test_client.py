@@ -213,7 +213,7 @@ def test_seed_rows_lose_their_calls_in_the_client() -> None:
     assert rows[0]["intermediate_events"]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(sample=samples())
 def test_any_sample_is_taken_whole_or_refused_by_us(sample: Sample) -> None:
     converter = converters.get_dataset_converter(converters.EvalDatasetSchema.FLATTEN)
