@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 
 from any_sample import samples
 from pantrace.checks import all_checks, by_name, names
+from pantrace.cli.metrics import described
 from pantrace.model import Sample, Score
 from pantrace.wire.json import encode
 
@@ -19,6 +20,13 @@ def test_is_documented(name: str) -> None:
     assert documented.keys() == {"Formula", "Not applicable when", "Source"}
     assert all(documented.values())
     assert by_name(name).name == name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_setting_is_explained(name: str) -> None:
+    told = described(by_name(name))
+    assert all(each["help"] for each in told["settings"])
+    assert told["scale"] is None or told["scale"]["better"] in ("higher", "lower")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -14,6 +14,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     text: str | None = None
     """What to look for; without it, the reference answer."""
     ignore_case: bool = True
+    """Large and small letters are the same."""
 
 
 @check(settings=Settings, low=0, high=1, better="higher", per_turn=False)

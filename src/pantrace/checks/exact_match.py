@@ -12,6 +12,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What can be set."""
 
     ignore_case: bool = False
+    """Large and small letters are the same."""
     ignore_space: bool = True
     """Runs of white space count as one blank, and none at the ends."""
 

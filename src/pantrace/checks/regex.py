@@ -17,6 +17,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pattern: str | None = None
     """A Python regular expression; it may begin anywhere in the response."""
     ignore_case: bool = False
+    """Large and small letters are the same."""
 
     def __post_init__(self) -> None:
         if self.pattern is not None:

@@ -24,6 +24,8 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How states are compared."""
 
     mode: Literal["exact", "superset", "allowed", "present"] = "exact"
+    """How values are compared: exact, superset (an object that holds at least what is expected), allowed (one of the
+    expected list), present (whatever it holds)."""
     normalise: bool = False
     """Compare texts without regard to case and blanks."""
     tolerance: float = 0.0

@@ -31,13 +31,17 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     order: Order = "in_order"
     """How calls are paired: exact (place by place), in_order, any_order."""
     arguments: Mode = "exact"
+    """How arguments are compared: exact, ignore, subset, superset, keys, allowed."""
     keys: tuple[str, ...] = ()
     """Dotted paths of the arguments that count when `arguments` is keys."""
     normalise: bool = False
+    """Compare texts without regard to case and blanks."""
     tolerance: float = 0.0
+    """How far two numbers may differ, absolutely or relative to the larger one."""
     tools: dict[str, ArgumentRule] = {}
     """Other rules for single tools: {"search": {"mode": "keys", "keys": ["query"]}}."""
     ignore_arguments: bool | None = None
+    """Compare names alone; by default as the preset's library does."""
     aliases: dict[str, tuple[str, ...]] = {}
     """Other names of a tool: {"read": ["fs.read", "read_files"]}."""
     tool: str | None = None

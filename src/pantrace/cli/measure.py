@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -13,13 +14,13 @@ from pantrace.engine.measure import Chosen, References, Row, choose, kind_of, me
 from pantrace.engine.overview import Overview
 from pantrace.engine.read import Notes, read_pile, split_children
 from pantrace.engine.select import Selection
-from pantrace.engine.tables import write_table
+from pantrace.engine.tables import encoded, write_table
 from pantrace.engine.together import number_words, together_words
 from pantrace.errors import UsageError
 from pantrace.model import Run, Sample
 
 from .arguments import as_json, expand, from_format, selecting, sources, sub_agents
-from .output import print_rows, progress, say, table
+from .output import progress, say, table
 
 COLUMNS = Row.__struct_fields__
 GUI = "gui"
@@ -127,7 +128,7 @@ def _kind(format_: str | None, out: str | None, as_json: bool) -> str:
         kind = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}.get(
             Path(out or "").suffix, "table"
         )
-    if kind in ("csv", "parquet", "openadapt-eval") and out is None:
+    if kind in ("parquet", "openadapt-eval") and out is None:
         raise UsageError(f"--format {kind} needs a file: -o OUT")
     if kind == "table" and out is not None:
         raise UsageError(f"-o {out}: a table is only printed; say --format json, jsonl, csv, parquet or openadapt-eval")
@@ -185,7 +186,8 @@ def _write(rows: Iterator[Row], kind: str, out: str | None, checks: list[Chosen]
     elif out is not None:
         say(f"wrote {write_table(rows, Path(out), kind, COLUMNS)} rows to {out}")  # type: ignore[arg-type]
     else:
-        print_rows(rows, COLUMNS, lines=kind == "jsonl")
+        for piece in encoded(rows, kind, COLUMNS, indent=2):  # type: ignore[arg-type]
+            sys.stdout.write(piece.decode())
 
 
 def _write_evaluation(rows: Iterator[Row], out: str, gui: list[Chosen], run: Run) -> None:

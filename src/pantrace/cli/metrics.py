@@ -8,29 +8,59 @@ from typing import Any
 import click
 import msgspec
 
-from pantrace.checks import Check, all_checks
+from pantrace.checks import Check, all_checks, by_name
 from pantrace.engine.measure import load_plugins
+from pantrace.wire.json import encode
 
 from .arguments import as_json
 from .formats import field_docs
-from .output import print_json, table
+from .output import print_json, say, table
 
 
 @click.command("metrics")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Also the checks of this Python file.")
 @as_json
-def command(plugins: tuple[str, ...], as_json: bool) -> None:
-    """List the deterministic metrics: what each measures, its formula, and when it does not apply.
+def command(names: tuple[str, ...], plugins: tuple[str, ...], as_json: bool) -> None:
+    """List the deterministic metrics, or tell of some their formula, when they do not apply, source and settings.
 
     \b
     pantrace metrics
+    pantrace metrics cache_efficiency trajectory_accuracy
     pantrace metrics --json | jq '.[] | {name, formula}'
     """
-    found = [*all_checks(), *load_plugins([Path(path) for path in plugins]).values()]
+    own = load_plugins([Path(path) for path in plugins])
+    found = [own.get(name) or by_name(name) for name in names] or [*all_checks(), *own.values()]
     if as_json:
         print_json([described(each) for each in found])
-        return
-    table(["metric", "better", "what it measures"], [[each.name, _better(each), each.summary] for each in found])
+    elif names:
+        for each in found:
+            _show(described(each))
+    else:
+        table(["metric", "better", "what it measures"], [[each.name, _better(each), each.summary] for each in found])
+        say("formula, source and settings of one: pantrace metrics NAME")
+
+
+def _show(told: dict[str, Any]) -> None:
+    """One metric whole."""
+    click.echo(f"{told['name']} (version {told['version']}): {told['summary']}\n")
+    scale = told["scale"]
+    for name, text in (
+        ("formula", told["formula"]),
+        ("not applicable when", told["not_applicable_when"]),
+        ("source", told["source"]),
+        ("better", scale["better"] if scale else "neither: it is only reported"),
+        ("by turn", "yes" if told["per_turn"] else "no, whole samples only"),
+        *((f"--set {told['name']}.{each['name']}", _setting(each)) for each in told["settings"]),
+    ):
+        if text:
+            click.echo(click.wrap_text(f"{name}: {text}", width=100, subsequent_indent="  "))
+    click.echo()
+
+
+def _setting(each: dict[str, Any]) -> str:
+    default = "" if each["default"] in (None, (), [], {}) else f" (default: {encode(each['default']).decode()})"
+    return f"{each['help']}{default}".strip()
 
 
 def _better(each: Check) -> str:
@@ -48,7 +78,7 @@ def described(each: Check) -> dict[str, Any]:
         "formula": documented.get("Formula"),
         "not_applicable_when": documented.get("Not applicable when"),
         "source": documented.get("Source"),
-        "scale": msgspec.to_builtins(each.scale) if each.scale else None,
+        "scale": msgspec.structs.asdict(each.scale) if each.scale else None,
         "per_turn": each.per_turn,
         "settings": [
             {"name": field.name, "default": _default(field), "help": docs.get(field.name, "")}

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pantrace.model import Record
 from pantrace.wire.json import encode
 
 from .arguments import on_terminal
@@ -22,20 +21,6 @@ if TYPE_CHECKING:
 def print_json(value: Any) -> None:
     """One JSON document on stdout."""
     sys.stdout.write(encode(value, indent=2).decode() + "\n")
-
-
-def print_rows(rows: Iterable[Record], columns: tuple[str, ...], *, lines: bool) -> None:
-    """Records on stdout as they come: one JSON array, or one line each."""
-    count = 0
-    for count, row in enumerate(rows, 1):
-        data = {name: getattr(row, name) for name in columns}
-        if lines:
-            sys.stdout.write(encode(data).decode() + "\n")
-        else:
-            text = encode(data, indent=2).decode().replace("\n", "\n  ")
-            sys.stdout.write(("[\n  " if count == 1 else ",\n  ") + text)
-    if not lines:
-        sys.stdout.write("\n]\n" if count else "[]\n")
 
 
 def harmless(text: str) -> str:

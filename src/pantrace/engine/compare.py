@@ -193,6 +193,14 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
+def _averaged(
+    common: Sequence[str], one: dict[str, list[float]], two: dict[str, list[float]]
+) -> tuple[list[float], list[float], bool]:
+    """The mean of each case before and after, and whether any case has more than one value."""
+    repeated = any(len(one[case]) > 1 or len(two[case]) > 1 for case in common)
+    return [_mean(one[case]) for case in common], [_mean(two[case]) for case in common], repeated
+
+
 def _paired(
     common: list[str],
     one: dict[str, list[float]],
@@ -200,8 +208,7 @@ def _paired(
     binary: bool,
     clusters: dict[str, str],
 ) -> _Difference:
-    before, after = [_mean(one[case]) for case in common], [_mean(two[case]) for case in common]
-    repeated = any(len(one[case]) > 1 or len(two[case]) > 1 for case in common)
+    before, after, repeated = _averaged(common, one, two)
     found = difference_of_cases(common, one, two, binary, clusters)
     notes = [] if found.estimate.note is None else [found.estimate.note]
     if repeated:
@@ -224,8 +231,7 @@ def difference_of_cases(
 ) -> PairedDifference:
     """Second - first over the cases of both, epochs averaged: McNemar for one yes or no per case, clustered where cases
     belong together (a case without a cluster is one of its own), else a sign-flip permutation."""
-    before, after = [_mean(one[case]) for case in common], [_mean(two[case]) for case in common]
-    repeated = any(len(one[case]) > 1 or len(two[case]) > 1 for case in common)
+    before, after, repeated = _averaged(common, one, two)
     # A tuple: a case must not fall into a cluster of the same name.
     grouped = [(case in clusters, clusters.get(case, case)) for case in common] if clusters else None
     if binary and not repeated and grouped is None:

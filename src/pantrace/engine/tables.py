@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -21,25 +21,38 @@ def write_table(rows: Iterable[Record], target: Path, kind: Kind, columns: tuple
     """Write records to a file that appears when it is complete; gives their number."""
     if kind == "parquet":
         return _write_parquet(rows, target, columns)
-    count = 0
+    pieces = 0
     with files.writing(target) as file:
-        if kind == "csv":
-            file.write(_csv_line(columns))
-        for count, row in enumerate(rows, 1):
-            if kind == "csv":
-                file.write(_csv_line([_cell(getattr(row, name)) for name in columns]))
-            elif kind == "jsonl":
-                file.write(full_json(row, columns) + b"\n")
-            else:
-                file.write((b"[\n" if count == 1 else b",\n") + full_json(row, columns))
-        if kind == "json":
-            file.write(b"\n]\n" if count else b"[]\n")
-    return count
+        for piece in encoded(rows, kind, columns):
+            file.write(piece)
+            pieces += 1
+    return pieces - _FRAME[kind]
 
 
-def full_json(row: Record, columns: tuple[str, ...]) -> bytes:
-    """A record as JSON with every key, null included."""
-    return encode({name: getattr(row, name) for name in columns})
+_FRAME = {"csv": 1, "jsonl": 0, "json": 2}
+"""How many pieces are no rows."""
+
+
+def encoded(
+    rows: Iterable[Record], kind: Literal["jsonl", "json", "csv"], columns: tuple[str, ...], *, indent: int = 0
+) -> Iterator[bytes]:
+    """A table as pieces of text: one for each row, with every key or column, null included, and its frame."""
+    if kind == "csv":
+        yield _csv_line(columns)
+        for row in rows:
+            yield _csv_line([_cell(getattr(row, name)) for name in columns])
+        return
+    plain = ({name: getattr(row, name) for name in columns} for row in rows)
+    if kind == "jsonl":
+        for each in plain:
+            yield encode(each) + b"\n"
+        return
+    yield b"["
+    between, margin = b"\n", b" " * indent
+    for each in plain:
+        yield between + margin + encode(each, indent=indent or None).replace(b"\n", b"\n" + margin)
+        between = b",\n"
+    yield b"]\n" if between == b"\n" else b"\n]\n"
 
 
 def _cell(value: Any) -> str:
