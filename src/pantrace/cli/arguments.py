@@ -97,11 +97,6 @@ def _poured(source: str) -> Path:
     return target
 
 
-def on_terminal() -> bool:
-    """Whether a person is watching stderr."""
-    return sys.stderr.isatty()
-
-
 calibration_files = click.option(
     "--calibration",
     "calibrations",

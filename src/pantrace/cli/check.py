@@ -16,7 +16,8 @@ from pantrace.wire import files
 from pantrace.wire.json import encode
 
 from .arguments import as_json, expand, from_format, selecting, sources, sub_agents
-from .output import print_json, progress, say, table
+from .output import print_json, say, table
+from .progress import progress
 
 
 @click.command("check")

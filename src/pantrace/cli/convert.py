@@ -19,7 +19,8 @@ from pantrace.wire import files
 from pantrace.wire.json import encode
 
 from .arguments import as_json, expand, from_format, selecting, sources
-from .output import print_json, progress, say, table
+from .output import print_json, say, table
+from .progress import progress
 
 
 @click.command("convert")
@@ -70,21 +71,21 @@ def command(
         raise UsageError("--loss needs the measuring that --no-loss turns off")
     with ExitStack() as stack:
         on_loss = _loss_writer(stack, Path(loss)) if loss else None
-        count = stack.enter_context(progress("samples"))
 
         def run_to(path: Path) -> Report:
-            return convert(
-                expand(sources),
-                path,
-                to=to,
-                format=from_,
-                options=given,
-                selection=chosen,
-                strict=strict,
-                measure=not no_loss,
-                on_loss=on_loss,
-                on_sample=count,
-            )
+            with progress("samples") as count:
+                return convert(
+                    expand(sources),
+                    path,
+                    to=to,
+                    format=from_,
+                    options=given,
+                    selection=chosen,
+                    strict=strict,
+                    measure=not no_loss,
+                    on_loss=on_loss,
+                    on_sample=count,
+                )
 
         report = to_stream(run_to, sys.stdout.buffer, target.suffix) if out == "-" else run_to(Path(out))
     if as_json:

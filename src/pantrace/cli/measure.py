@@ -20,7 +20,8 @@ from pantrace.errors import UsageError
 from pantrace.model import Run, Sample
 
 from .arguments import as_json, expand, from_format, selecting, sources, sub_agents
-from .output import progress, say, table
+from .output import say, table
+from .progress import progress
 
 COLUMNS = Row.__struct_fields__
 GUI = "gui"
@@ -94,9 +95,10 @@ def command(
         samples = map(references.join, samples)
     measuring = _Measuring(checks, notes, by == "turn", not no_stored and by != "turn", set(metrics))
     failed: dict[str, list[str]] = {}
-    with progress("samples") as count:
+    with progress("samples", printing=out is None and kind != "table") as count:
         rows = chain(measuring.rows(samples, count), *([] if chosen.narrows else [measuring.stored_rows()]))
-        _write(_noting(rows, failed), kind, out, checks, run)
+        tell = _write(_noting(rows, failed), kind, out, checks, run)
+    tell()
     if references is not None:
         for told in references.to_tell(reference):
             say(told)
@@ -177,20 +179,23 @@ class _Measuring:
             yield f"left out by --by turn, since only whole samples can be measured by it: {', '.join(whole)}"
 
 
-def _write(rows: Iterator[Row], kind: str, out: str | None, checks: list[Chosen], run: Run) -> None:
+def _write(rows: Iterator[Row], kind: str, out: str | None, checks: list[Chosen], run: Run) -> Callable[[], None]:
+    """Measure and write all rows; gives what is to be said of them when the progress is gone."""
     if kind == "openadapt-eval":
         assert out is not None
-        _write_evaluation(rows, out, [each for each in checks if each[0].name == GUI], run)
-    elif kind == "table":
-        _print_table(Overview(checks).add_all(each for each in rows if not each.details.get("labels")))
-    elif out is not None:
-        say(f"wrote {write_table(rows, Path(out), kind, COLUMNS)} rows to {out}")  # type: ignore[arg-type]
-    else:
-        for piece in encoded(rows, kind, COLUMNS, indent=2):  # type: ignore[arg-type]
-            sys.stdout.write(piece.decode())
+        return _write_evaluation(rows, out, [each for each in checks if each[0].name == GUI], run)
+    if kind == "table":
+        found = Overview(checks).add_all(each for each in rows if not each.details.get("labels"))
+        return lambda: _print_table(found)
+    if out is not None:
+        written = write_table(rows, Path(out), kind, COLUMNS)  # type: ignore[arg-type]
+        return lambda: say(f"wrote {written} rows to {out}")
+    for piece in encoded(rows, kind, COLUMNS, indent=2):  # type: ignore[arg-type]
+        sys.stdout.write(piece.decode())
+    return lambda: None
 
 
-def _write_evaluation(rows: Iterator[Row], out: str, gui: list[Chosen], run: Run) -> None:
+def _write_evaluation(rows: Iterator[Row], out: str, gui: list[Chosen], run: Run) -> Callable[[], None]:
     """The evaluation JSON of GUI agents, with the mode in which actions were compared."""
     from pantrace.engine.convert import write
 
@@ -198,10 +203,14 @@ def _write_evaluation(rows: Iterator[Row], out: str, gui: list[Chosen], run: Run
     results = overview.aggregates()
     config = {**run.config, "dsl_mode": getattr(gui[0][1], "dsl_mode")}  # noqa: B009 -- the settings' type is not known here
     write(Run(name=run.name, results=tuple(results), config=config, model=run.model), out, to="openadapt-eval")
-    say(f"wrote {len(results)} metrics to {out}")
-    line = overview.lines.get((GUI, "check"))
-    if line is not None and not line.scored:
-        say(f"no episode was measured: {line.usual_reason}")
+
+    def tell() -> None:
+        say(f"wrote {len(results)} metrics to {out}")
+        line = overview.lines.get((GUI, "check"))
+        if line is not None and not line.scored:
+            say(f"no episode was measured: {line.usual_reason}")
+
+    return tell
 
 
 def _print_table(found: Overview) -> None:
@@ -220,4 +229,4 @@ def _print_table(found: Overview) -> None:
         for line in found.lines.values()
     ]
     columns = ["metric", "maker", "scored", "n/a", "unscored", "mean", "min", "max", "together", "why not"]
-    table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"))
+    table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"), spare=("min", "max", "maker"))

@@ -86,7 +86,7 @@ def _print(samples: list[Sample], full: bool, wanted: str | None) -> None:
             [
                 sample.id if sample.epoch is None else f"{sample.id} (epoch {sample.epoch})",
                 (trajectory.title if trajectory else None) or (sample.case.question or "" if sample.case else "")[:60],
-                iso(trajectory.created)[:19] if trajectory and trajectory.created else "",
+                iso(trajectory.created)[:19].replace("T", " ") if trajectory and trajectory.created else "",
                 str(len(trajectory.steps)) if trajectory else "",
                 str(len(call_pairs(trajectory))) if trajectory else "",
                 _tokens(usage.input if usage else None, usage.output if usage else None),
@@ -94,7 +94,7 @@ def _print(samples: list[Sample], full: bool, wanted: str | None) -> None:
             ]
         )
     columns = ["sample", "title", "created (UTC)", "steps", "calls", "tokens in/out", "outcome"]
-    table(columns, rows, right=("steps", "calls", "tokens in/out"))
+    table(columns, rows, right=("steps", "calls", "tokens in/out"), spare=("calls", "steps"))
     if samples:
         say(f"{len(samples)} samples; --sample ID prints one")
 
