@@ -286,3 +286,11 @@ def test_ctrl_c_in_the_demo(tmp_path: Path) -> None:
     )
     untroubled(seen)
     assert seen.code == 130, seen.text
+
+
+def test_ctrl_c_while_pantrace_is_being_loaded(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt  # pressed just now\n")
+    seen = pantrace("formats", folder=tmp_path, variables={"PYTHONPATH": f"{tmp_path}:{ROOT / 'src'}"})
+    untroubled(seen)
+    assert seen.code == 130
+    assert seen.text == ""
