@@ -82,8 +82,6 @@ def command(
         print_json(report_json(report))
     else:
         _tell(report, verbose)
-    if chosen.undated:
-        say(f"{chosen.undated} samples have no time and are left out by --since")
     for error in notes.broken:
         say(f"left out: {error}")
     for word in unknown_tools(report, loaded):

@@ -92,8 +92,6 @@ def command(
         print_json(summary(report))
     else:
         tell(report)
-    if chosen.undated:
-        say(f"{chosen.undated} samples have no time and are left out by --since")
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -173,8 +173,16 @@ def command(
         judging = bench(settings, access, cache=kept, replay=replay, redact=not no_redact)
         judging.open()
     notes = Notes.keeping()
-    run = read_pile(expand(sources), format=from_, notes=notes)
-    picked = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
+    paths = expand(sources)
+
+    def read(notes: Notes) -> Run:
+        run = read_pile(paths, format=from_, notes=notes)
+        return with_samples(run, split_children(run.samples)) if sub_agents else run
+
+    if not dry_run:
+        chosen.look_up(lambda: read(Notes.keeping()).samples)
+    run = read(notes)
+    picked = chosen.apply(run.samples)
     if dry_run:
         _dry_run(picked, rubrics, judging, kept, as_json)
     else:

@@ -93,7 +93,7 @@ def command(
     references = References.of(read_pile([Path(reference)], notes=Notes())) if reference else None
     if references is not None:
         samples = map(references.join, samples)
-    measuring = _Measuring(checks, notes, by == "turn", not no_stored and by != "turn", set(metrics))
+    measuring = _Measuring(checks, notes, chosen, by == "turn", not no_stored and by != "turn", set(metrics))
     failed: dict[str, list[str]] = {}
     with progress("samples", printing=out is None and kind != "table") as count:
         rows = chain(measuring.rows(samples, count), *([] if chosen.narrows else [measuring.stored_rows()]))
@@ -102,8 +102,6 @@ def command(
     if references is not None:
         for told in references.to_tell(reference):
             say(told)
-    if chosen.undated:
-        say(f"{chosen.undated} samples have no time and are left out by --since")
     for told in measuring.to_tell():
         say(told)
     for error in notes.broken:
@@ -143,6 +141,7 @@ class _Measuring:
 
     checks: list[Chosen]
     notes: Notes
+    chosen: Selection
     by_turn: bool
     stored: bool
     wanted: set[str]
@@ -170,7 +169,7 @@ class _Measuring:
                 yield stored_row(run, found)
 
     def to_tell(self) -> Iterator[str]:
-        if not self.samples:
+        if not self.samples and not self.chosen.found_nothing:
             yield "there was no sample to measure"
         if self.without_turn:
             yield f"{self.without_turn} samples have no turn and are left out (--by turn): nothing of them was recorded"

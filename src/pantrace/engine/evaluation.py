@@ -58,6 +58,8 @@ def evaluate_into(
     opened = list(inputs(paths, format, done.notes))
     if not opened:
         raise ReadError("nothing readable in it", path=", ".join(map(str, paths)))
+    if selection is not None:
+        selection.look_up(lambda: read_pile(paths, format=format, notes=Notes.keeping()).samples)
     references = References.of(read_pile([ready.reference], notes=Notes())) if ready.reference else None
     header, hashed = _header(paths, ready), plan_hash(ready, selection, judging)
     with RunDirectory.open_for_writing(out, header, plan_text, hashed) as directory, Judges(ready, judging) as judges:
@@ -65,10 +67,12 @@ def evaluate_into(
         for path, chosen, variant in opened:
             digest = digest_of(path)
             end = f"{digest}-end"
-            if directory.is_done(end) and not any(part.startswith(digest) for part in again):
+            # What is done need not be read again, unless it counts for a limit over all inputs.
+            limited = selection is not None and selection.limit is not None
+            if directory.is_done(end) and not limited and not any(part.startswith(digest) for part in again):
                 continue
             run = open_run(path, chosen, variant, done.notes.on_broken)
-            samples = selection.apply(run.samples) if selection else run.samples
+            samples = selection.wanted(run.samples) if selection else run.samples
             if references is not None:
                 samples = map(references.join, samples)
             _keep(directory, digest, watched(samples, on_sample), judges, done, again)
