@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus import CORPUS, needs_corpus
 
+from corpus import CORPUS, needs_corpus
 from pantrace import read, validate
 from pantrace.formats.opencode.export import Options, dump
 from pantrace.formats.opencode.sessions import load

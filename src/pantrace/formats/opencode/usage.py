@@ -1,8 +1,8 @@
 """Tokens and cost of a message, whose meaning changed with OpenCode's versions.
 
 `input` leaves out cached tokens. `output` leaves out reasoning since 1.3.16; before, it was what the provider calls
-output, which holds reasoning with all providers but Google. Records since 1.1.57 have a total, and what adds up to it is
-decisive: a session keeps the version that began it, whichever version goes on with it.
+output, which holds reasoning with all providers but Google. Records since 1.1.57 have a total, and what adds up to it
+is decisive: a session keeps the version that began it, whichever version goes on with it.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _count(counts: Raw, key: str) -> int | None:
 
 
 def _about_reasoning(reasoning: int, output: int, apart: int | None, by_version: bool | None) -> Raw:
-    """Whether `output` holds the reasoning, and what is doubtful about it; `apart`: what the total has beyond output."""
+    """Whether `output` holds the reasoning, and what is doubtful; `apart`: how much the total has beyond the rest."""
     by_total = {0: True, reasoning: False}.get(apart) if apart is not None else None
     inclusive = by_total if by_total is not None else bool(by_version) and output >= reasoning
     about: Raw = {_INCLUSIVE: True} if inclusive else {}
