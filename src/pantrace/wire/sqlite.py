@@ -27,7 +27,7 @@ from pantrace.errors import ReadError
 
 from .files import read_error
 
-PATIENCE = 10.0
+PATIENCE = 5.0
 """Seconds until a database that is written all the time is given up."""
 _UNUSABLE = {
     sqlite3.SQLITE_CANTOPEN,
@@ -105,7 +105,7 @@ def _snapshot(path: Path, held: ExitStack, patience: float, *, briefly: bool) ->
         time.sleep(pause := min(pause + 0.01, 0.25))
     if found is None:
         raise ReadError(
-            "another program keeps writing to the database, so that no one moment of it can be read",
+            "another program is writing the database, and it could not be read whole",
             path=str(path),
             remedy="try again, or close that program",
         )

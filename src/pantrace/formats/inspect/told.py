@@ -33,7 +33,12 @@ def times_of(event: dict[str, Any]) -> tuple[float | None, float | None]:
         return None, None
     begin, end = from_iso(event.get("timestamp")), from_iso(event.get("completed"))
     worked = event.get("working_time")
-    if begin is not None and end is not None and isinstance(worked, (int, float)) and worked > end - begin + 0.001:
+    if (
+        begin is not None
+        and end is not None
+        and isinstance(worked, (int, float))
+        and end - begin + 0.001 < worked < end
+    ):
         begin = end - worked
     return begin, end
 
