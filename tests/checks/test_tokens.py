@@ -9,7 +9,7 @@ import pytest
 
 from pantrace.catalog import catalog
 from pantrace.checks import by_name, parse_settings
-from pantrace.model import Agent, Sample, Trajectory, Usage
+from pantrace.model import Agent, Sample, Thinking, Trajectory, Usage
 from short_samples import agent, run, usage, user
 
 FLASH = {"model": "gemini-2.5-flash"}
@@ -35,11 +35,21 @@ def test_without_usage_nothing_is_measured(name: str) -> None:
         ("thinking_metrics", usage(100, 0, reasoning=0), "no output tokens are reported"),
         ("output_density", usage(100, None), "no model call reports its output tokens"),
         ("context_saturation", Usage(cost_usd=1.0), "no model call reports its usage"),
+        ("token_usage", usage(0, 0), "0 tokens are reported, so none were counted"),
+        ("token_usage", usage(0, 0, total=0, cost_usd=0.0), "0 tokens are reported, so none were counted"),
     ],
 )
 def test_a_number_that_no_call_reports_is_not_zero(name: str, given: Usage, reason: str) -> None:
     score = by_name(name).score(spent(given))
     assert (score.status, score.explanation) == ("not_applicable", reason)
+
+
+def test_thoughts_that_are_recorded_were_more_than_0_tokens() -> None:
+    """OpenCode writes 0 where the provider does not count reasoning."""
+    thought = agent(Thinking(text="hm"), "ho", usage=usage(100, 10, reasoning=0), **FLASH)
+    score = by_name("thinking_metrics").score(run(user("hi"), thought))
+    assert (score.status, score.value) == ("not_applicable", None)
+    assert by_name("thinking_metrics").score(spent(usage(100, 10, reasoning=0))).value == 0
 
 
 def test_an_unknown_model_has_an_unknown_cost_and_known_tokens() -> None:

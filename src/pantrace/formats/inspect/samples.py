@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import ReadError, SampleRefused
-from pantrace.model import Agent, Case, Outcome, Sample, Step, Tool, Trajectory, Usage, is_prompt, said
+from pantrace.model import Agent, Case, Outcome, Sample, Step, Tool, Trajectory, Usage, is_prompt, reports, said
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.remainder import SAME, applied, difference
 from pantrace.wire.times import from_iso, iso
@@ -158,13 +158,13 @@ def _trajectory(row: dict[str, Any]) -> Trajectory:
 def _usage(raw: Any, extra: dict[str, Any]) -> dict[str, Usage] | None:
     if not isinstance(raw, dict) or not raw:
         return None
-    found = {model: to_usage(usage) for model, usage in raw.items()}
-    if all(usage is not None for usage in found.values()):
-        return {model: usage for model, usage in found.items() if usage is not None}
-    if (flat := to_usage(raw)) is not None and (flat.input is not None or flat.output is not None):
+    found = {model: usage for model, each in raw.items() if (usage := to_usage(each)) is not None}
+    if len(found) == len(raw):
+        return found
+    if not found and (flat := to_usage(raw)) is not None and reports(flat):
         return {"": flat}
     extra["model_usage"] = raw
-    return None
+    return found or None
 
 
 def _agents(told: Told) -> tuple[Agent, ...]:

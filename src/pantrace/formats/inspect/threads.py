@@ -16,7 +16,7 @@ from pantrace.wire.times import from_iso
 from .attachments import resolved
 from .content import own
 from .messages import answer, to_step
-from .told import Told, is_timed, notes_of, output_message
+from .told import Told, is_timed, notes_of, output_message, times_of
 from .tool_messages import error_of
 
 _KINDS = ("agent", "handoff", "scorer", "tool", "subtask")
@@ -150,8 +150,7 @@ def _said(event: dict[str, Any], told: Told, seen: set[str]) -> list[Step]:
 def _tool_step(event: dict[str, Any], told: Told) -> Step:
     """A tool call that only an event tells."""
     told.answered.add(event.get("id"))
-    timed = is_timed(event)
-    started, ended = from_iso(event.get("timestamp")), from_iso(event.get("completed"))
+    started, ended = times_of(event)
     text, failure, rest = error_of(event.get("error"))
     result = ToolResult(
         call_id=event.get("id"),
@@ -160,8 +159,8 @@ def _tool_step(event: dict[str, Any], told: Told) -> Step:
         error=text,
         failure=failure or ("error" if event.get("failed") else None),
         truncated=event.get("truncated") is not None,
-        started=started if timed else None,
-        ended=ended if timed else None,
+        started=started,
+        ended=ended,
         extra={"inspect": rest} if rest else {},
     )
     agent = told.agent_of(event.get("span_id"))
