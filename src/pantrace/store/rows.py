@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from itertools import chain
 from typing import Any
 
@@ -37,6 +38,14 @@ class Result(Record, frozen=True, kw_only=True):
     scores: tuple[Score, ...] = ()
     """Those that the run made."""
     decisions: tuple[Decision, ...] = ()
+
+
+def samples_hash(samples: Iterable[Sample]) -> str:
+    """Of samples as they are kept."""
+    digest = sha256()
+    for sample in samples:
+        digest.update(exact_json(sample) + b"\n")
+    return digest.hexdigest()
 
 
 Address = dict[str, Any]
