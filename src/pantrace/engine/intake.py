@@ -12,7 +12,7 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.formats import Format
 from pantrace.model import Sample
-from pantrace.store import Intake, Result, RunDirectory, samples_hash
+from pantrace.store import Intake, Kept, Result, RunDirectory, samples_hash
 
 from .fingerprint import content_hash, fingerprint, name_of, signature
 from .judging import Judges, lacks_answers
@@ -79,10 +79,8 @@ class Intakes:
         self._names: set[str] = set()
         self._parts: list[str] = []
         self._formers = {name: part for part in directory.part_names() for name in (part, *part.rsplit("-", 1))}
-        """Parts that the directory holds, also by input and place alone, for most of their samples may still be the
-        same; and by the hash of their samples alone, for an input may have been renamed."""
-        self._passed_on: Counter[str] = Counter()
-        """Samples of such parts that live on in another."""
+        """Parts that the directory holds, also by input and place alone, for most of their samples may be where they
+        were; and by the hash of their samples alone, for an input may have been renamed."""
 
     def take(self, path: Path, chosen: Format, variant: str) -> None:
         """Take in one input: as it was taken in before, else sample by sample."""
@@ -109,16 +107,25 @@ class Intakes:
             self._left -= known.notes["samples"]
 
     def settle(self) -> None:
-        """Let the parts of these inputs count and no others; count those that do not any more."""
-        done = self._done
-        for part in self._directory.settle(self._parts):
-            gone = part.samples - self._passed_on[part.part]
+        """Let the parts of these inputs count and no others; count the samples that do not any more."""
+        before = set(self._directory.part_names(counting=True))
+        left = self._directory.settle(self._parts)
+        came = Counter(each for part in self._parts if left and part not in before for each in self._hashes(part))
+        for part in left:
             if part.profile is not None:
-                done.undone.append(part.profile)
-            elif part.part.partition("-")[0] in self._names:
-                done.superseded += gone
+                self._done.undone.append(part.profile)
+                continue
+            gone = Counter(self._hashes(part.part))
+            count = (gone - came).total() if gone else part.samples
+            came -= gone
+            if part.part.partition("-")[0] in self._names:
+                self._done.superseded += count
             else:
-                done.removed += gone
+                self._done.removed += count
+
+    def _hashes(self, part: str) -> list[str]:
+        """Of the samples of a part; of a damaged one none is known."""
+        return self._directory.sample_hashes(part) if not self._directory.damage(part) else []
 
     def _read(self, path: Path, chosen: Format, variant: str, empty: Intake, content: str) -> Intake:
         broken, references = self._done.notes.broken, self._references
@@ -129,9 +136,9 @@ class Intakes:
             place, hashed = f"{empty.input}-{number:08d}", samples_hash(chunk)[:16]
             parts.append(f"{place}-{hashed}")
             # The last: before there were hashes, a part was named by its input's content and its place.
-            names = (hashed, place, f"{content}-{number:08d}")
-            former = next((self._formers[each] for each in names if each in self._formers), None)
-            self._keep(parts[-1], chunk, former)
+            places = [hashed, *(f"{empty.input}-{near:08d}" for near in (number, number + 1, number - 1))]
+            formers = [self._formers[each] for each in (*places, f"{content}-{number:08d}") if each in self._formers]
+            self._keep(parts[-1], chunk, formers)
             count += len(chunk)
         notes: dict[str, Any] = {
             "samples": count,
@@ -148,7 +155,7 @@ class Intakes:
             samples = map(self._references.join, samples)
         return watched(samples, self._on_sample)
 
-    def _keep(self, part: str, chunk: list[Sample], former: str | None) -> None:
+    def _keep(self, part: str, chunk: list[Sample], formers: list[str]) -> None:
         unanswered = self._lacks_answers(part)
         if not unanswered and self._directory.has(part):
             self._done.reused += len(chunk)
@@ -157,21 +164,22 @@ class Intakes:
         if damaged or unanswered:
             self._done.renewed += len(chunk)
             self._done.damaged += damaged
-        self._directory.write_part(part, self._results(chunk, former), again=True)
+        self._directory.write_part(part, self._results(chunk, formers), again=True)
 
-    def _results(self, chunk: list[Sample], former: str | None) -> Iterator[Result]:
+    def _results(self, chunk: list[Sample], formers: list[str]) -> Iterator[Result | Kept]:
         """Results of samples; those that a former part holds as they are need no measuring."""
-        known: dict[str, Result] = {}
-        if former is not None and not self._directory.damage(former) and not self._lacks_answers(former):
-            known = {samples_hash([each.sample]): each for each in self._directory.part(former)}
-            self._passed_on[former] += sum(samples_hash([sample]) in known for sample in chunk)
-        hashes = [samples_hash([sample]) if known else "" for sample in chunk]
-        fresh = [sample for sample, each in zip(chunk, hashes, strict=True) if each not in known]
-        measured = self._judges.results(fresh)
+        hashes = [samples_hash([sample]) for sample in chunk] if formers else []
+        known: dict[str, Kept] = {}
+        for former in formers:
+            if not known.keys() >= {*hashes} and not self._directory.damage(former) and not self._lacks_answers(former):
+                known |= {each.hash: each for each in self._directory.kept(former)}
+        found = [known.get(each) for each in hashes] or [None] * len(chunk)
+        fresh = [sample for sample, kept in zip(chunk, found, strict=True) if kept is None]
         self._done.measured += len(fresh)
         self._done.reused += len(chunk) - len(fresh)
-        for each in hashes:
-            yield known[each] if each in known else next(measured)
+        measured = self._judges.results(fresh)
+        for kept in found:
+            yield kept if kept is not None else next(measured)
 
     def _lacks_answers(self, part: str) -> bool:
         """Whether a part is to be judged again; a damaged one is made again anyway."""

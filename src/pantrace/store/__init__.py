@@ -7,13 +7,14 @@ from .manifest import Intake
 from .parquet import Staged, stage_part
 from .query import Answer, query
 from .reading import StoredScore
-from .rows import Result, samples_hash
+from .rows import Kept, Result, samples_hash
 from .run_file import is_run_directory
 from .verify import unverified
 
 __all__ = [
     "Answer",
     "Intake",
+    "Kept",
     "Result",
     "RunDirectory",
     "Staged",

@@ -21,11 +21,11 @@ from .manifest import CommittedPart, Damaged, Intake, PartFile
 from .manifest_writer import Manifest
 from .opening import begun, refuse_foreign
 from .parquet import PartWriter, Staged, stage_part
-from .reading import StoredScore, read_addresses, read_decisions, read_part, read_results, read_rows, read_scores
-from .rows import Result, decision_row
+from .reading import StoredScore, read_addresses, read_decisions, read_kept, read_results, read_rows, read_scores
+from .rows import Kept, Result, decision_row, json_hash
 from .run_file import LOCK, MANIFEST, PARTS, RunFile, read_run_file, write_run_file
 from .schema import VERSION
-from .verify import damage
+from .verify import damage, now_verified
 
 
 class RunDirectory:
@@ -117,7 +117,7 @@ class RunDirectory:
         files = [(self.path / PARTS / each.file, each) for each in found.files] if found is not None else []
         return [path for path, file in files if damage(path, file)]
 
-    def write_part(self, part: str, results: Iterable[Result], *, again: bool = False) -> None:
+    def write_part(self, part: str, results: Iterable[Result | Kept], *, again: bool = False) -> None:
         """Write and commit a part. One that is done already stays as it is, and `results` is not asked; `again` puts
         new results in its place."""
         if again or not self.is_done(part):
@@ -188,10 +188,10 @@ class RunDirectory:
                 manifest.set_all_aside()
                 manifest.note({"begun": signature})
 
-    def part_names(self) -> list[str]:
-        """All parts: those that are set aside, then those that count."""
+    def part_names(self, *, counting: bool = False) -> list[str]:
+        """All parts: those that are set aside, then those that count; or only these."""
         manifest = self._writer()
-        return [*manifest.aside, *manifest.parts]
+        return [*(() if counting else manifest.aside), *manifest.parts]
 
     def has(self, part: str) -> bool:
         """Whether a part is there whole, be it set aside; `settle` lets it count."""
@@ -202,10 +202,16 @@ class RunDirectory:
             manifest.recall(sayable(part))
         return True
 
-    def part(self, part: str) -> Iterator[Result]:
-        """The results of a part, as it was written."""
+    def kept(self, part: str) -> list[Kept]:
+        """The results of a part, as they were written."""
         found = self._writer().known(part)
-        return read_part(self.path, found) if found is not None else iter(())
+        return read_kept(self.path, found) if found is not None else []
+
+    def sample_hashes(self, part: str) -> list[str]:
+        """The hash of each sample of a part."""
+        found = self._writer().known(part)
+        rows = read_rows(self.path, found, "samples", "json") if found is not None else iter(())
+        return [json_hash(json) for (json,) in rows]
 
     def rows(self, part: str, table: str, *names: str, only: tuple[str, Collection[str]]) -> Iterator[tuple[Any, ...]]:
         """Some columns of a part's table: those rows that have one of these texts in this column."""
@@ -232,6 +238,7 @@ class RunDirectory:
             for path in (self.path / PARTS).glob("*.parquet"):
                 if path.name not in needed:
                     path.unlink(missing_ok=True)
+        now_verified(self.path)
         return left
 
     def _writer(self) -> Manifest:

@@ -14,7 +14,7 @@ from pantrace.model import Record
 
 from .durable import sync, temporary_name, write_errors
 from .json_text import sayable
-from .rows import Result, rows_of
+from .rows import Kept, Result, rows_of
 from .schema import PART_TABLES, Addressed, SampleRow, columns
 from .verify import damaged_part, file_hash
 
@@ -40,7 +40,7 @@ class Staged(Record, frozen=True, kw_only=True):
     files: tuple[WrittenFile, ...]
 
 
-def stage_part(folder: Path, part: str, results: Iterable[Result]) -> Staged:
+def stage_part(folder: Path, part: str, results: Iterable[Result | Kept]) -> Staged:
     """Write the files of a part below the run directory `folder` without making them count.
 
     Needs no lock, so workers may call it; the directory's writer commits what they give back."""

@@ -14,8 +14,9 @@ from pantrace.model import Decision, Record, Sample, Score
 from .json_text import from_exact_json, sayable
 from .manifest import CommittedPart, committed_parts
 from .parquet import read_columns
-from .rows import Address, Result
+from .rows import Address, Kept, Result
 from .run_file import MANIFEST, PARTS
+from .schema import PART_TABLES, Addressed, columns
 from .verify import check, damaged_part
 
 
@@ -43,12 +44,15 @@ def read_results(folder: Path, *, with_decisions: bool = True) -> Iterator[Resul
         yield from _part_results(folder, part, decisions)
 
 
-def read_part(folder: Path, part: CommittedPart) -> Iterator[Result]:
-    """The results of one part, as it was written: whoever decided again later is not asked."""
-    decisions: dict[tuple[str, int], list[Decision]] = {}
-    for name, number, decision in _decisions(folder, [part]):
-        decisions.setdefault((name, number), []).append(decision)
-    return _part_results(folder, part, decisions)
+def read_kept(folder: Path, part: CommittedPart) -> list[Kept]:
+    """The results of one part as the rows that were written: whoever decided again later is not asked."""
+    found: dict[int, dict[str, list[Addressed]]] = {}
+    for table, kind in PART_TABLES.items():
+        names = columns(kind)
+        for row in read_rows(folder, part, table, *names):
+            made = kind(**dict(zip(names, row, strict=True)))
+            found.setdefault(made.number, {each: [] for each in PART_TABLES})[table].append(made)
+    return [Kept(rows=rows) for rows in found.values()]
 
 
 def _part_results(

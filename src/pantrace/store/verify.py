@@ -72,3 +72,8 @@ def unverified() -> list[Path]:
     """The run directories of which this process has read files without a hash: they were written before parts had
     one."""
     return sorted(_unverified)
+
+
+def now_verified(folder: Path) -> None:
+    """Every file of a run directory has a hash from now on."""
+    _unverified.discard(folder)
