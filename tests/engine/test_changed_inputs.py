@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from engine.recordings import READY, rows, sample, write
 from goldens import ROOT
 from pantrace.engine.convert import write_run
 from pantrace.engine.evaluation import decide_again, evaluate_into
@@ -27,34 +28,10 @@ from pantrace.engine.plan import MeasureTable, Plan, prepare
 from pantrace.engine.select import Selection, parse_where
 from pantrace.errors import ReadError, UsageError
 from pantrace.judges import Settings
-from pantrace.model import Case, Run, Sample, Score, Step, Text, ToolCall, ToolResult, Trajectory
+from pantrace.model import Case, Run, Sample
 from pantrace.policy import Profile
 from pantrace.store import query
 from scripted import Scripted, verdict
-
-READY = prepare(Plan(measure=MeasureTable(metrics=("tool_success_rate", "exact_match"))), Path())
-TABLES = ("runs", "samples", "steps", "calls", "scores", "decisions")
-
-
-def sample(number: int, answer: str | None = None) -> Sample:
-    call = ToolCall(id="c", name="read", arguments={"n": number})
-    result = ToolResult(call_id="c", name="read", output="ok", failure="error" if number % 3 == 0 else None)
-    steps = (
-        Step(id="u", role="user", parts=(Text(text=f"question {number}"),)),
-        Step(id="a", role="agent", parts=(call, result, Text(text=answer or f"answer {number}"))),
-    )
-    case = Case(reference=f"answer {number}", labels={"parity": "odd" if number % 2 else "even"})
-    return Sample(
-        id=f"s{number:04d}",
-        case=case,
-        trajectory=Trajectory(steps=steps),
-        scores=(Score(name="quality", value=number),),
-    )
-
-
-def write(path: Path, numbers: range) -> Path:
-    write_run(Run(samples=[sample(number) for number in numbers]), path, to="native", measure=False)
-    return path
 
 
 @pytest.fixture
@@ -65,14 +42,6 @@ def runs(tmp_path: Path) -> Path:
     for name, numbers in (("a", range(150)), ("b", range(200, 240)), ("c", range(300, 364))):
         write(folder / f"{name}.trace.jsonl", numbers)
     return folder
-
-
-def rows(out: Path) -> dict[str, list[tuple[Any, ...]]]:
-    columns = {"runs": "* exclude (run, created)"}
-    return {
-        table: sorted(query(out, f"select {columns.get(table, '* exclude (run)')} from {table}").rows, key=repr)
-        for table in TABLES
-    }
 
 
 def evaluated(runs: Path, out: Path, **options: Any) -> Done:

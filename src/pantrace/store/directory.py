@@ -94,6 +94,8 @@ class RunDirectory:
     def close(self) -> None:
         """Let go of the manifest and of the lock; nothing that was committed depends on it."""
         if self._manifest is not None:
+            if all(file.sha256 is not None for part in self._manifest.parts.values() for file in part.files):
+                now_verified(self.path)
             self._manifest.close()
             self._manifest = None
         if self._lock is not None:
@@ -238,7 +240,6 @@ class RunDirectory:
             for path in (self.path / PARTS).glob("*.parquet"):
                 if path.name not in needed:
                     path.unlink(missing_ok=True)
-        now_verified(self.path)
         return left
 
     def _writer(self) -> Manifest:
