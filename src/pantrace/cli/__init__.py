@@ -90,6 +90,7 @@ def main(arguments: list[str] | None = None) -> Any:
     try:
         code = cli.main(args=arguments, prog_name="pantrace", standalone_mode=False)
         sys.stdout.flush()
+        _tell_unverified()
         sys.exit(code if isinstance(code, int) else 0)
     except click.Abort:
         sys.exit(130)
@@ -117,3 +118,14 @@ def main(arguments: list[str] | None = None) -> Any:
         what = f"{type(error).__name__}: {error}"
         click.echo(f"pantrace: internal error, please report it: {what} (PANTRACE_DEBUG=1 shows where)", err=True)
         sys.exit(70)
+
+
+def _tell_unverified() -> None:
+    """Say which run directories were believed without proof; asked only where one was read."""
+    store = sys.modules.get("pantrace.store")
+    for folder in store.unverified() if store is not None else ():
+        click.echo(
+            f"{folder}: not verified: its parts were written before pantrace kept their hashes "
+            "(the next `pantrace eval` into it adds them)",
+            err=True,
+        )
