@@ -40,7 +40,7 @@ def writing(target: Path) -> Iterator[IO[bytes]]:
         with _packed(target) as file:
             yield file
         return
-    if target.is_dir():
+    if stat.S_ISDIR(_mode(target)):
         raise WriteError(f"{target}: is a directory; name a file to write")
     with staging(target) as staged, _packed(staged) as file:
         yield file
@@ -87,11 +87,16 @@ def nearest_folder(place: Path) -> Path:
 
 def is_stream(target: Path) -> bool:
     """Whether the target is a device, a pipe or an open file (/dev/stdout), which cannot be replaced."""
+    kind = stat.S_IFMT(_mode(target))
+    return kind not in (0, stat.S_IFREG, stat.S_IFDIR) or (kind != 0 and _descriptor(target) is not None)
+
+
+def _mode(target: Path) -> int:
+    """What the target is; 0 where there is nothing, or nothing that can be reached."""
     try:
-        mode = target.stat().st_mode
+        return target.stat().st_mode
     except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or _descriptor(target) is not None
+        return 0
 
 
 def _stream(target: Path) -> IO[bytes] | None:
