@@ -21,7 +21,8 @@ from .run_file import (
 )
 
 _LOGS = tuple(f"{MANIFEST}{ending}" for ending in ("-wal", "-shm", "-journal"))
-_OURS = {RUN, LOCK, MANIFEST, *_LOGS, PARTS}
+OWN_NAMES = {RUN, LOCK, MANIFEST, *_LOGS, PARTS}
+"""What a run directory is made of; anything else in it is somebody else's."""
 
 
 def refuse_foreign(folder: Path) -> None:
@@ -32,7 +33,7 @@ def refuse_foreign(folder: Path) -> None:
         raise UsageError(f"{folder} is a file; a run needs a directory")
     if (folder / RUN).exists():
         read_run_file(folder)
-    strange = sorted(path.name for path in folder.iterdir() if path.name not in _OURS and path.suffix != ".tmp")
+    strange = sorted(path.name for path in folder.iterdir() if path.name not in OWN_NAMES and path.suffix != ".tmp")
     if strange:
         raise UsageError(
             f"{folder} is no run directory and not empty (it holds {strange[0]}); choose a new or an empty one"
