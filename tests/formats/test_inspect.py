@@ -20,7 +20,6 @@ from pantrace.engine.validate import validate
 from pantrace.errors import ReadError
 from pantrace.formats import by_name
 from pantrace.formats.inspect import FORMAT, resolved_events, summaries
-from pantrace.matching.graders import is_grader
 from pantrace.model import (
     Action,
     Aggregate,
@@ -725,5 +724,5 @@ def test_the_grader_of_a_log_without_spans_is_not_the_agent() -> None:
     assert trajectory is not None
     assert (final_response(trajectory) or "").startswith("Yo, fam!")
     [grader] = trajectory.children
-    assert (grader.title, is_grader(grader)) == ("model_graded_fact", True)
+    assert (grader.title, grader.purpose == "grader") == ("model_graded_fact", True)
     assert (final_response(grader) or "").startswith("The submission")

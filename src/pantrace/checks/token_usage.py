@@ -17,7 +17,6 @@ from pantrace.model import (
     answer_tokens,
     prompt_tokens,
     reports,
-    tool_prompt_tokens,
     total_tokens,
 )
 
@@ -127,7 +126,7 @@ def _tokens(usages: list[Usage], totals: list[int | None]) -> dict[str, Any]:
     """Sums; a field that a call leaves out counts as 0 where others report it, and how many leave it out is told."""
     cached, uncached = _sum([usage.cache_read for usage in usages])
     thinking, unthinking = _sum([usage.reasoning for usage in usages])
-    tools, _ = _sum([tool_prompt_tokens(usage) if usage.extra else None for usage in usages])
+    tools, _ = _sum([usage.tool_prompt for usage in usages])
     given, without_input = _sum([usage.input for usage in usages])
     output, without_output = _sum([usage.output for usage in usages])
     return {

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from pantrace.model import Agent, Part, Step, ToolCall, ToolResult, Trajectory
+from pantrace.model import Agent, Part, Purpose, Step, ToolCall, ToolResult, Trajectory
 from pantrace.wire.times import from_iso
 
 from .attachments import resolved
@@ -20,6 +20,7 @@ from .told import Told, is_timed, notes_of, output_message, times_of
 from .tool_messages import error_of
 
 _KINDS = ("agent", "handoff", "scorer", "tool", "subtask")
+_PURPOSES: dict[str, Purpose] = {"scorer": "grader", "scorers": "grader", "tool": "tool"}
 
 
 class Main:
@@ -195,6 +196,7 @@ def _child(span: Any, events: list[dict[str, Any]], told: Told, parent: str | No
     timed = is_timed(begin)
     return Trajectory(
         id=str(span),
+        purpose=_PURPOSES.get(kind, "agent") if isinstance(kind, str) else "agent",
         title=name,
         created=from_iso(begin.get("timestamp")) if timed else None,
         ended=from_iso((told.ends.get(span) or {}).get("timestamp")) if timed else None,
