@@ -194,6 +194,13 @@ def test_a_sample_that_is_spelt_wrong_or_is_a_sub_agent() -> None:
         list(Selection(sessions=("inner",)).apply([parent]))
 
 
+def test_a_selection_can_be_used_again() -> None:
+    chosen = Selection(since=100.0, limit=1)
+    for _ in range(2):
+        assert [each.id for each in chosen.apply([sample("a"), sample("b", 150.0), sample("c", 150.0)])] == ["b"]
+        assert (chosen.read, chosen.taken, chosen.undated) == (2, 1, 1)
+
+
 def test_a_limit_is_for_all_piles_together() -> None:
     chosen = Selection(limit=3)
     found = [each.id for pile in ("ab", "cd", "ef") for each in chosen.wanted(map(sample, pile))]

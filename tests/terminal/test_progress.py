@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -163,8 +164,9 @@ def test_eval_goes_on_after_ctrl_c(many: Path, tmp_path: Path) -> None:
     seen = pantrace(*words, folder=tmp_path)
     untroubled(seen)
     assert seen.code == 0
-    told = seen.words.rpartition("measured ")[2].split()
-    assert int(told[0]) + int(told[2]) == SOME
+    told = re.search(r"(\d+) samples measured, (\d+) reused", seen.words)
+    assert told is not None and int(told[1]) + int(told[2]) == SOME
+    assert int(told[1]) < SOME, "nothing is measured twice"
 
 
 @pytest.mark.parametrize("columns", [20, 40, 120])

@@ -102,6 +102,7 @@ def main(arguments: list[str] | None = None) -> Any:
     try:
         code = cli.main(args=arguments, prog_name="pantrace", standalone_mode=False)
         sys.stdout.flush()
+        _tell_unverified()
         sys.exit(code if isinstance(code, int) else 0)
     except click.Abort:
         sys.exit(130)
@@ -139,3 +140,14 @@ def _open_closed_streams() -> None:
         if getattr(sys, name) is None:
             stream = Path(os.devnull).open("r" if name == "stdin" else "w")  # noqa: SIM115 -- as long as the process
             setattr(sys, name, stream)
+
+
+def _tell_unverified() -> None:
+    """Say which run directories were believed without proof; asked only where one was read."""
+    store = sys.modules.get("pantrace.store")
+    for folder in store.unverified() if store is not None else ():
+        click.echo(
+            f"{folder}: not verified: its parts were written before pantrace kept their hashes "
+            "(the next `pantrace eval` into it adds them)",
+            err=True,
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import click
 from msgspec.structs import replace
 
 from pantrace.engine.calibrated import uncalibrated
-from pantrace.engine.evaluation import Done, evaluate_into
+from pantrace.engine.evaluation import evaluate_into
+from pantrace.engine.intake import Done
 from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.plan import JudgeTable, Ready, load_plan, prepare
 from pantrace.engine.reports import as_junit, as_markdown, estimate_words, write_explain_report
@@ -18,10 +20,10 @@ from pantrace.engine.summary import EvalSummary, gate_code, summarise
 from pantrace.engine.together import together_words
 from pantrace.errors import UsageError
 from pantrace.judges import Calibrations, Managed, Project, Settings
-from pantrace.wire import files
+from pantrace.wire.output import writing
 
 from .access import cache_file, reached
-from .arguments import as_json, calibration_files, expand, from_format, selecting, sources
+from .arguments import as_json, calibration_files, expand, from_format, keep_inputs, selecting, sources
 from .google_cloud import google_cloud, named_project
 from .judge import tell_judging
 from .output import print_json, say, table
@@ -90,6 +92,12 @@ def command(
     path = Path(plan) if plan else None
     loaded, text, folder = load_plan(path)
     ready = prepare(loaded, folder, text, str(path or "plan"), calibrations=[*map(Path, calibrations)])
+    keep_inputs(
+        sources,
+        beside=[plan, *calibrations, str(ready.reference) if ready.reference else None],
+        recordings=[out, report],
+        others=[junit, markdown, cache],
+    )
     given: dict[str, Any] = {
         "models": list(dict.fromkeys(models)) or None,
         "base_url": base_url,
@@ -122,8 +130,7 @@ def command(
         print_json(
             {
                 "out": out,
-                "measured": done.measured,
-                "kept": done.kept,
+                **_counts(done),
                 **_broken(done),
                 "judging": judging.summary() if judging else None,
                 "summary": summary,
@@ -172,6 +179,12 @@ def _judging(ready: Ready, table: JudgeTable, vertex: Project | None, cache: str
     return judging
 
 
+def _counts(done: Done) -> dict[str, object]:
+    names = ("measured", "reused", "renewed", "superseded", "removed")
+    damaged = [*done.anew, *(str(path) for path in done.damaged)]
+    return {**{name: getattr(done, name) for name in names}, "damaged": damaged, "undone": done.undone}
+
+
 def _broken(done: Done) -> dict[str, object]:
     broken = [{"path": each.path, "place": each.place, "message": each.message} for each in done.notes.broken]
     return {"broken": broken, "ignored": [str(path) for path in done.notes.ignored]}
@@ -184,7 +197,32 @@ def _tell_done(done: Done, out: str) -> None:
         say(f"{done.prompted} samples were joined with the reference by their first prompt, not by an id")
     if done.unmatched:
         say(f"{done.unmatched} samples have no counterpart in the reference")
-    say(f"measured {done.measured} samples, {done.kept} were there already; results in {out}")
+    for line in _changes(done):
+        say(line)
+    say(f"{done.measured} samples measured, {done.reused} reused; results in {out}")
+
+
+def _changes(done: Done) -> Iterator[str]:
+    """What is not as the last run left it."""
+    if "manifest.sqlite" in done.anew:
+        yield "manifest.sqlite was damaged or missing: it was written anew, and all samples were measured again"
+    elif done.anew:
+        yield f"{done.anew[0]} was damaged or missing and was written anew"
+    if done.damaged:
+        names = ", ".join(path.name for path in done.damaged[:3])
+        more = f" and {len(done.damaged) - 3} more" if len(done.damaged) > 3 else ""
+        yield f"renewed: {names}{more} (damaged or missing)"
+    elif done.renewed:
+        yield f"{done.renewed} samples were judged again: not every question had been answered"
+    gone = []
+    if done.superseded:
+        gone.append(f"{done.superseded} superseded (input edited, or no longer selected)")
+    if done.removed:
+        gone.append(f"{done.removed} removed (input gone, or not named)")
+    if gone:
+        yield f"samples no longer in the results: {', '.join(gone)}; kept aside until the next change"
+    if done.undone:
+        yield f"decided by the plan again; `gate` had decided by {', '.join(done.undone)}"
 
 
 def write_reports(
@@ -192,10 +230,10 @@ def write_reports(
 ) -> None:
     """The files that were asked for, before any exit."""
     if junit:
-        with files.writing(Path(junit)) as file:
+        with writing(Path(junit)) as file:
             file.write(as_junit(out, profile))
     if markdown:
-        with files.writing(Path(markdown)) as file:
+        with writing(Path(markdown)) as file:
             file.write(as_markdown(summary, f"Evaluation of {out.name}").encode())
 
 

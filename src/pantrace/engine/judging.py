@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from msgspec.json import decode
@@ -13,7 +12,7 @@ from msgspec.json import decode
 from pantrace.errors import UsageError
 from pantrace.judges import AnyRubric, is_managed, load_any_rubric, rubric_names
 from pantrace.model import Sample, Score
-from pantrace.store import Result, query
+from pantrace.store import Result, RunDirectory
 
 from .evaluate import evaluated
 from .event_loop import EventLoop
@@ -74,11 +73,11 @@ class Judges:
         return [*await judge_one(sample, list(rubrics.values()), bench), *unknown]
 
 
-def parts_to_ask_again(out: Path) -> set[str]:
-    """Parts of a run directory with a score that no judge has answered for yet: a budget that ran out, a server that
-    was down, a cache that did not know. A reply that could not be used was an answer."""
-    rows = query(out, "select part, details from scores where status = 'unscored' and maker_kind = 'rubric'").rows
-    return {part for part, details in rows if details and _unanswered(decode(details))}
+def lacks_answers(directory: RunDirectory, part: str) -> bool:
+    """Whether a part has a score that no judge has answered for yet: a budget that ran out, a server that was down, a
+    cache that did not know. A reply that could not be used was an answer."""
+    rows = directory.rows(part, "scores", "maker_kind", "details", only=("status", ("unscored",)))
+    return any(kind == "rubric" and details and _unanswered(decode(details)) for kind, details in rows)
 
 
 def _unanswered(details: dict[str, Any]) -> bool:

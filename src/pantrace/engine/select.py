@@ -30,21 +30,26 @@ class Selection:
     where: tuple[Condition, ...] = ()
     limit: int | None = None
     read: int = 0
-    """Samples looked at so far, in all calls of `wanted`."""
+    """Samples looked at so far."""
     taken: int = 0
     undated: int = 0
     """Samples left out because `since` was given and they have no time."""
-    _ids: dict[str, None] = field(default_factory=dict, repr=False)
-    _met: set[str] = field(default_factory=set, repr=False)
-    _callers: dict[str, str] = field(default_factory=dict, repr=False)
+    _ids: dict[str, None] = field(init=False, repr=False)
+    _met: set[str] = field(init=False, repr=False)
+    _callers: dict[str, str] = field(init=False, repr=False)
     """Sub-agents that were asked for by their ids, and the samples they are in."""
-    _beside: dict[Condition, dict[str, None]] = field(default_factory=dict, repr=False)
+    _beside: dict[Condition, dict[str, None]] = field(init=False, repr=False)
     """Conditions whose field no sample has had yet, and the names that there were instead."""
-
-    _seen: dict[Condition, dict[str, None]] = field(default_factory=dict, repr=False)
+    _seen: dict[Condition, dict[str, None]] = field(init=False, repr=False)
     """What the fields of conditions held that did not hold."""
 
     def __post_init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was seen and counted, since a pile is read from its start."""
+        self.read = self.taken = self.undated = 0
+        self._ids, self._met, self._callers, self._seen = {}, set(), {}, {}
         self._beside = {condition: {} for condition in self.where if condition.open}
 
     @property
@@ -54,6 +59,7 @@ class Selection:
 
     def apply(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         """The wanted ones of all samples; at their end, a UsageError for a name that none of them has."""
+        self.begin()
         yield from self.wanted(samples)
         self.settle()
 

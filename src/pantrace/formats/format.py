@@ -38,8 +38,10 @@ class Format:
     dump: Callable[[Sample, Any], Any] | None = None
     """One sample, with the writer's options, to one row; raises SampleRefused."""
     open: Callable[[Path, OnBroken], Run] | None = None
+    beside: Callable[[Path], Iterable[Path]] = lambda _: ()
+    """Files and folders outside an input that `open` looks into; when one of them changes, the input is read again."""
     save: Callable[[Run, Path, Any], None] | None = None
-    """Write a whole run to a file that appears only when all of it is written (`wire.files.writing`)."""
+    """Write a whole run to a file that appears only when all of it is written (`wire.output.writing`)."""
     check: Callable[[Any], Iterable[Violation]] | None = None
     """Every violation of one decoded row."""
     validate: Callable[[Path], Iterable[Violation]] | None = None

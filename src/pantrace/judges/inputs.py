@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from pantrace.model import Citation, Sample, ToolResult, all_trajectories, call_pairs, final_response, merged_turns
+from pantrace.model import (
+    Citation,
+    Sample,
+    ToolResult,
+    active_steps,
+    agent_trajectories,
+    call_pairs,
+    final_response,
+    merged_turns,
+)
 from pantrace.wire.told import Told, plain_call, told_by
 
 from .cut import Absent, Block, Material
@@ -62,8 +71,8 @@ def _evidence(view: _View) -> list[Block] | None:
     found = [Block(f"context: {view.told.context}", "output")] if view.told.context else []
     if view.told.relevant_context:
         found.append(Block(f"context: {view.told.relevant_context}", "output"))
-    for trajectory in all_trajectories(view.sample.trajectory) if view.sample.trajectory else ():
-        for step in trajectory.steps:
+    for trajectory in agent_trajectories(view.sample.trajectory) if view.sample.trajectory else ():
+        for step in active_steps(trajectory):
             for part in step.parts:
                 if isinstance(part, ToolResult) and step.kind != "copied":
                     found.append(Block(outcome(part), "output"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -10,7 +11,7 @@ from pantrace.errors import ReadError, UsageError
 from pantrace.model import Record, RunHeader
 from pantrace.wire import files
 
-from .durable import replace_file
+from .durable import renewal, replace_file
 from .json_text import exact_json, from_exact_json
 from .schema import VERSION
 
@@ -30,6 +31,8 @@ class RunFile(Record, frozen=True, kw_only=True):
     plan_hash: str
     plan: str
     run: RunHeader = RunHeader()
+    sha256: str | None = None
+    """Of all the rest; None in directories that were written before there were hashes."""
 
 
 class _Version(msgspec.Struct):
@@ -37,12 +40,18 @@ class _Version(msgspec.Struct):
 
 
 def is_run_directory(path: str | Path) -> bool:
-    """Whether a path is a run directory, of any version."""
+    """Whether a path is a run directory, of any version. One that has lost one of its three things is still one: it can
+    be renewed."""
     folder = Path(path)
-    if not (folder / RUN).is_file() or not (folder / MANIFEST).is_file():
+    signs = ((folder / MANIFEST).is_file(), (folder / PARTS).is_dir())
+    return sum((*signs, any(signs) and _says_what_it_is(folder / RUN))) >= 2
+
+
+def _says_what_it_is(path: Path) -> bool:
+    if not path.is_file():
         return False
     try:
-        from_exact_json(files.read_all(folder / RUN), _Version)
+        from_exact_json(files.read_all(path), _Version)
     except (ReadError, msgspec.ValidationError):
         return False
     return True
@@ -55,19 +64,39 @@ def read_run_file(folder: Path) -> RunFile:
         raise ReadError(
             "not a run directory", path=str(folder), remedy=f"one has {RUN} and {MANIFEST}; `pantrace eval` makes it"
         )
+    if not path.is_file():
+        raise _damaged(path, "it is missing")
     data = files.read_all(path)
-    version = from_exact_json(data, _Version).store
-    if version != VERSION:
-        raise UsageError(
-            f"{folder}: a run directory of version {version}, this pantrace knows version {VERSION}; "
-            "use the pantrace that made it, or make it anew"
-        )
     try:
-        return from_exact_json(data, RunFile)
+        version = from_exact_json(data, _Version).store
+        if version != VERSION:
+            raise UsageError(
+                f"{folder}: a run directory of version {version}, this pantrace knows version {VERSION}; "
+                "use the pantrace that made it, or make it anew"
+            )
+        content = from_exact_json(data, RunFile)
     except (ReadError, msgspec.ValidationError) as error:
-        raise ReadError(f"not the {RUN} of a run directory: {error}", path=str(path)) from None
+        raise _damaged(path, str(error)) from None
+    if content.sha256 is not None and content.sha256 != _hash(content):
+        raise _damaged(path, "it does not say what was written")
+    return content
+
+
+def _damaged(path: Path, why: str) -> DamagedRunFile:
+    return DamagedRunFile(f"the header of the run is damaged: {why}", path=str(path), remedy=renewal(path.parent))
+
+
+class DamagedRunFile(ReadError):
+    """A run directory whose `run.json` is not what was written, or is missing."""
+
+
+def _hash(content: RunFile) -> str:
+    return sha256(exact_json(msgspec.structs.replace(content, sha256=None))).hexdigest()
 
 
 def write_run_file(folder: Path, content: RunFile) -> None:
     """Replace `run.json` in one step."""
-    replace_file(folder / RUN, exact_json(content, indent=2) + b"\n")
+    # Hashed as it will be read: a header may hold 1 where the model says 1.0.
+    told = from_exact_json(exact_json(content), RunFile)
+    sealed = msgspec.structs.replace(told, sha256=_hash(told))
+    replace_file(folder / RUN, exact_json(sealed, indent=2) + b"\n")
