@@ -14,7 +14,7 @@ from pantrace.engine.convert import convert, write_run
 from pantrace.engine.migrate import migrate
 from pantrace.engine.read import read
 from pantrace.engine.validate import validate
-from pantrace.errors import LossRefused, ReadError, UsageError
+from pantrace.errors import LossRefused, NothingWritten, ReadError, UsageError
 from pantrace.formats import by_name, detect
 from pantrace.formats.openadapt_eval import Options, document_of
 from pantrace.formats.openadapt_eval import migrate as migrated
@@ -93,13 +93,20 @@ def test_repeated_names_do_not_overwrite_each_other(tmp_path: Path) -> None:
 
 
 def test_samples_are_a_loss_that_is_told(tmp_path: Path) -> None:
-    run = Run(samples=[Sample(id="a"), Sample(id="b")])
+    results = (Aggregate(name="click_hit_rate", value=0.5),)
+    run = Run(samples=[Sample(id="a"), Sample(id="b")], results=results)
     report = write_run(run, tmp_path / "out.json", to="openadapt-eval")
     assert report.losses == {("sample", "absent", "an eval JSON holds a run's metrics and no samples"): 2}
     assert report.samples == 0
     with pytest.raises(LossRefused):
-        write_run(Run(samples=[Sample(id="a")]), tmp_path / "strict.json", to="openadapt-eval", strict=True)
+        write_run(run, tmp_path / "strict.json", to="openadapt-eval", strict=True)
     assert not (tmp_path / "strict.json").exists()
+
+
+def test_samples_without_results_leave_nothing_to_write(tmp_path: Path) -> None:
+    with pytest.raises(NothingWritten, match="holds a run's metrics and no samples, and this run has no results"):
+        write_run(Run(samples=[Sample(id="a")], model="m"), tmp_path / "out.json", to="openadapt-eval")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_foreign_header_is_measured(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import atexit
 import glob
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
@@ -70,17 +70,37 @@ def expand(patterns: tuple[str, ...]) -> list[Path]:
     """Paths, with patterns that the shell has left alone; `-` is standard input."""
     found: list[Path] = []
     for pattern in patterns:
-        path = Path(pattern)
-        if pattern == "-" or path.is_fifo():
-            found.append(_poured(pattern))
-        elif path.exists() or not glob.has_magic(pattern):
-            found.append(path)
-        else:
-            matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 -- patterns may be absolute
-            if not matches:
-                raise UsageError(f"no file matches {pattern!r}")
-            found += [Path(match) for match in matches]
+        found += [_poured(pattern)] if pattern == "-" or Path(pattern).is_fifo() else _matching(pattern)
     return found
+
+
+def _matching(pattern: str) -> list[Path]:
+    path = Path(pattern)
+    if path.exists() or not glob.has_magic(pattern):
+        return [path]
+    matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 -- patterns may be absolute
+    if not matches:
+        raise UsageError(f"no file matches {pattern!r}")
+    return [Path(match) for match in matches]
+
+
+def keep_inputs(
+    sources: Iterable[str],
+    *,
+    beside: Iterable[str | None] = (),
+    recordings: Iterable[str | None] = (),
+    others: Iterable[str | None] = (),
+) -> None:
+    """Refuse to write over sources and what is read beside them, before any of it is read.
+
+    `recordings` are outputs that a later run would read, `others` are tables, lists and pictures."""
+    from pantrace.engine.overwriting import Output, refuse_overwriting
+
+    outputs = [Output(Path("/dev/stdout" if each == "-" else each), recording=True) for each in recordings if each]
+    outputs += [Output(Path(each)) for each in others if each]
+    if outputs:
+        named = [path for each in sources for path in _matching("/dev/stdin" if each == "-" else each)]
+        refuse_overwriting([*named, *(Path(each) for each in beside if each)], outputs)
 
 
 def _poured(source: str) -> Path:

@@ -12,9 +12,9 @@ from pantrace.engine.compare_stored import compare_stored
 from pantrace.engine.read import Notes, read_pile
 from pantrace.engine.reports import estimate_words
 from pantrace.errors import UsageError
-from pantrace.wire import files
+from pantrace.wire.output import writing
 
-from .arguments import as_json, expand
+from .arguments import as_json, expand, keep_inputs
 from .output import harmless, print_json, say, table
 
 
@@ -55,6 +55,7 @@ def command(
     """
     if margin is not None and margin <= 0:
         raise UsageError("--margin must be above 0")
+    keep_inputs((first, second), others=[markdown])
     sides = [_side(path, cluster, pair_by) for path in (first, second)]
     if cluster is not None and any(side.cases for side in sides) and not any(side.clusters for side in sides):
         raise UsageError(f"--cluster {cluster!r}: no case says so; known are task, scenario, agent and names of labels")
@@ -65,7 +66,7 @@ def command(
     if not found:
         raise UsageError(f"{first} and {second} share no metric that has a number on both sides")
     if markdown:
-        with files.writing(Path(markdown)) as file:
+        with writing(Path(markdown)) as file:
             file.write(as_markdown(found, first, second).encode())
     if as_json:
         print_json({"first": first, "second": second, "comparisons": [_complete(each) for each in found]})

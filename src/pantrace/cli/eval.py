@@ -18,10 +18,10 @@ from pantrace.engine.summary import EvalSummary, gate_code, summarise
 from pantrace.engine.together import together_words
 from pantrace.errors import UsageError
 from pantrace.judges import Calibrations, Managed, Project, Settings
-from pantrace.wire import files
+from pantrace.wire.output import writing
 
 from .access import cache_file, reached
-from .arguments import as_json, calibration_files, expand, from_format, selecting, sources
+from .arguments import as_json, calibration_files, expand, from_format, keep_inputs, selecting, sources
 from .google_cloud import google_cloud, named_project
 from .judge import tell_judging
 from .output import print_json, progress, say, table
@@ -89,6 +89,12 @@ def command(
     path = Path(plan) if plan else None
     loaded, text, folder = load_plan(path)
     ready = prepare(loaded, folder, text, str(path or "plan"), calibrations=[*map(Path, calibrations)])
+    keep_inputs(
+        sources,
+        beside=[plan, *calibrations, str(ready.reference) if ready.reference else None],
+        recordings=[out, report],
+        others=[junit, markdown, cache],
+    )
     given: dict[str, Any] = {
         "models": list(dict.fromkeys(models)) or None,
         "base_url": base_url,
@@ -191,10 +197,10 @@ def write_reports(
 ) -> None:
     """The files that were asked for, before any exit."""
     if junit:
-        with files.writing(Path(junit)) as file:
+        with writing(Path(junit)) as file:
             file.write(as_junit(out, profile))
     if markdown:
-        with files.writing(Path(markdown)) as file:
+        with writing(Path(markdown)) as file:
             file.write(as_markdown(summary, f"Evaluation of {out.name}").encode())
 
 

@@ -14,7 +14,7 @@ from pantrace.errors import UsageError
 from pantrace.policy import load_profile, profile_names
 from pantrace.store import is_run_directory
 
-from .arguments import as_json, calibration_files
+from .arguments import as_json, calibration_files, keep_inputs
 from .eval import tell_gate, tell_summary, write_reports
 from .output import print_json
 
@@ -50,6 +50,7 @@ def command(
     """
     if not is_run_directory(Path(directory)):
         raise UsageError(f"{directory} is not a run directory; `pantrace eval … --out DIR` makes one")
+    keep_inputs([directory], beside=[profile, *calibrations], recordings=[report], others=[junit, markdown])
     chosen = load_profile(profile)
     known = calibrations_for(Path(directory), [*map(Path, calibrations)])
     decide_again(Path(directory), chosen, known)

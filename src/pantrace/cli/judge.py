@@ -22,7 +22,7 @@ from pantrace.model import Run, Sample, Score, with_samples
 from pantrace.normalise.secrets import Redactor
 
 from .access import cache_file, reached
-from .arguments import as_json, expand, from_format, selecting, sources, sub_agents
+from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources, sub_agents
 from .google_cloud import google_cloud, named_project, required_project
 from .output import harmless, print_json, progress, say, table
 
@@ -133,8 +133,8 @@ def command(
             raise UsageError(f"nothing to judge: `pantrace measure` and `pantrace eval` measure {listed}")
         say(f"not judged but measured, by `pantrace measure` and `pantrace eval`: {listed}")
     rubrics = asked.rubrics
-    if out is not None and not dry_run:
-        _kind_of(out)
+    if not dry_run:
+        _refuse_outputs(sources, names, out, cache)
     managed = any(isinstance(rubric, Managed) for rubric in rubrics)
     judges = reached(models, base_url, asking=not dry_run and not replay)
     settings = Settings(
@@ -185,6 +185,17 @@ def command(
         raise click.exceptions.Exit(3)
 
 
+def _refuse_outputs(sources: tuple[str, ...], rubrics: tuple[str, ...], out: str | None, cache: str | None) -> None:
+    """Asked before anything is judged, since judging costs."""
+    native = out is not None and _kind_of(out) == "native"
+    keep_inputs(
+        sources,
+        beside=[part for name in rubrics for part in (name, name.rpartition(":")[0])],
+        recordings=[out] if native else (),
+        others=[cache] if native else [out, cache],
+    )
+
+
 def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | None, as_json: bool) -> None:
     rows: list[Row] = []
 
@@ -215,7 +226,7 @@ def _write_rows(rows: list[Row], out: str) -> None:
 
 
 def _kind_of(out: str) -> Any:
-    """What is to be written; asked before anything is judged, since judging costs."""
+    """What is to be written."""
     kinds = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
     if ".trace.jsonl" in Path(out).name:
         return "native"

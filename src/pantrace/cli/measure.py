@@ -19,7 +19,7 @@ from pantrace.engine.together import number_words, together_words
 from pantrace.errors import UsageError
 from pantrace.model import Run, Sample
 
-from .arguments import as_json, expand, from_format, selecting, sources, sub_agents
+from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources, sub_agents
 from .output import progress, say, table
 
 COLUMNS = Row.__struct_fields__
@@ -83,6 +83,8 @@ def command(
             raise UsageError(f"{option} is for the metric {metric}, which is not among those measured")
         settings = (*settings, f"{setting}={file}") if file else settings
     kind = _kind(format_, out, as_json)
+    recordings, others = ([out], []) if kind == "openadapt-eval" else ([], [out])
+    keep_inputs(sources, beside=[reference, prices, milestones, *plugins], recordings=recordings, others=others)
     checks = choose(metrics, settings, [Path(path) for path in plugins])
     if kind == "openadapt-eval" and GUI not in [check.name for check, _ in checks]:
         raise UsageError(f"--format openadapt-eval holds the metrics of GUI agents: measure {GUI}, too")

@@ -13,7 +13,7 @@ from pantrace.engine.plot import Kind, figure, kind_of, labelled, save
 from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
 
-from .arguments import as_json, expand, from_format, sources
+from .arguments import as_json, expand, from_format, keep_inputs, sources
 from .output import print_json, say
 
 
@@ -65,6 +65,7 @@ def command(
     pantrace plot monday.eval tuesday.eval --kind paired --metric accuracy -o change.html
     pantrace plot results/a results/b --kind paired --metric reward --cluster task -o change.png
     """
+    keep_inputs(sources, others=[out])
     target = Path(out)
     kind_of(target)
     notes = Notes.keeping()

@@ -11,10 +11,10 @@ from pantrace.engine.redact import redact
 from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
 from pantrace.normalise.secrets import Redactor, Replacement
-from pantrace.wire import files
 from pantrace.wire.json import encode
+from pantrace.wire.output import writing
 
-from .arguments import as_json, expand, from_format, selecting, sources
+from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources
 from .convert import tell
 from .output import print_json, say, table
 
@@ -51,6 +51,7 @@ def command(
     pantrace redact session.json -o clean/
     pantrace redact runs/ --to native -o clean.trace.jsonl --emails --list replaced.jsonl
     """
+    keep_inputs(sources, recordings=[out], others=[listing])
     found: list[Replacement] = []
     report = redact(
         expand(sources),
@@ -62,7 +63,7 @@ def command(
         on_replacement=found.append,
     )
     if listing:
-        with files.writing(Path(listing)) as file:
+        with writing(Path(listing)) as file:
             file.writelines(encode(each) + b"\n" for each in found)
     if as_json:
         print_json(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,9 @@ from pantrace.errors import ReadError, UsageError
 from pantrace.formats import Format
 from pantrace.wire import files
 from pantrace.wire.json import decode_document, encode
+from pantrace.wire.output import writing
 
+from .overwriting import Output, refuse_overwriting
 from .read import Notes, inputs
 
 Migrated = tuple[Path, Path | None, str]
@@ -23,24 +25,32 @@ def migrate(paths: Iterable[str | Path], out_dir: str | Path | None = None) -> l
     Outputs have the names of their inputs, in `out_dir`; without one they lie beside them as NAME.migrated.json, and
     what is current already is not written again. A name that occurs twice is led by its folder's."""
     folder = Path(out_dir) if out_dir is not None else None
-    notes = Notes()
-    done: list[Migrated] = []
-    taken: set[Path] = set()
-    for path, chosen, _ in inputs([Path(each) for each in paths], None, notes):
-        if path.is_dir() or chosen.migrate is None:
-            done.append((path, None, f"{chosen.name} has no older versions that can be migrated: left alone"))
-            continue
-        before, after = _migrated(path, chosen)
-        current = encode(before) == encode(after)
-        if current and folder is None:
-            done.append((path, None, f"{chosen.name}: is current already"))
-            continue
-        target = _target(path, folder, taken)
-        taken.add(target)
-        with files.writing(target) as file:
-            file.write(encode(after, indent=2) + b"\n")
-        done.append((path, target, f"{chosen.name}: {'copied, is current already' if current else 'migrated'}"))
-    return done
+    sources = [Path(each) for each in paths]
+    if folder is not None:
+        refuse_overwriting(sources, [Output(folder, recording=True)])
+    targets: dict[Path, Path | None] = {}
+    found = list(inputs(sources, None, Notes()))
+    for path, chosen, _ in found:
+        movable = not path.is_dir() and chosen.migrate is not None
+        targets[path] = _target(path, folder, targets.values()) if movable else None
+    if folder is not None:
+        refuse_overwriting(targets, [Output(target) for target in targets.values() if target is not None])
+    return [_written(path, targets[path], chosen, anew=folder is None) for path, chosen, _ in found]
+
+
+def _written(path: Path, target: Path | None, chosen: Format, *, anew: bool) -> Migrated:
+    """One document brought to today's version; `anew`: it lies beside its input, where nothing is written over."""
+    if target is None:
+        return path, None, f"{chosen.name} has no older versions that can be migrated: left alone"
+    before, after = _migrated(path, chosen)
+    current = encode(before) == encode(after)
+    if current and anew:
+        return path, None, f"{chosen.name}: is current already"
+    if anew and target.exists():
+        return path, None, f"{chosen.name}: {target.name} is there already: left alone"
+    with writing(target) as file:
+        file.write(encode(after, indent=2) + b"\n")
+    return path, target, f"{chosen.name}: {'copied, is current already' if current else 'migrated'}"
 
 
 def _migrated(path: Path, chosen: Format) -> tuple[Any, Any]:
@@ -54,15 +64,13 @@ def _migrated(path: Path, chosen: Format) -> tuple[Any, Any]:
         raise ReadError(f"cannot be migrated as {chosen.name}: {error}", path=str(path)) from None
 
 
-def _target(path: Path, folder: Path | None, taken: set[Path]) -> Path:
+def _target(path: Path, folder: Path | None, taken: Collection[Path | None]) -> Path:
     if folder is None:
         target = path.with_name(f"{path.stem}.migrated{path.suffix or '.json'}")
     else:
         target = folder / path.name
         if target in taken:
             target = folder / f"{path.parent.name}_{path.name}"
-        if target.resolve() == path.resolve():
-            raise UsageError(f"{path} would be overwritten: give another folder with -o")
     if target in taken:
         raise UsageError(f"two inputs would be written as {target}: migrate them one by one")
     return target

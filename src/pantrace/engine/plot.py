@@ -21,7 +21,7 @@ from pantrace.plots import (
     render,
 )
 from pantrace.stats import Estimate, pass_hat_k, pass_k
-from pantrace.wire import files
+from pantrace.wire.output import writing
 
 from .aggregate import within
 from .compare import difference_of_cases
@@ -232,5 +232,5 @@ def kind_of(target: Path) -> str:
 def save(drawn: Figure, target: Path) -> None:
     """Write a picture; it appears when it is complete."""
     picture = render(drawn, kind_of(target))
-    with files.writing(target) as file:
+    with writing(target) as file:
         file.write(picture)

@@ -11,12 +11,16 @@ import msgspec
 
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import Format, by_name, detect
-from pantrace.model import Aggregate, Run, Sample, Source, all_trajectories
+from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, all_trajectories, header_of
 from pantrace.store import RunDirectory, is_run_directory
+from pantrace.wire.output import is_private
 from pantrace.wire.rows import OnBroken, raise_broken, read_rows
 from pantrace.wire.source import with_source
 
 _SKIPPED = {".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"}
+
+OnHeader = Callable[[str, RunHeader], None]
+"""Takes the name of an input and all that its run says beside its samples."""
 
 
 @dataclass
@@ -34,6 +38,8 @@ class Notes:
     """Name of the run whose samples are being read: its own, or in a pile of several that of its file."""
     results: list[tuple[str, Aggregate]] = field(default_factory=list)
     """Aggregates that the runs read so far store themselves, with the names of these runs."""
+    on_header: OnHeader = lambda _name, _header: None
+    """What to do with the headers of several inputs, of which a pile keeps only the samples."""
 
     @classmethod
     def keeping(cls) -> Notes:
@@ -130,6 +136,11 @@ RUN_DIRECTORY = Format(
 """Run directories are read like any format; `eval` writes them."""
 
 
+def is_searched(folder: Path) -> bool:
+    """Whether a search enters a folder: not what tools keep for themselves, nor what a killed writer has left."""
+    return folder.name not in _SKIPPED and not is_private(folder.name)
+
+
 def _takes_directories(format_: Format, path: Path) -> bool:
     from pantrace.wire.head import Head
 
@@ -155,7 +166,7 @@ def _search(folder: Path, format_name: str | None, notes: Notes) -> Iterator[tup
         return
     for child in children:
         if child.is_dir():
-            if child.name not in _SKIPPED:
+            if is_searched(child):
                 yield from _search(child, format_name, notes)
             continue
         try:
@@ -199,7 +210,9 @@ def _chained(opened: list[tuple[Path, Format, str]], notes: Notes) -> Iterator[S
     for path, chosen, variant in opened:
         try:
             run = open_run(path, chosen, variant, notes.on_broken)
-            yield from _counted(run, chosen, notes, path.name if shared[path.name] == 1 else str(path))
+            name = path.name if shared[path.name] == 1 else str(path)
+            notes.on_header(name, header_of(run))
+            yield from _counted(run, chosen, notes, name)
         except ReadError as error:
             notes.on_broken(error)
 

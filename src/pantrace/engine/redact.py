@@ -31,7 +31,7 @@ def redact(
     run = read_pile(paths, format=format, notes=notes)
     samples = _redacted(selection.apply(run.samples), redactor, on_replacement)
     report = Report(to=chosen.name, notes=notes)
-    return write_run(with_samples(run, samples), target, to=chosen.name, report=report)
+    return write_run(with_samples(run, samples), target, to=chosen.name, report=report, read=paths)
 
 
 def _own_format(paths: list[Path], format_name: str | None, notes: Notes) -> Format:

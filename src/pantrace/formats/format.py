@@ -39,7 +39,7 @@ class Format:
     """One sample, with the writer's options, to one row; raises SampleRefused."""
     open: Callable[[Path, OnBroken], Run] | None = None
     save: Callable[[Run, Path, Any], None] | None = None
-    """Write a whole run to a file that appears only when all of it is written (`wire.files.writing`)."""
+    """Write a whole run to a file that appears only when all of it is written (`wire.output.writing`)."""
     check: Callable[[Any], Iterable[Violation]] | None = None
     """Every violation of one decoded row."""
     validate: Callable[[Path], Iterable[Violation]] | None = None

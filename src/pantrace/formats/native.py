@@ -21,6 +21,7 @@ from pantrace.model import Extra, Run, RunHeader, Sample, Source, Violation, hea
 from pantrace.wire import files
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, decode_as, decode_document, encode, to_plain
+from pantrace.wire.output import writing
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.unknown import Unknown, with_unknown
 
@@ -99,7 +100,7 @@ def _whole(line: bytes, kind: type[T]) -> T:
 
 
 def save(run: Run, target: Path, options: NoOptions) -> None:
-    with files.writing(target) as file:
+    with writing(target) as file:
         file.write(encode(FirstLine(pantrace=VERSION, run=header_of(run))) + b"\n")
         for sample in run.samples:
             file.write(encode(sample) + b"\n")

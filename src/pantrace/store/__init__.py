@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from .directory import RunDirectory
+from .directory import OWN_NAMES, RunDirectory
 from .parquet import Staged, stage_part
 from .query import Answer, query
 from .reading import StoredScore
 from .rows import Result
-from .run_file import is_run_directory
+from .run_file import PARTS, is_run_directory
 
 __all__ = [
+    "OWN_NAMES",
+    "PARTS",
     "Answer",
     "Result",
     "RunDirectory",

@@ -23,7 +23,8 @@ from .rows import Result, decision_row
 from .run_file import LOCK, MANIFEST, PARTS, RUN, RunFile, read_run_file, write_run_file
 from .schema import VERSION
 
-_OURS = {RUN, LOCK, MANIFEST, f"{MANIFEST}-wal", f"{MANIFEST}-shm", f"{MANIFEST}-journal", PARTS}
+OWN_NAMES = {RUN, LOCK, MANIFEST, f"{MANIFEST}-wal", f"{MANIFEST}-shm", f"{MANIFEST}-journal", PARTS}
+"""What a run directory is made of; anything else in it is somebody else's."""
 
 
 class RunDirectory:
@@ -233,7 +234,7 @@ def _refuse_foreign(folder: Path) -> None:
         return
     if not folder.is_dir():
         raise UsageError(f"{folder} is a file; a run needs a directory")
-    strange = sorted(path.name for path in folder.iterdir() if path.name not in _OURS and path.suffix != ".tmp")
+    strange = sorted(path.name for path in folder.iterdir() if path.name not in OWN_NAMES and path.suffix != ".tmp")
     if strange:
         raise UsageError(
             f"{folder} is no run directory and not empty (it holds {strange[0]}); choose a new or an empty one"

@@ -1,12 +1,10 @@
-"""Files: compression by content, atomic writing, byte order marks."""
+"""Files: reading them, compression told by content, byte order marks."""
 
 from __future__ import annotations
 
 import gzip
 import mmap
-import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +13,7 @@ from typing import IO, cast
 
 import zstandard
 
-from pantrace.errors import ReadError, WriteError
+from pantrace.errors import ReadError
 
 from .json import BOM
 
@@ -117,46 +115,6 @@ class _Lines:
             yield from (line + b"\n" for line in whole)
         if rest:
             yield rest
-
-
-@contextmanager
-def writing(target: Path) -> Iterator[IO[bytes]]:
-    """A file that appears under its name only when all was written; `.gz` and `.zst` names are compressed."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise write_error(target, error) from None
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            if target.suffix == ".gz":
-                with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as inner:
-                    yield cast("IO[bytes]", inner)
-            elif target.suffix == ".zst":
-                with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as inner:
-                    yield inner
-            else:
-                yield file
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target)
-    except OSError as error:
-        raise write_error(target, error) from None
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_error(target: Path, error: OSError) -> WriteError:
-    """A system error as a sentence."""
-    return WriteError(f"{target}: cannot be written: {error.strerror or error}")
-
-
-def _umask() -> int:
-    if sys.platform == "win32":
-        return 0
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def bare_suffix(path: Path) -> str:

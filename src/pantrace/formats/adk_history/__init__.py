@@ -26,6 +26,7 @@ from pantrace.wire.adk.unsaid import unsaid
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, encode
+from pantrace.wire.output import writing
 from pantrace.wire.remainder import applied
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
@@ -153,7 +154,7 @@ def save(run: Run, target: Path, options: NoOptions) -> None:
     samples = iter(run.samples)
     first = next(samples, None)
     row = _header_row(run, app_of(first) if first is not None else "app")
-    with files.writing(target) as file:
+    with writing(target) as file:
         file.write(encode(row)[:-1] + b',"eval_case_results":[')
         sample = first
         separator = b"\n"

@@ -20,6 +20,7 @@ from pantrace.wire.times import from_iso, iso
 
 from .content import own
 from .made_events import made
+from .member_names import log_id
 from .messages import from_step, is_note
 from .migration import sample_today
 from .scores import from_scores, to_scores
@@ -247,10 +248,10 @@ def _row(sample: Sample) -> dict[str, Any]:
     kept = dict(own(trajectory.extra))
     case = sample.case or Case()
     case_kept = own(case.extra)
-    name = own(sample.extra).get("id")
+    name, epoch = own(sample.extra).get("id"), sample.epoch or 1
     row: dict[str, Any] = {
-        "id": name if name is not None and str(name) == sample.id else sample.id,
-        "epoch": sample.epoch or 1,
+        "id": name if name is not None and str(name) == sample.id else log_id(sample.id, epoch),
+        "epoch": epoch,
         "input": case_kept.get("input", _question(sample)),
         "target": case_kept.get("target", case.reference or ""),
     }

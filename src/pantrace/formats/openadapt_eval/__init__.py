@@ -17,6 +17,7 @@ from pantrace.model import Record, Run, Source, Violation
 from pantrace.wire import files
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document, encode, unknown_keys
+from pantrace.wire.output import writing
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.times import from_iso, iso
 
@@ -138,7 +139,7 @@ def _moment(value: Any) -> float | None:
 def save(run: Run, target: Path, options: Options) -> None:
     for _ in run.samples:  # a place for none; the engine reports each as lost
         pass
-    with files.writing(target) as file:
+    with writing(target) as file:
         file.write(encode(document_of(run, options), indent=2) + b"\n")
 
 
