@@ -55,7 +55,8 @@ def command(
 
     PATH is a file, a directory or a pattern; several are read as one pile. What the target cannot carry is measured by
     reading back what was written, summed up on stderr, and listed in full with --loss. Broken records are named and
-    left out. Inputs are never changed; an output appears only when all of it is written.
+    left out. Inputs are never changed; an output appears only when all of it is written and measured. Exit code 1 if no
+    sample could be written.
 
     \b
     pantrace convert opencode.db --to vertex-seed -o sessions.json

@@ -26,6 +26,9 @@ from .arguments import as_json, expand, from_format, keep_inputs, selecting, sou
 from .google_cloud import google_cloud, named_project, required_project
 from .output import harmless, print_json, progress, say, table
 
+KINDS = ("json", "jsonl", "csv", "parquet", "native")
+"""What `-o` may hold: scores, or as native the samples with them."""
+
 
 @click.command("judge")
 @sources
@@ -76,6 +79,9 @@ from .output import harmless, print_json, progress, say, table
     metavar="OUT",
     help="Write the scores (.json, .jsonl, .csv, .parquet), or the samples with them (.trace.jsonl).",
 )
+@click.option(
+    "--format", "format_", type=click.Choice(KINDS), help="What to write; by default what the name of -o says."
+)
 @sub_agents
 @selecting
 @as_json
@@ -105,6 +111,7 @@ def command(
     no_redact: bool,
     dry_run: bool,
     out: str | None,
+    format_: str | None,
     sub_agents: bool,
     chosen: Selection,
     as_json: bool,
@@ -133,8 +140,9 @@ def command(
             raise UsageError(f"nothing to judge: `pantrace measure` and `pantrace eval` measure {listed}")
         say(f"not judged but measured, by `pantrace measure` and `pantrace eval`: {listed}")
     rubrics = asked.rubrics
+    kind = None if out is None or dry_run else format_ or _kind_of(out)
     if not dry_run:
-        _refuse_outputs(sources, names, out, cache)
+        _refuse_outputs(sources, names, out, kind, cache)
     managed = any(isinstance(rubric, Managed) for rubric in rubrics)
     judges = reached(models, base_url, asking=not dry_run and not replay)
     settings = Settings(
@@ -178,25 +186,25 @@ def command(
         _dry_run(picked, rubrics, judging, kept, as_json)
     else:
         with progress("samples") as count:
-            _judge(with_samples(run, watched(picked, count)), rubrics, judging, out, as_json)
+            _judge(with_samples(run, watched(picked, count)), rubrics, judging, out, kind, as_json)
     for error in notes.broken:
         say(f"left out: {error}")
     if not dry_run and judging.statuses["unscored"] and not judging.statuses["scored"]:
         raise click.exceptions.Exit(3)
 
 
-def _refuse_outputs(sources: tuple[str, ...], rubrics: tuple[str, ...], out: str | None, cache: str | None) -> None:
+def _refuse_outputs(
+    sources: tuple[str, ...], rubrics: tuple[str, ...], out: str | None, kind: str | None, cache: str | None
+) -> None:
     """Asked before anything is judged, since judging costs."""
-    native = out is not None and _kind_of(out) == "native"
-    keep_inputs(
-        sources,
-        beside=[part for name in rubrics for part in (name, name.rpartition(":")[0])],
-        recordings=[out] if native else (),
-        others=[cache] if native else [out, cache],
-    )
+    beside = [part for name in rubrics for part in (name, name.rpartition(":")[0])]
+    if kind == "native":
+        keep_inputs(sources, beside=beside, recordings=[out], others=[cache])
+    else:
+        keep_inputs(sources, beside=beside, others=[out, cache])
 
 
-def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | None, as_json: bool) -> None:
+def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | None, kind: Any, as_json: bool) -> None:
     rows: list[Row] = []
 
     def told() -> Iterator[tuple[Sample, list[Score]]]:
@@ -204,7 +212,7 @@ def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | No
             rows.extend(row(run.name, sample, None, score) for score in scores)
             yield sample, scores
 
-    if out is not None and _kind_of(out) == "native":
+    if out is not None and kind == "native":
         together = (msgspec.structs.replace(sample, scores=(*sample.scores, *scores)) for sample, scores in told())
         write_run(with_samples(run, together), Path(out), to="native", measure=False)
         say(f"wrote the samples with their scores to {out}")
@@ -212,7 +220,7 @@ def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | No
         for _ in told():
             pass
         if out is not None:
-            _write_rows(rows, out)
+            say(f"wrote {write_table(rows, Path(out), kind, Row.__struct_fields__)} scores to {out}")
     if as_json:
         scores = [{name: getattr(each, name) for name in Row.__struct_fields__} for each in rows]
         print_json({"summary": judging.summary(), "scores": scores})
@@ -221,18 +229,16 @@ def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | No
     tell_judging(judging)
 
 
-def _write_rows(rows: list[Row], out: str) -> None:
-    say(f"wrote {write_table(rows, Path(out), _kind_of(out), Row.__struct_fields__)} scores to {out}")
-
-
-def _kind_of(out: str) -> Any:
-    """What is to be written."""
-    kinds = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+def _kind_of(out: str) -> str:
+    """What a file's name says of its content."""
     if ".trace.jsonl" in Path(out).name:
         return "native"
-    if Path(out).suffix not in kinds:
-        raise UsageError(f"-o {out}: the name must end in .json, .jsonl, .csv, .parquet or .trace.jsonl")
-    return kinds[Path(out).suffix]
+    kind = Path(out).suffix.removeprefix(".")
+    if kind not in KINDS[:-1]:
+        raise UsageError(
+            f"-o {out}: the name must end in .json, .jsonl, .csv, .parquet or .trace.jsonl, or --format must say so"
+        )
+    return kind
 
 
 def _print(rows: list[Row], rubrics: Sequence[AnyRubric]) -> None:

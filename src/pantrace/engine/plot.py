@@ -225,12 +225,13 @@ def kind_of(target: Path) -> str:
     suffix = target.suffix.removeprefix(".")
     kind = "vl.json" if suffix == "json" else suffix
     if kind not in KINDS:
-        raise UsageError(f"{target}: the name must end in {', '.join('.' + each for each in KINDS)}")
+        endings = ", ".join("." + each for each in KINDS)
+        raise UsageError(f"{target}: the name must end in {endings}, or --format must say what to write")
     return kind
 
 
-def save(drawn: Figure, target: Path) -> None:
-    """Write a picture; it appears when it is complete."""
-    picture = render(drawn, kind_of(target))
+def save(drawn: Figure, target: Path, kind: str | None = None) -> None:
+    """Write a picture, of the kind that its name says if none is given; it appears when it is complete."""
+    picture = render(drawn, kind or kind_of(target))
     with writing(target) as file:
         file.write(picture)
