@@ -96,6 +96,9 @@ def keep_inputs(
     `recordings` are outputs that a later run would read, `others` are tables, lists and pictures."""
     from pantrace.engine.overwriting import Output, refuse_overwriting
 
+    recordings, others = list(recordings), list(others)
+    if "" in (*recordings, *others):
+        raise UsageError("the name of an output is empty")
     outputs = [Output(Path("/dev/stdout" if each == "-" else each), recording=True) for each in recordings if each]
     outputs += [Output(Path(each)) for each in others if each]
     if outputs:

@@ -7,6 +7,7 @@ lie there, but not in the place of an input.
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -46,14 +47,22 @@ def refuse_overwriting(read: Iterable[Path], written: Iterable[Output]) -> None:
     for source in read:
         if same := files.get(_identity(source) or NOTHING):
             raise UsageError(f"{same.path} is an input and would be overwritten: name another output")
-        for folder in _folders(source) if source.is_dir() and outputs else ():
-            for each in rooms.get(_identity(folder) or NOTHING, ()):
+        for identity, folder, entries in _folders(source) if source.is_dir() and outputs else ():
+            for each in rooms.get(identity, ()):
                 _refuse_inside(each, folder, source)
-            for entry in _entries(folder) if files else ():
-                if (same := files.get(_identity(entry) or NOTHING)) and _is_read(entry, source):
+            for entry in entries if files else ():
+                same = _same(entry, files)
+                if same is not None and _is_read(Path(entry), source):
                     raise UsageError(
                         f"{same.path} is read as a part of {source} and would be overwritten: name another output"
                     )
+
+
+def _same(entry: os.DirEntry[str], files: dict[Identity, Output]) -> Output | None:
+    """The output that an entry leads to. Most entries are told apart by their number, without asking the system."""
+    if not entry.is_symlink() and all(number != entry.inode() for _, number in files):
+        return None
+    return files.get(_identity(Path(entry)) or NOTHING)
 
 
 def _can_be_lost(path: Path) -> bool:
@@ -97,27 +106,30 @@ def _refuse_inside(output: Output, folder: Path, source: Path) -> None:
         )
 
 
-def _folders(source: Path) -> Iterator[Path]:
-    """The folders that a search enters, each once, whatever links lead to them."""
-    seen: set[Identity | None] = set()
+def _folders(source: Path) -> Iterator[tuple[Identity, Path, list[os.DirEntry[str]]]]:
+    """The folders that a search enters, each once, whatever links lead to them, with what is in them."""
+    seen: set[Identity] = set()
     waiting = [source]
     while waiting:
         folder = waiting.pop()
         identity = _identity(folder)
-        if identity in seen:
+        if identity is None or identity in seen:
             continue
         seen.add(identity)
-        yield folder
-        if is_run_directory(folder):
+        entries = _entries(folder)
+        yield identity, folder, entries
+        folders = [each for each in entries if each.is_dir()]
+        if any(each.name == PARTS for each in folders) and is_run_directory(folder):
             # It is not searched: it names its files, and all of them are here and there.
             waiting.append(folder / PARTS)
-            continue
-        waiting += [each for each in _entries(folder) if each.is_dir() and is_searched(each)]
+        else:
+            waiting += [path for each in folders if is_searched(path := Path(each))]
 
 
-def _entries(folder: Path) -> list[Path]:
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
-        return list(folder.iterdir())
+        with os.scandir(folder) as entries:
+            return list(entries)
     except OSError:
         return []  # the reader says so
 
