@@ -178,10 +178,13 @@ def test_a_pile_loses_the_header_of_each_of_its_inputs(tmp_path: Path) -> None:
 def test_results_without_samples_are_kept_readable_or_not_written(tmp_path: Path, to: str) -> None:
     """An evaluation that stores numbers only must not become an empty file of which nothing was lost."""
     target = tmp_path / f"out{by_name(to).suffix}"
+    losses: list[Loss] = []
     try:
-        report = convert(EVALUATION, target, to=to)
+        report = convert(EVALUATION, target, to=to, on_loss=losses.append)
     except NothingWritten as error:
         assert error.exit_code == 1
+        values = [each.value for each in pantrace.read(EVALUATION).results if each.value is not None]
+        assert sum(loss.path.endswith(".value") for loss in losses) == len(values)
         assert to in str(error)
         assert not list(tmp_path.iterdir())
     else:
@@ -196,7 +199,7 @@ def test_samples_that_are_all_refused_leave_nothing_to_write(tmp_path: Path) -> 
         with pytest.raises(NothingWritten, match=r"none of 1 samples can be written as opencode: .*has not been run"):
             convert(ROOT / "adk-evalset/turns.test.json", tmp_path / target, to="opencode", on_loss=losses.append)
     assert not list(tmp_path.iterdir())
-    assert {loss.what for loss in losses} == {"refused"}
+    assert [loss.what for loss in losses if loss.path == "sample"] == ["refused", "refused"]
 
 
 def test_a_choice_of_no_sample_leaves_nothing_to_write(tmp_path: Path) -> None:

@@ -159,11 +159,11 @@ def write_run(
         if _is_split(format_):
             refuse_overwriting(read, [Output(each, recording=True) for each in outputs])
         written = _reopened(place, format_) if format_.save is not None else None
-        if not report.samples:
-            _refuse_nothing(rows, place, written)
         if measure and not rows.headers:
             for loss in header_losses(run, written or RunHeader(), _header_reasons(format_), to):
                 rows.lose(loss)
+        if not report.samples:
+            _refuse_nothing(rows, place, written)
         if strict and report.losses:
             count = sum(report.losses.values())
             raise LossRefused(f"{count} losses and --strict: nothing was written; --loss FILE lists them")
