@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pantrace.engine.redact import redact
+from pantrace.engine.redact import redact, refuse_inputs
 from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
 from pantrace.normalise.secrets import Redactor, Replacement
@@ -45,15 +45,19 @@ def command(
     """Replace secrets in recordings: keys, tokens, passwords, private keys, connection strings.
 
     Each secret becomes [redacted:KIND]; the input is not changed, the output has its format unless --to names another.
-    Secrets are found by their shape: read what is left before you publish it.
+    Secrets are found by their form or by the name before them, in keys, run headers, JSON and base64 inside texts, too.
+    What has neither is not found: read what is left before you publish it.
 
     \b
     pantrace redact session.json -o clean/
     pantrace redact runs/ --to native -o clean.trace.jsonl --emails --list replaced.jsonl
     """
     found: list[Replacement] = []
+    paths = expand(sources)
+    if listing:
+        refuse_inputs([*paths, Path(out)], Path(listing))
     report = redact(
-        expand(sources),
+        paths,
         Path(out),
         to=to,
         format=from_,
@@ -83,7 +87,7 @@ def _pattern(text: str) -> tuple[str, str]:
     import re
 
     name, equals, shape = text.partition("=")
-    if not equals:
+    if not equals or not name or not shape:
         raise UsageError(f"--pattern {text!r} is not NAME=REGEX")
     try:
         re.compile(shape)
