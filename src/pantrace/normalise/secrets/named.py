@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from .names import Style, is_secret, level_of
+from .names import Level, Style, is_secret, level_of
 from .tokens import Span
 
 KIND = "password"
@@ -29,6 +29,7 @@ _IN_QUOTES = {
 _IN_ESCAPED_QUOTES = r"[^\"'`\\\n]"
 _BARE = r"[^\s\"'`,;&<>(){}\[\]|\\]"
 _PLAIN = r"[^\s\"'`;&\\]"
+_WORD_BEFORE = re.compile(r"([A-Za-z]{2,20})[ \t]\Z")
 _NEXT_VARIABLE = re.compile(r",(?=[A-Za-z_]\w{0,63}+=)")
 
 
@@ -58,11 +59,13 @@ def _value(text: str, match: re.Match[str]) -> tuple[int, int] | None:
     if match["flag"] is not None and before != "--":
         return None
     in_query = before.endswith(("?", "&"))
-    level = level_of(name, in_query=in_query)
+    level = level_of(name, in_query=in_query) or _level_of_two_words(text, match)
     if level is None:
         return None
     quote = match["quote"]
     if quote is not None:
+        if before.endswith(quote) and text.startswith(f":{quote}", match.end("name")):
+            return None  # 'Password:' is a text of its own
         letters = _IN_ESCAPED_QUOTES if quote[0] == "\\" else _IN_QUOTES[quote]
         style: Style = "quoted"
     elif in_query or (match["sign"] == "=" and not match["space"] and name.isupper()):
@@ -77,6 +80,14 @@ def _value(text: str, match: re.Match[str]) -> tuple[int, int] | None:
     if not is_secret(text[start:end], name, level, style):
         return None
     return start, end if end - start < _LONGEST else _reach(letters, text, end)
+
+
+def _level_of_two_words(text: str, match: re.Match[str]) -> Level | None:
+    """`API key: ...`, which no program writes and every person does."""
+    if match["name"].lower() not in ("key", "token"):
+        return None
+    word = _WORD_BEFORE.search(text[max(0, match.start() - 24) : match.start()])
+    return level_of(f"{word[1]}_{match['name']}") if word is not None else None
 
 
 def _reach(letters: str, text: str, start: int, most: int | str = "") -> int:

@@ -247,6 +247,10 @@ class _Walk:
                 in_key = _PEM_ENDS.search(value) is None
                 items.append(self._replaced(place, "private-key") if value.strip() else value)
                 continue
+            flag = values[index - 1] if index and isinstance(values[index - 1], str) else ""
+            if isinstance(value, str) and flag.startswith("--") and not value.startswith("-"):
+                items.append(self._member(flag[2:], value, place))
+                continue
             items.append(self.value(value, place))
             # A private key line by line: the lines between its first and its last have no shape of their own.
             if isinstance(value, str) and _PEM_BEGINS.search(value):
