@@ -109,6 +109,11 @@ def is_stand_in(value: str) -> bool:
     return "***" in value or _STAND_IN.match(value) is not None
 
 
+def is_word(value: str) -> bool:
+    """Whether a value says that there is none: required, none, ${TOKEN}."""
+    return value.lower() in _WORDS_OF_PROSE or is_stand_in(value)
+
+
 def looks_drawn(value: str, least: int = 16) -> bool:
     """Whether a value looks drawn at random: long, letters and digits in turns. A slug, a path, a date does not."""
     if not least <= len(value) <= _LONGEST or len(set(value)) < 8 or _SPACE.search(value):
@@ -125,7 +130,7 @@ def is_secret(value: str, name: str, level: Level, style: Style) -> bool:
     """Whether a value behind such a name is a secret."""
     if level == "likely":
         return looks_drawn(value)
-    if not value or value.lower() in _WORDS_OF_PROSE or is_stand_in(value):
+    if not value or is_word(value):
         return False
     if _is_sentence(value) or value.startswith(("http://", "https://")) or _is_path(value):
         return False

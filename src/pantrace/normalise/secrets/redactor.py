@@ -17,7 +17,7 @@ from pantrace.wire.json import decode, encode
 
 from .encoded import Edit, base64_in, document_in, edited, literals_in, rewritten
 from .named import KIND, named_in
-from .names import is_secret, level_of, looks_drawn
+from .names import is_secret, is_word, level_of, looks_drawn
 from .shapes import EMAIL, SHAPES, shapes_in
 from .tokens import Span, tokens_in
 
@@ -88,9 +88,8 @@ class Redactor:
         self._shapes = (*SHAPES, EMAIL) if emails else SHAPES
         self._more = [(kind, re.compile(shape, re.DOTALL)) for kind, shape in (more or {}).items()]
         # Secrets of this very process, found whatever they look like; the longest first.
-        forms = {
-            form for each in known if len(each) >= _SHORTEST_LITERAL for form in (each, percent_encoded(each, safe=""))
-        }
+        drawn = [each for each in known if len(each) >= _SHORTEST_LITERAL and not is_word(each)]
+        forms = {form for each in drawn for form in (each, percent_encoded(each, safe=""))}
         self._known = sorted(forms, key=len, reverse=True)
 
     def text(self, text: str) -> tuple[str, Counts]:
