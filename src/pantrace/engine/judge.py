@@ -33,6 +33,7 @@ from pantrace.judges import (
     RowOf,
     Settings,
     Vertex,
+    asked_as,
     gathered,
     judged,
     managed_request,
@@ -284,6 +285,7 @@ def _questions(
             return case
         request = managed_request(rubric, case)
         return Prompt(request.system, request.prompt, {}, []), [request]
+    rubric = asked_as(sample, rubric)
     material = gathered(shown if _takes_sample(rubric) else sample, rubric, row_of)
     if isinstance(material, Absent):
         return material
