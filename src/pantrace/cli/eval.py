@@ -154,6 +154,7 @@ def _judging(ready: Ready, table: JudgeTable, vertex: Project | None, cache: str
         return None
     access = Access(
         keys=judges.keys,
+        secrets=judges.secrets,
         base_url=judges.base_url,
         timeout=table.timeout,
         attempts=table.retries + 1,

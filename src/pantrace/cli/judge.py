@@ -165,6 +165,7 @@ def command(
         vertex = find(project, location, None if models else base_url)
     access = Access(
         keys=judges.keys,
+        secrets=judges.secrets,
         base_url=judges.base_url,
         vertex=vertex,
         timeout=timeout,
@@ -175,7 +176,7 @@ def command(
         calls=budget_calls,
     )
     if dry_run:
-        judging = Bench(None, settings, Redactor() if not no_redact else None)
+        judging = Bench(None, settings, None if no_redact else Redactor(known=judges.secrets))
     else:
         judging = bench(settings, access, cache=kept, replay=replay, redact=not no_redact)
         judging.open()
