@@ -165,6 +165,7 @@ COMMANDS = [
     "convert runs/s.json --to native -o out.trace.jsonl --loss runs/s.json",
     "convert runs --to native -o out.trace.jsonl --loss runs/s.json",
     "convert runs --to native -o out.trace.jsonl --loss out.trace.jsonl",
+    "convert runs/s.json --to opencode -o ''",
     "convert - --to native -o runs/s.json < runs/s.json",
     "convert /dev/stdin --to native -o runs/s.json < runs/s.json",
     "convert runs/s.json --to native >> runs/s.json",
@@ -208,7 +209,8 @@ def test_every_command_refuses(runs: Path, command: str) -> None:
         env={"PYTHONPATH": str(SOURCE), "HOME": str(folder), "PATH": os.defpath},
     )
     assert ran.returncode == 2, ran.stderr
-    assert "would be overwritten" in ran.stderr or "next run would read" in ran.stderr or "two outputs" in ran.stderr
+    reasons = ("would be overwritten", "next run would read", "two outputs", "name of an output is empty")
+    assert any(reason in ran.stderr for reason in reasons), ran.stderr
     assert ran.stderr.count("\n") == 1
     assert contents(folder) == before
 
