@@ -11,6 +11,7 @@ from pantrace.model import Run, Sample, header_of, with_samples
 from pantrace.normalise.secrets import Redactor, Replacement
 
 from .convert import Report, write_run
+from .overwriting import Output, refuse_overwriting
 from .read import Notes, inputs, read_pile
 from .select import Selection
 
@@ -28,6 +29,7 @@ def redact(
     on_replacement: OnReplacement,
 ) -> Report:
     """Read, replace secrets, write; the format is kept unless another is named."""
+    refuse_overwriting(paths, [Output(target, recording=True)])
     notes = Notes.keeping()
     chosen = by_name(to) if to else _own_format([each for _, each, _ in inputs(paths, format, Notes.keeping())])
     run = read_pile(paths, format=format, notes=notes)
