@@ -76,8 +76,9 @@ def command(
     """Evaluate recordings: read, measure, check, decide, keep, report.
 
     Results go to a run directory. The same command after an interruption goes on where it was; on unchanged input it
-    measures nothing again. Each case is decided by the profile it names, else by the plan's; what could not be
-    evaluated does not pass.
+    measures nothing again. Afterwards the directory holds what these inputs give and nothing else: what an input gave
+    before it was edited or removed is set aside. Each case is decided by the profile it names, else by the plan's; what
+    could not be evaluated does not pass.
 
     The table has the mean over cases of each metric, and under `together` what it comes to over all samples: a ratio
     of sums (pooled) or a sum. What has no value is left out of both and counted.
@@ -199,21 +200,23 @@ def _tell_done(done: Done, out: str) -> None:
         say(f"{done.unmatched} samples have no counterpart in the reference")
     for line in _changes(done):
         say(line)
-    say(f"{done.measured} samples measured, {done.reused} reused; results in {out}")
+    say(f"{_samples(done.measured)} measured, {done.reused} reused; results in {out}")
+
+
+def _samples(count: int) -> str:
+    return f"{count} sample" if count == 1 else f"{count} samples"
 
 
 def _changes(done: Done) -> Iterator[str]:
     """What is not as the last run left it."""
-    if "manifest.sqlite" in done.anew:
-        yield "manifest.sqlite was damaged or missing: it was written anew, and all samples were measured again"
-    elif done.anew:
-        yield f"{done.anew[0]} was damaged or missing and was written anew"
+    for name in done.anew:
+        yield f"{name} was damaged or missing and was written anew"
     if done.damaged:
         names = ", ".join(path.name for path in done.damaged[:3])
         more = f" and {len(done.damaged) - 3} more" if len(done.damaged) > 3 else ""
         yield f"renewed: {names}{more} (damaged or missing)"
     elif done.renewed:
-        yield f"{done.renewed} samples were judged again: not every question had been answered"
+        yield f"{_samples(done.renewed)} judged again: not every question had been answered"
     gone = []
     if done.superseded:
         gone.append(f"{done.superseded} superseded (input edited, or no longer selected)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,21 @@ import msgspec
 
 from pantrace.wire import sqlite
 
+from .durable import sync, temporary_name
 from .json_text import exact_json
-from .manifest import COLUMNS, CommittedPart, Content, Damaged, Intake, PartFile, content_of, damage_of, row_seal
+from .manifest import (
+    COLUMNS,
+    CommittedPart,
+    Content,
+    Damaged,
+    Intake,
+    PartFile,
+    content_of,
+    damage_of,
+    row_seal,
+    seal_of,
+    sealed_rows,
+)
 
 _TABLES = """
 create table if not exists parts (
@@ -98,13 +111,11 @@ class Manifest:
         files = sqlite.tables(self._database).get("files", ("sha256",))
         if "sha256" not in files:
             execute("alter table files add column sha256 text")
-        for statement in _TABLES.split(";\n"):
-            execute(statement)
-        found = 0
-        for table, columns in COLUMNS.items():
-            for row in execute(f"select {', '.join(columns)} from {table}"):
-                found ^= row_seal(table, row)
-        execute("insert into seal values (?)", (f"{found:064x}",))
+        _create_tables(self._database)
+        rows = {
+            table: execute(f"select {', '.join(names)} from {table}").fetchall() for table, names in COLUMNS.items()
+        }
+        execute("insert into seal values (?)", (f"{seal_of(rows):064x}",))
         execute("commit")
 
     # What it knows
@@ -273,6 +284,43 @@ class Manifest:
             if any(self.known(part) is None for part in intake.parts):
                 self._remove("intakes", input=key[0], fingerprint=key[1])
                 del self._intakes[key]
+
+
+def _create_tables(database: sqlite3.Connection) -> None:
+    for statement in _TABLES.split(";\n"):
+        database.execute(statement)
+
+
+LOGS = ("-wal", "-shm", "-journal")
+"""Endings of the files that SQLite keeps beside a database."""
+
+
+def replace_manifest(path: Path, plan_hash: str) -> bool:
+    """Put a new manifest in the place of a damaged one. Gives whether it still has all its rows, as when only an index
+    was harmed, and is of this plan; if not, nothing is known of any part."""
+    try:
+        with closing(sqlite3.connect(path)) as damaged:
+            rows, _ = sealed_rows(damaged)
+    except (Damaged, sqlite3.Error):
+        rows = {}
+    whole = ("plan_hash", plan_hash) in rows.get("facts", ())
+    kept = rows if whole else {}
+    temporary = temporary_name(path.parent)
+    with closing(sqlite3.connect(temporary)) as database:
+        database.execute("pragma journal_mode = memory")
+        _create_tables(database)
+        for table, some in kept.items():
+            names = COLUMNS[table]
+            places = ", ".join("?" * len(names))
+            database.executemany(f"insert into {table} ({', '.join(names)}) values ({places})", some)
+        database.execute("insert into seal values (?)", (f"{seal_of(kept):064x}",))
+        database.commit()
+    # The old log first: beside a new database it must never be found.
+    for ending in LOGS:
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+    temporary.replace(path)
+    sync(path.parent)
+    return whole
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
