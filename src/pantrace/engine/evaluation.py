@@ -12,12 +12,13 @@ from pathlib import Path
 from pantrace.errors import ReadError
 from pantrace.judges import Calibrations
 from pantrace.model import Run, RunHeader, Sample, header_of
-from pantrace.policy import Profile, decide
+from pantrace.policy import Profile
 from pantrace.store import RunDirectory, query
 
-from .evaluate import together
+from .evaluate import decide_sample
 from .judge import Bench
 from .judging import Judges, parts_to_ask_again
+from .known_names import refuse_unknown_of
 from .measure import References
 from .plan import Ready
 from .read import Notes, inputs, open_run, read_pile, watched
@@ -77,6 +78,7 @@ def evaluate_into(
     done.kept = query(out, "select count(*) from samples").rows[0][0] - done.measured
     if references is not None:
         done.unmatched, done.prompted = references.unmatched, references.prompted
+    refuse_unknown_of(ready, out)
     return done
 
 
@@ -138,8 +140,6 @@ def decide_again(out: Path, profile: Profile, calibrations: Calibrations | None 
     with RunDirectory.open(out, writing=True) as directory:
         found = []
         for result in directory.results():
-            required = (result.sample.case.required_evals or ()) if result.sample.case else ()
-            scores = known.stamped(together(result.sample, result.scores))
-            found.append(decide(result.sample.id, scores, profile, required=required))
+            found.append(decide_sample(result.sample, result.scores, profile, known))
         directory.replace_decisions(profile.name, found)
         return directory.run()
