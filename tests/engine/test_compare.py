@@ -78,6 +78,16 @@ def test_no_common_case_is_compared_as_independent() -> None:
     assert found.notes == ("no common case: the two sides are compared as independent",)
 
 
+def test_a_few_values_far_out_are_warned_of() -> None:
+    constant = side(many(20, 1.0), scale=None)
+    far_out = side(many(20, lambda n: 0.5 + (n == 7) * 10 + (n == 12) * 4), scale=None)
+    assert any("the differences are skewed: it takes about" in note for note in compared(constant, far_out).notes)
+    even = side(many(20, lambda n: n / 20), scale=None)
+    assert not any("skewed" in note for note in compared(constant, even).notes)
+    other = side({f"x{n}": 0.5 + (n == 7) * 10 for n in range(20)}, scale=None)
+    assert any("the values of B are skewed" in note for note in compared(even, other).notes)
+
+
 def test_noise_is_inconclusive_and_says_what_it_could_have_seen() -> None:
     found = compared(side(many(50, lambda n: n % 2)), side(many(50, lambda n: (n // 2) % 2)))
     assert found.verdict == "inconclusive"

@@ -17,6 +17,7 @@ from scipy import stats as scipy_stats
 from pantrace.stats import (
     Estimate,
     TooFew,
+    cases_for_t,
     clustered_mean,
     difference_of_clusters,
     difference_of_means,
@@ -130,6 +131,12 @@ def test_a_run_against_itself_is_close_to_itself() -> None:
 def test_a_t_interval_ends_where_differences_end() -> None:
     found = paired_difference([0.0, 0.0, 0.0], [1.0, 1.0, 0.5], bounds=(-1.0, 1.0)).estimate
     assert ends(found)[1] == 1.0
+
+
+def test_skewed_values_need_many_cases() -> None:
+    values = list(np.random.default_rng(1).lognormal(0, 1, 30))
+    assert cases_for_t(values) == int(np.ceil(25 * scipy_stats.skew(values) ** 2))
+    assert cases_for_t([0.3] * 10) == 0
 
 
 # Shares

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from math import fsum, isfinite
+from math import isfinite
 from typing import Literal
 
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pantrace.model import Record, Run, Sample, Scale, Score
 from pantrace.stats import ALPHA, CONFIDENCE, Estimate, detectable_difference, discordant_needed, holm, normal_quantile
 
-from .compare_cases import Difference, Values, average, paired, unpaired
+from .compare_cases import Difference, Values, average, mean_of, paired, unpaired
 
 Verdict = Literal["better", "worse", "higher", "lower", "equivalent", "inconclusive"]
 
@@ -177,13 +177,9 @@ def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Differ
 
 
 def _flips(one: Values, two: Values) -> tuple[Flip, ...]:
-    flips = [Flip(case=case, before=_mean(one[case]), after=_mean(two[case])) for case in one]
+    flips = [Flip(case=case, before=mean_of(one[case]), after=mean_of(two[case])) for case in one]
     changed = (flip for flip in flips if flip.before != flip.after)
     return tuple(sorted(changed, key=lambda flip: (flip.after - flip.before, flip.case)))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return fsum(values) / len(values)
 
 
 def _with_power(comparison: Comparison, found: Difference, tests: int) -> Comparison:

@@ -13,6 +13,7 @@ from pantrace.stats import (
     Estimate,
     PairedDifference,
     TooFew,
+    cases_for_t,
     difference_of_clusters,
     difference_of_means,
     difference_of_proportions,
@@ -27,6 +28,8 @@ SMALL = 30
 """Below so many cases an interval is taken with a word of caution."""
 FEW_CLUSTERS = 10
 """Below so many clusters, too."""
+FEW_VALUES = 8
+"""Below so many values nothing can be said of how they are spread."""
 
 Values = Mapping[str, Sequence[float]]
 """Case -> values, one for each epoch."""
@@ -65,7 +68,7 @@ def difference_of_cases(
 ) -> PairedDifference:
     """Second - first over the same cases: Tango and McNemar for one yes or no per case, clustered where cases belong
     together (a case without a cluster is one of its own), else t and a sign-flip permutation."""
-    before, after = _means(one), [fsum(two[case]) / len(two[case]) for case in one]
+    before, after = _means(one), [mean_of(two[case]) for case in one]
     if binary and not clusters and not repeated(one, two):
         return paired_proportions([value == 1 for value in before], [value == 1 for value in after])
     grouped = _grouped(one, clusters) if clusters else None
@@ -89,6 +92,9 @@ def paired(one: Values, two: Values, binary: bool, clusters: Clusters, scale: Sc
         notes.append("epochs are averaged within each case")
     if len(one) < SMALL:
         notes.append(f"only {len(one)} pairs")
+    if not binary:
+        means = zip(_means(one), (mean_of(two[case]) for case in one), strict=True)
+        notes += _skewed([after - before for before, after in means], "differences")
     if clusters and groups < FEW_CLUSTERS:
         notes.append(f"only {groups} clusters: intervals of so few are rough")
     return Difference(
@@ -126,6 +132,8 @@ def unpaired(
     else:
         found = _bounded(lambda ends: difference_of_means(first, second, bounds=ends), binary, scale, first + second)
     notes += [found.note] if found.note else []
+    if not binary:
+        notes += _skewed(first, "values of A") + _skewed(second, "values of B")
     if min(len(one), len(two)) < SMALL:
         notes.append(f"only {min(len(one), len(two))} cases on a side")
     if any(clusters) and min(sizes) < FEW_CLUSTERS:
@@ -140,8 +148,21 @@ def repeated(*sides: Values) -> bool:
     return any(len(values) > 1 for side in sides for values in side.values())
 
 
+def mean_of(values: Sequence[float]) -> float:
+    """The mean of the values of one case; the same in whatever order they come."""
+    return fsum(values) / len(values)
+
+
 def _means(side: Values) -> list[float]:
-    return [fsum(values) / len(values) for values in side.values()]
+    return [mean_of(values) for values in side.values()]
+
+
+def _skewed(values: Sequence[float], what: str) -> list[str]:
+    """A word of caution where few values lie far out on one side: then chance looks like a difference too often."""
+    needed = cases_for_t(values)
+    if needed <= len(values) or len(values) < FEW_VALUES:
+        return []
+    return [f"the {what} are skewed: it takes about {needed} cases until false alarms are as rare as 5 %"]
 
 
 def _grouped(cases: Values, clusters: Clusters) -> list[Hashable]:

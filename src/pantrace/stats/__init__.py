@@ -5,7 +5,7 @@ from __future__ import annotations
 from .agreement import concordance, flip_rate, kappa, rank_correlation
 from .correction import corrected_rate
 from .estimate import CONFIDENCE, Bounds, Estimate, TooFew, normal_quantile
-from .means import clustered_mean, mean
+from .means import cases_for_t, clustered_mean, mean
 from .paired import PairedDifference, mcnemar, paired_difference, paired_proportions, sign_flip
 from .passk import pass_at_k, pass_hat_k, pass_k
 from .power import (
@@ -28,6 +28,7 @@ __all__ = [
     "PairedDifference",
     "TooFew",
     "benjamini_hochberg",
+    "cases_for_t",
     "clustered_mean",
     "concordance",
     "corrected_rate",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from math import fsum, sqrt
+from math import ceil, fsum, sqrt
 
 from .estimate import CONFIDENCE, Bounds, Estimate, TooFew, t_quantile
 
@@ -17,6 +17,17 @@ ALIKE = "all values are equal: the interval allows for as many others as so few 
 def is_noise(spread: float, values: Sequence[float]) -> bool:
     """Whether a spread is no more than what adding up such values leaves behind."""
     return spread <= 1e-12 * max(map(abs, values), default=0.0)
+
+
+def cases_for_t(values: Sequence[float]) -> int:
+    """How many values like these a t interval needs to hold what it promises: 25 times the square of their skewness, by
+    Cochran's rule. 0 where they do not spread."""
+    n, average = len(values), fsum(values) / len(values)
+    square = fsum((value - average) ** 2 for value in values) / n
+    if is_noise(sqrt(square), values):
+        return 0
+    skewness = fsum((value - average) ** 3 for value in values) / n / (square * sqrt(square))
+    return ceil(25 * skewness * skewness)
 
 
 def alike(value: float, n: int, bounds: Bounds, confidence: float = CONFIDENCE) -> Bounds:
