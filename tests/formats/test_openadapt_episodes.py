@@ -429,8 +429,9 @@ def test_the_goldens_are_in_order() -> None:
 
 
 def test_legacy_episodes_are_migrated(tmp_path: Path) -> None:
-    ((_, output, what),) = migrate([GOLDEN / "legacy.json"], tmp_path)
-    assert what == "openadapt-episodes: migrated"
+    (done,) = migrate([GOLDEN / "legacy.json"], tmp_path)
+    output = done.output
+    assert done.what == "openadapt-episodes: migrated"
     assert output is not None
     assert validate(output) == []
     before, after = next(iter(read(GOLDEN / "legacy.json").samples)), next(iter(read(output).samples))

@@ -60,6 +60,8 @@ def command(
     if cluster is not None and any(side.cases for side in sides) and not any(side.clusters for side in sides):
         raise UsageError(f"--cluster {cluster!r}: no case says so; known are task, scenario, agent and names of labels")
     if not any(side.cases for side in sides):
+        if cluster is not None:
+            raise UsageError("--cluster: these files hold no cases, only numbers over all of them")
         found = compare_stored(Path(first), Path(second), metrics=metrics, margin=margin)
     else:
         found = _paired(sides, metrics, margin)

@@ -8,7 +8,7 @@ from typing import get_args
 
 import click
 
-from pantrace.engine.metric_values import read_evaluations
+from pantrace.engine.metric_values import read_evaluations, warnings_of
 from pantrace.engine.plot import Kind, figure, kind_of, labelled, save
 from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
@@ -79,6 +79,8 @@ def command(
         raise UsageError("nothing to draw: no input has a stored result or a score")
     named = labelled(found, [name.strip() for row in csv.reader(labels) for name in row])
     save(figure(kind, found, named, metrics, title, cluster), target, written)
+    for warning in warnings_of(found):
+        say(f"warning: {warning}")
     for error in notes.broken:
         say(f"left out: {error}")
     if as_json:
