@@ -15,8 +15,11 @@ from typing import Any
 
 import click
 
-from pantrace.engine.select import Selection, parse_since, parse_where
-from pantrace.errors import UsageError
+from pantrace.engine.select import Selection, parse_since
+from pantrace.engine.where import parse_where
+from pantrace.errors import NothingWritten, UsageError
+
+from .output import say
 
 sources = click.argument("sources", nargs=-1, required=True, metavar="PATH...")
 from_format = click.option("--from", "from_", metavar="FORMAT", help="Read as this format instead of detecting it.")
@@ -43,7 +46,13 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
             where=tuple(parse_where(text) for text in wheres),
             limit=limit,
         )
-        return command(*arguments, chosen=chosen, **others)
+        try:
+            given = command(*arguments, chosen=chosen, **others)
+        except (click.exceptions.Exit, NothingWritten):
+            _tell(chosen)
+            raise
+        _tell(chosen)
+        return given
 
     for option in (
         click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N samples."),
@@ -53,7 +62,7 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
             multiple=True,
             metavar="COND",
             help="Only samples where FIELD OP VALUE holds: agent=build, label.difficulty!=easy, title~^S1, "
-            "trajectory.steps.usage.input>1000. Repeat to require several.",
+            "trajectory.steps.usage.input>1000. Repeat to require several; docs/select.md lists the fields.",
         ),
         click.option("--session", "sessions", multiple=True, metavar="ID", help="Only this sample; repeat for more."),
         click.option(
@@ -64,6 +73,14 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         with_choice = option(with_choice)
     return with_choice
+
+
+def _tell(chosen: Selection) -> None:
+    """What the options left out, where a person would not expect it."""
+    if chosen.undated:
+        say(f"{chosen.undated} samples have no time and are left out by --since")
+    if chosen.found_nothing:
+        say(chosen.found_nothing)
 
 
 def expand(patterns: tuple[str, ...]) -> list[Path]:
@@ -118,11 +135,6 @@ def _poured(source: str) -> Path:
             with Path(source).open("rb") as pipe:
                 shutil.copyfileobj(pipe, file)
     return target
-
-
-def on_terminal() -> bool:
-    """Whether a person is watching stderr."""
-    return sys.stderr.isatty()
 
 
 calibration_files = click.option(

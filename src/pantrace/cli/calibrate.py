@@ -142,7 +142,7 @@ def _tell(found: list[Calibration], details: bool) -> None:
         ]
         for each in found
     ]
-    table(columns, rows, right=("n",))
+    table(columns, rows, right=("n",), spare=("flips", "Spearman"))
     for each in found:
         click.echo(f"\n{harmless(each.judged.metric)}")
         _tell_one(each, details or len(found) <= FEW)

@@ -16,7 +16,8 @@ from pantrace.wire.json import encode
 from pantrace.wire.output import writing
 
 from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources, sub_agents
-from .output import print_json, progress, say, table
+from .output import print_json, say, table
+from .progress import progress
 
 
 @click.command("check")
@@ -82,8 +83,6 @@ def command(
         print_json(report_json(report))
     else:
         _tell(report, verbose)
-    if chosen.undated:
-        say(f"{chosen.undated} samples have no time and are left out by --since")
     for error in notes.broken:
         say(f"left out: {error}")
     for word in unknown_tools(report, loaded):

@@ -127,7 +127,7 @@ def _tell(found: list[Comparison], sides: list[Side], flips: int) -> None:
         ]
         for each in found
     ]
-    table(columns, rows)
+    table(columns, rows, spare=("could have seen", "won/lost/tied"))
     for each in found:
         notes = [*([each.difference.method] if each.difference else []), *each.notes]
         if each.left_out:

@@ -19,7 +19,8 @@ from pantrace.wire.json import encode
 from pantrace.wire.output import writing
 
 from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources
-from .output import print_json, progress, say, table
+from .output import print_json, say, table
+from .progress import progress
 
 
 @click.command("convert")
@@ -73,21 +74,21 @@ def command(
     refusal: LossRefused | NothingWritten | None = None
     with ExitStack() as stack:
         on_loss = _loss_writer(stack, Path(loss)) if loss else None
-        count = stack.enter_context(progress("samples"))
 
         def run_to(path: Path) -> Report:
-            return convert(
-                expand(sources),
-                path,
-                to=to,
-                format=from_,
-                options=given,
-                selection=chosen,
-                strict=strict,
-                measure=not no_loss,
-                on_loss=on_loss,
-                on_sample=count,
-            )
+            with progress("samples") as count:
+                return convert(
+                    expand(sources),
+                    path,
+                    to=to,
+                    format=from_,
+                    options=given,
+                    selection=chosen,
+                    strict=strict,
+                    measure=not no_loss,
+                    on_loss=on_loss,
+                    on_sample=count,
+                )
 
         try:
             report = to_stream(run_to, sys.stdout.buffer, target.suffix) if out == "-" else run_to(Path(out))
@@ -99,8 +100,6 @@ def command(
         print_json(summary(report))
     else:
         tell(report)
-    if chosen.undated:
-        say(f"{chosen.undated} samples have no time and are left out by --since")
 
 
 def _pair(text: str) -> tuple[str, str]:

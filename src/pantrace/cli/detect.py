@@ -51,6 +51,7 @@ def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: b
             ["path", "format", "version", "samples", "steps", "calls", "also"],
             [_row(each) for each in found],
             right=("samples", "steps", "calls"),
+            spare=("version",),
         )
         if notes.ignored:
             say(f"{len(notes.ignored)} files of no known format are left out; --json lists them")

@@ -26,7 +26,8 @@ from .access import cache_file, reached
 from .arguments import as_json, calibration_files, expand, from_format, keep_inputs, selecting, sources
 from .google_cloud import google_cloud, named_project
 from .judge import tell_judging
-from .output import print_json, progress, say, table
+from .output import print_json, say, table
+from .progress import progress
 
 
 @click.command("eval")
@@ -256,7 +257,7 @@ def tell_summary(summary: EvalSummary) -> None:
         ]
         for each in summary.metrics
     ]
-    _table(columns, rows, right=("scored", "n/a", "unscored"), prose="why not")
+    _table(columns, rows, right=("scored", "n/a", "unscored"), spare=("maker", "together"))
     shown = [each for each in summary.groups if each.estimate is not None]
     if len(shown) > 40:
         say(f"{len(shown)} rows by group: those of deterministic metrics are in --markdown and --json")
@@ -279,12 +280,14 @@ def tell_summary(summary: EvalSummary) -> None:
             click.echo(f"  {count} x {reason}")
 
 
-def _table(columns: list[str], rows: list[list[str]], *, right: tuple[str, ...] = (), prose: str | None = None) -> None:
+def _table(
+    columns: list[str], rows: list[list[str]], *, right: tuple[str, ...] = (), spare: tuple[str, ...] = ()
+) -> None:
     """A table; the column `together` stands in it only where a metric has such a number."""
     place = columns.index("together")
     if not any(row[place] for row in rows):
         columns, *rows = [[*row[:place], *row[place + 1 :]] for row in (columns, *rows)]
-    table(columns, rows, right=right, prose=prose)
+    table(columns, rows, right=right, spare=spare)
 
 
 def tell_gate(

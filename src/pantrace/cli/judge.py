@@ -13,7 +13,7 @@ from pantrace.engine.asked import load_asked
 from pantrace.engine.convert import write_run
 from pantrace.engine.judge import Access, Bench, bench, judge_all, planned
 from pantrace.engine.measure import Row, row
-from pantrace.engine.read import Notes, read_pile, split_children, watched
+from pantrace.engine.read import Notes, read_pile, split_children
 from pantrace.engine.select import Selection
 from pantrace.engine.tables import write_table
 from pantrace.errors import UsageError
@@ -24,7 +24,8 @@ from pantrace.normalise.secrets import Redactor
 from .access import cache_file, reached
 from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources, sub_agents
 from .google_cloud import google_cloud, named_project, required_project
-from .output import harmless, print_json, progress, say, table
+from .output import harmless, print_json, say, table
+from .progress import progress
 
 KINDS = ("json", "jsonl", "csv", "parquet", "native")
 """What `-o` may hold: scores, or as native the samples with them."""
@@ -181,13 +182,20 @@ def command(
         judging = bench(settings, access, cache=kept, replay=replay, redact=not no_redact)
         judging.open()
     notes = Notes.keeping()
-    run = read_pile(expand(sources), format=from_, notes=notes)
-    picked = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
+    paths = expand(sources)
+
+    def read(notes: Notes) -> Run:
+        run = read_pile(paths, format=from_, notes=notes)
+        return with_samples(run, split_children(run.samples)) if sub_agents else run
+
+    if not dry_run:
+        chosen.look_up(lambda: read(Notes.keeping()).samples)
+    run = read(notes)
+    picked = chosen.apply(run.samples)
     if dry_run:
         _dry_run(picked, rubrics, judging, kept, as_json)
     else:
-        with progress("samples") as count:
-            _judge(with_samples(run, watched(picked, count)), rubrics, judging, out, kind, as_json)
+        _judge(with_samples(run, picked), rubrics, judging, out, kind, as_json)
     for error in notes.broken:
         say(f"left out: {error}")
     if not dry_run and judging.statuses["unscored"] and not judging.statuses["scored"]:
@@ -207,21 +215,25 @@ def _refuse_outputs(
 
 def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | None, kind: Any, as_json: bool) -> None:
     rows: list[Row] = []
+    native = out is not None and kind == "native"
+    with progress("samples") as count:
 
-    def told() -> Iterator[tuple[Sample, list[Score]]]:
-        for sample, scores in judge_all(run.samples, rubrics, judging):
-            rows.extend(row(run.name, sample, None, score) for score in scores)
-            yield sample, scores
+        def told() -> Iterator[tuple[Sample, list[Score]]]:
+            for sample, scores in judge_all(run.samples, rubrics, judging):
+                rows.extend(row(run.name, sample, None, score) for score in scores)
+                count(sample)
+                yield sample, scores
 
-    if out is not None and kind == "native":
-        together = (msgspec.structs.replace(sample, scores=(*sample.scores, *scores)) for sample, scores in told())
-        write_run(with_samples(run, together), Path(out), to="native", measure=False)
+        if native:
+            together = (msgspec.structs.replace(sample, scores=(*sample.scores, *scores)) for sample, scores in told())
+            write_run(with_samples(run, together), Path(str(out)), to="native", measure=False)
+        else:
+            for _ in told():
+                pass
+    if native:
         say(f"wrote the samples with their scores to {out}")
-    else:
-        for _ in told():
-            pass
-        if out is not None:
-            say(f"wrote {write_table(rows, Path(out), kind, Row.__struct_fields__)} scores to {out}")
+    elif out is not None:
+        say(f"wrote {write_table(rows, Path(out), kind, Row.__struct_fields__)} scores to {out}")
     if as_json:
         scores = [{name: getattr(each, name) for name in Row.__struct_fields__} for each in rows]
         print_json({"summary": judging.summary(), "scores": scores})
@@ -254,7 +266,7 @@ def _print(rows: list[Row], rubrics: Sequence[AnyRubric]) -> None:
         why = max(dict.fromkeys(reasons), key=reasons.count) if reasons else ""
         lines.append([rubric.name, *map(str, counts), mean, *ends, why])
     columns = ["rubric", "scored", "n/a", "unscored", "mean", "min", "max", "most frequent reason for none"]
-    table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"))
+    table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"), spare=("min", "max"))
 
 
 def tell_judging(judging: Bench) -> None:

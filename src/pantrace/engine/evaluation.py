@@ -44,6 +44,9 @@ def evaluate_into(
     Afterwards the directory holds what these inputs and this plan give, whatever it held before."""
     done = Done()
     opened = _opened(paths, out, format, done.notes)
+    if selection is not None:
+        selection.begin()
+        selection.look_up(lambda: read_pile(paths, format=format, notes=Notes.keeping()).samples)
     references = References.of(read_pile([ready.reference], notes=Notes())) if ready.reference else None
     circumstances = _circumstances(ready, selection)
     header, hashed = _header(paths, ready), plan_hash(ready, judging)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -74,8 +74,6 @@ class Intakes:
         self._references = references
         self._selection = selection
         self._on_sample = on_sample
-        self._left = selection.limit if selection is not None else None
-        """Samples that may still be chosen."""
         self._names: set[str] = set()
         self._parts: list[str] = []
         self._formers = {name: part for part in directory.part_names() for name in (part, *part.rsplit("-", 1))}
@@ -86,10 +84,11 @@ class Intakes:
         """Take in one input: as it was taken in before, else sample by sample."""
         name = name_of(path)
         self._names.add(name)
-        if self._left == 0:
+        left = self._left()
+        if left == 0:
             return
         seen, content = signature(path, chosen), content_hash(path)
-        circumstances = f"{self._circumstances} {self._left}"
+        circumstances = f"{self._circumstances} {left}"
         found = fingerprint(path, chosen, variant, content, circumstances)
         known = self._directory.intake(name, found)
         if known is None or any(map(self._lacks_answers, known.parts)):
@@ -99,12 +98,18 @@ class Intakes:
                 self._directory.remember(known)
         else:
             self._done.reused += known.notes["samples"]
+            if self._selection is not None:
+                self._selection.read += known.notes.get("read", 0)
+                self._selection.taken += known.notes["samples"]
             self._done.notes.broken += [ReadError(**each) for each in known.notes["broken"]]
         self._parts += known.parts
         self._done.unmatched += known.notes["unmatched"]
         self._done.prompted += known.notes["prompted"]
-        if self._left is not None:
-            self._left -= known.notes["samples"]
+
+    def _left(self) -> int | None:
+        """Samples that may still be chosen; None without a limit."""
+        chosen = self._selection
+        return None if chosen is None or chosen.limit is None else chosen.limit - chosen.taken
 
     def settle(self) -> None:
         """Let the parts of these inputs count and no others; count the samples that do not any more."""
@@ -130,6 +135,7 @@ class Intakes:
     def _read(self, path: Path, chosen: Format, variant: str, empty: Intake, content: str) -> Intake:
         broken, references = self._done.notes.broken, self._references
         before = (len(broken), references.unmatched, references.prompted) if references else (len(broken), 0, 0)
+        looked_at = self._selection.read if self._selection is not None else 0
         samples = self._wanted(open_run(path, chosen, variant, self._done.notes.on_broken).samples)
         parts, count = [], 0
         for number, chunk in enumerate(_chunks(samples)):
@@ -142,6 +148,7 @@ class Intakes:
             count += len(chunk)
         notes: dict[str, Any] = {
             "samples": count,
+            "read": self._selection.read - looked_at if self._selection is not None else count,
             "broken": [_plain(error) for error in broken[before[0] :]],
             "unmatched": references.unmatched - before[1] if references else 0,
             "prompted": references.prompted - before[2] if references else 0,
@@ -150,7 +157,7 @@ class Intakes:
 
     def _wanted(self, samples: Iterable[Sample]) -> Iterable[Sample]:
         if self._selection is not None:
-            samples = replace(self._selection, limit=self._left).apply(samples)
+            samples = self._selection.wanted(samples)
         if self._references is not None:
             samples = map(self._references.join, samples)
         return watched(samples, self._on_sample)

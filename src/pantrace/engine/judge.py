@@ -44,6 +44,7 @@ from pantrace.model import Record, Sample, Score
 from pantrace.normalise.secrets import Redactor
 
 from .asked import row_once
+from .event_loop import EventLoop
 from .managed import case_of, managed_judged
 
 _AHEAD = 3
@@ -197,15 +198,15 @@ def judge_all(
             await asyncio.gather(*(other for _, other in waiting), return_exceptions=True)
             raise
 
-    with asyncio.Runner() as runner:
+    with EventLoop() as loop:
         try:
-            while (found := runner.run(following())) is not None:
+            while (found := loop.run(following())) is not None:
                 for score in found[1]:
                     run.count(score)
                 yield found
         finally:
             if run.providers is not None:
-                runner.run(run.providers.close())
+                loop.run(run.providers.close())
 
 
 async def judge_one(sample: Sample, rubrics: Sequence[AnyRubric], run: Bench) -> list[Score]:

@@ -15,6 +15,7 @@ from pantrace.model import Sample, Score
 from pantrace.store import Result, RunDirectory
 
 from .evaluate import evaluated
+from .event_loop import EventLoop
 from .judge import Bench, judge_one
 from .plan import Ready
 
@@ -25,18 +26,18 @@ class Judges:
     def __init__(self, ready: Ready, bench: Bench | None):
         self.ready = ready
         self.bench = bench
-        self._runner: asyncio.Runner | None = None
+        self._loop: EventLoop | None = None
 
     def __enter__(self) -> Judges:
         if self.bench is not None:
-            self._runner = asyncio.Runner()
+            self._loop = EventLoop()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._runner is not None:
-            if self.bench is not None and self.bench.providers is not None:
-                self._runner.run(self.bench.providers.close())
-            self._runner.close()
+        if self._loop is not None:
+            with self._loop:
+                if self.bench is not None and self.bench.providers is not None:
+                    self._loop.run(self.bench.providers.close())
 
     def results(self, samples: list[Sample]) -> Iterator[Result]:
         """Samples with all their scores and decisions."""
@@ -46,9 +47,9 @@ class Judges:
             yield Result(sample=sample, scores=tuple(scores), decisions=tuple(decisions))
 
     def _judged(self, samples: list[Sample]) -> list[list[Score]]:
-        if self.bench is None or self._runner is None:
+        if self.bench is None or self._loop is None:
             return [[] for _ in samples]
-        found = self._runner.run(self._ask(samples))
+        found = self._loop.run(self._ask(samples))
         for scores in found:
             for score in scores:
                 self.bench.count(score)
