@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from pantrace.errors import ReadError, UnknownFormat, UsageError
+from pantrace.wire.depth import refusal
 from pantrace.wire.head import Head
 
 from .format import Format, NoOptions
@@ -80,6 +81,8 @@ def detect(path: Path) -> tuple[Format, str]:
             return format_, variant
     if head.kind == "empty":
         raise UnknownFormat("the file is empty", path=str(path))
+    if head.kind == "json" and (why := refusal(head.data)) is not None:
+        raise UnknownFormat(why.message, path=str(path), place=why.place, remedy=why.remedy)
     if head.kind == "zip" and not head.members:
         raise UnknownFormat("the archive is cut off or damaged", path=str(path), remedy="it may still be being written")
     raise UnknownFormat(
