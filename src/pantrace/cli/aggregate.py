@@ -12,7 +12,8 @@ from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
 
 from .arguments import as_json, expand, from_format, sources
-from .output import harmless, print_json, say, table
+from .left_out import left_out, tell_left_out
+from .output import harmless, print_json, table
 
 
 @click.command("aggregate")
@@ -65,8 +66,7 @@ def command(
         return
     _print(groups or [whole], fields, [name for name, each in whole.metrics.items() if each.evaluations])
     _explain(whole, apart, null_as_zero)
-    for error in notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(notes)
 
 
 def _document(
@@ -101,7 +101,7 @@ def _document(
             }
             for group in groups
         ],
-        "broken": [{"path": error.path, "place": error.place, "message": error.message} for error in notes.broken],
+        **left_out(notes),
     }
 
 

@@ -19,6 +19,7 @@ from pantrace.store import is_run_directory
 from pantrace.wire import files
 
 from .arguments import as_json, expand, from_format, sources
+from .left_out import tell_left_out
 from .output import harmless, print_json, say, table
 
 
@@ -100,8 +101,7 @@ def command(
         _tell(found, details)
         if target is not None and found:
             say(f"kept in {target}")
-    for error in notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(notes)
     if not found:
         say("no score of a judge has a label: are the samples of the labels those of the run? (--metric names others)")
         raise click.exceptions.Exit(3)

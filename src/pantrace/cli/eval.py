@@ -24,6 +24,7 @@ from .access import cache_file, reached
 from .arguments import as_json, calibration_files, expand, from_format, selecting, sources
 from .google_cloud import google_cloud, named_project
 from .judge import tell_judging
+from .left_out import left_out, tell_left_out
 from .output import print_json, progress, say, table
 
 
@@ -123,7 +124,7 @@ def command(
                 "out": out,
                 "measured": done.measured,
                 "kept": done.kept,
-                **_broken(done),
+                **left_out(done.notes),
                 "judging": judging.summary() if judging else None,
                 "summary": summary,
             }
@@ -171,14 +172,8 @@ def _judging(ready: Ready, table: JudgeTable, vertex: Project | None, cache: str
     return judging
 
 
-def _broken(done: Done) -> dict[str, object]:
-    broken = [{"path": each.path, "place": each.place, "message": each.message} for each in done.notes.broken]
-    return {"broken": broken, "ignored": [str(path) for path in done.notes.ignored]}
-
-
 def _tell_done(done: Done, out: str) -> None:
-    for error in done.notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(done.notes)
     if done.prompted:
         say(f"{done.prompted} samples were joined with the reference by their first prompt, not by an id")
     if done.unmatched:

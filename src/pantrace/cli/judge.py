@@ -24,6 +24,7 @@ from pantrace.normalise.secrets import Redactor
 from .access import cache_file, reached
 from .arguments import as_json, expand, from_format, selecting, sources, sub_agents
 from .google_cloud import google_cloud, named_project, required_project
+from .left_out import tell_left_out
 from .output import harmless, print_json, progress, say, table
 
 
@@ -179,8 +180,7 @@ def command(
     else:
         with progress("samples") as count:
             _judge(with_samples(run, watched(picked, count)), rubrics, judging, out, as_json)
-    for error in notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(notes)
     if not dry_run and judging.statuses["unscored"] and not judging.statuses["scored"]:
         raise click.exceptions.Exit(3)
 

@@ -20,6 +20,7 @@ from pantrace.errors import UsageError
 from pantrace.model import Run, Sample
 
 from .arguments import as_json, expand, from_format, selecting, sources, sub_agents
+from .left_out import tell_left_out
 from .output import progress, say, table
 
 COLUMNS = Row.__struct_fields__
@@ -104,8 +105,7 @@ def command(
         say(f"{chosen.undated} samples have no time and are left out by --since")
     for told in measuring.to_tell():
         say(told)
-    for error in notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(notes)
     for metric, reasons in failed.items():
         say(f"{metric} failed on {len(reasons)} samples or turns: {reasons[0]}")
     raise click.exceptions.Exit(3 if failed else 0)

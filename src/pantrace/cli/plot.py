@@ -14,6 +14,7 @@ from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
 
 from .arguments import as_json, expand, from_format, sources
+from .left_out import tell_left_out
 from .output import print_json, say
 
 
@@ -73,8 +74,7 @@ def command(
         raise UsageError("nothing to draw: no input has a stored result or a score")
     named = labelled(found, [name.strip() for row in csv.reader(labels) for name in row])
     save(figure(kind, found, named, metrics, title, cluster), target)
-    for error in notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(notes)
     if as_json:
         print_json(
             {

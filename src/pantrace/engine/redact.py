@@ -27,15 +27,15 @@ def redact(
 ) -> Report:
     """Read, replace secrets, write; the format is kept unless another is named."""
     notes = Notes.keeping()
-    chosen = by_name(to) if to else _own_format(paths, format, notes)
+    chosen = by_name(to) if to else _own_format(paths, format)
     run = read_pile(paths, format=format, notes=notes)
     samples = _redacted(selection.apply(run.samples), redactor, on_replacement)
     report = Report(to=chosen.name, notes=notes)
     return write_run(with_samples(run, samples), target, to=chosen.name, report=report)
 
 
-def _own_format(paths: list[Path], format_name: str | None, notes: Notes) -> Format:
-    found = {chosen.name: chosen for _, chosen, _ in inputs(paths, format_name, notes)}
+def _own_format(paths: list[Path], format_name: str | None) -> Format:
+    found = {chosen.name: chosen for _, chosen, _ in inputs(paths, format_name, Notes.keeping())}
     if len(found) > 1:
         raise UsageError(f"the inputs are of several formats ({', '.join(found)}): name one to write with --to")
     if not found:

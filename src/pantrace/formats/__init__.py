@@ -35,7 +35,9 @@ NAMES = (
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
 
-__all__ = ["NAMES", "Format", "NoOptions", "all_formats", "by_name", "detect", "names"]
+NO_FORMAT = "no format recognises"
+
+__all__ = ["NAMES", "NO_FORMAT", "Format", "NoOptions", "all_formats", "by_name", "detect", "names"]
 
 
 @cache
@@ -86,7 +88,7 @@ def detect(path: Path) -> tuple[Format, str]:
     if head.kind == "zip" and not head.members:
         raise UnknownFormat("the archive is cut off or damaged", path=str(path), remedy="it may still be being written")
     raise UnknownFormat(
-        f"no format recognises this {head.kind if head.kind != 'text' else 'file'}",
+        f"{NO_FORMAT} this {head.kind if head.kind != 'text' else 'file'}",
         path=str(path),
         remedy="name one with --from; `pantrace formats` lists them",
     )

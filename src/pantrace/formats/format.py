@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pantrace.model import Record, Run, Sample, Violation
+from pantrace.wire.claim import Claim
 from pantrace.wire.head import Head
 from pantrace.wire.rows import Layout, OnBroken
 
@@ -38,6 +39,8 @@ class Format:
     dump: Callable[[Sample, Any], Any] | None = None
     """One sample, with the writer's options, to one row; raises SampleRefused."""
     open: Callable[[Path, OnBroken], Run] | None = None
+    claim: Callable[[Path], Claim] | None = None
+    """Which files of a directory that `detect` takes belong to it; None: all of them."""
     save: Callable[[Run, Path, Any], None] | None = None
     """Write a whole run to a file that appears only when all of it is written (`wire.files.writing`)."""
     check: Callable[[Any], Iterable[Violation]] | None = None

@@ -7,9 +7,10 @@ from .parquet import Staged, stage_part
 from .query import Answer, query
 from .reading import StoredScore
 from .rows import Result
-from .run_file import is_run_directory
+from .run_file import FILES, is_run_directory
 
 __all__ = [
+    "FILES",
     "Answer",
     "Result",
     "RunDirectory",

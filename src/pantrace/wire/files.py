@@ -6,6 +6,7 @@ import gzip
 import io
 import mmap
 import os
+import re
 import shutil
 import stat
 import sys
@@ -155,6 +156,14 @@ def _weigh(path: Path) -> None:
         raise
     except ReadError:
         return
+
+
+_TEMPORARY = re.compile(r"\.pantrace-\w+\.tmp|\..+\.(?:\w+\.|(?=[a-z]*[\d_]))[a-z\d_]{8}")
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a name is one that a writer gives to what is not whole yet; one that was killed leaves it behind."""
+    return _TEMPORARY.fullmatch(name) is not None
 
 
 @contextmanager

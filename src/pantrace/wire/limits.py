@@ -11,17 +11,17 @@ from typing import NamedTuple
 
 from pantrace.errors import ReadError
 
-_MIB = 1 << 20
+_MB = 1_000_000
 
 
 class Limits(NamedTuple):
     """One record of all limits."""
 
-    flowing: int = 64 * _MIB
+    flowing: int = 64 * _MB
     """Bytes that may be unpacked at any ratio where they are read line by line."""
     flowing_ratio: int = 800
     """Times its packed size. Gzip reaches 1,030 with one letter repeated, zstd 30,000."""
-    held: int = 32 * _MIB
+    held: int = 32 * _MB
     """Bytes that may be unpacked at any ratio where they are in memory at once: a document, a line, a member."""
     held_ratio: int = 500
     members: int = 2_000_000
@@ -58,8 +58,8 @@ class PackedTooTightly(ReadError):
 
 
 def in_words(size: int) -> str:
-    """A size for a person: "64 MiB"."""
-    for unit, factor in (("GiB", 1 << 30), ("MiB", _MIB), ("KiB", 1 << 10)):
+    """A size for a person: "64 MB"."""
+    for unit, factor in (("GB", 1000 * _MB), ("MB", _MB), ("kB", 1000)):
         if size >= factor:
             return f"{size / factor:.4g} {unit}"
     return f"{size} bytes"
