@@ -285,7 +285,7 @@ def test_a_folder_of_other_things_is_not_claimed(tmp_path: Path) -> None:
         detect(tmp_path / "runs")
     notes = Notes.keeping()
     assert len(list(read_pile([tmp_path / "runs"], notes=notes).samples)) == 2
-    assert [path.name for path in notes.ignored] == ["session.json"]
+    assert [(path.name, reason) for path, reason in notes.ignored] == [("session.json", "no known format")]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
 
 from .arguments import as_json, expand, from_format, sources
+from .left_out import left_out, tell_left_out
 from .output import harmless, print_json, say, table
 
 
@@ -65,8 +66,7 @@ def command(
     else:
         _print(groups or [whole], fields, [name for name, each in whole.metrics.items() if each.evaluations])
         _explain(whole, apart, null_as_zero)
-        for error in notes.broken:
-            say(f"left out: {error}")
+        tell_left_out(notes)
     for warning in (*warnings_of(apart), *copies_among(apart)):
         say(f"warning: {warning}")
 
@@ -104,7 +104,7 @@ def _document(
             }
             for group in groups
         ],
-        "broken": [{"path": error.path, "place": error.place, "message": error.message} for error in notes.broken],
+        **left_out(notes),
     }
 
 

@@ -14,7 +14,7 @@ from pantrace.engine.reports import estimate_words
 from pantrace.errors import UsageError
 from pantrace.wire.output import writing
 
-from .arguments import as_json, expand, keep_inputs
+from .arguments import as_json, expand, keep_inputs, max_unpacked
 from .output import harmless, print_json, say, table
 
 
@@ -31,6 +31,7 @@ from .output import harmless, print_json, say, table
 @click.option("--markdown", metavar="FILE", help="Write the result as Markdown.")
 @click.option("--flips", type=click.IntRange(min=0), default=10, show_default=True, help="Changed cases to list.")
 @as_json
+@max_unpacked
 def command(
     first: str,
     second: str,

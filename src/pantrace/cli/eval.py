@@ -26,6 +26,7 @@ from .access import cache_file, reached
 from .arguments import as_json, calibration_files, expand, from_format, keep_inputs, selecting, sources
 from .google_cloud import google_cloud, named_project
 from .judge import tell_judging
+from .left_out import left_out, tell_left_out
 from .output import print_json, say, table
 from .progress import progress
 
@@ -132,7 +133,7 @@ def command(
             {
                 "out": out,
                 **_counts(done),
-                **_broken(done),
+                **left_out(done.notes),
                 "judging": judging.summary() if judging else None,
                 "summary": summary,
             }
@@ -187,14 +188,8 @@ def _counts(done: Done) -> dict[str, object]:
     return {**{name: getattr(done, name) for name in names}, "damaged": damaged, "undone": done.undone}
 
 
-def _broken(done: Done) -> dict[str, object]:
-    broken = [{"path": each.path, "place": each.place, "message": each.message} for each in done.notes.broken]
-    return {"broken": broken, "ignored": [str(path) for path in done.notes.ignored]}
-
-
 def _tell_done(done: Done, out: str) -> None:
-    for error in done.notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(done.notes)
     if done.prompted:
         say(f"{done.prompted} samples were joined with the reference by their first prompt, not by an id")
     if done.unmatched:

@@ -15,6 +15,7 @@ from pantrace.errors import UsageError
 from pantrace.plots import KINDS
 
 from .arguments import as_json, expand, from_format, keep_inputs, sources
+from .left_out import tell_left_out
 from .output import print_json, say
 
 
@@ -81,8 +82,7 @@ def command(
     save(figure(kind, found, named, metrics, title, cluster), target, written)
     for warning in warnings_of(found):
         say(f"warning: {warning}")
-    for error in notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(notes)
     if as_json:
         print_json(
             {

@@ -31,7 +31,7 @@ def redact(
     """Read, replace secrets, write; the format is kept unless another is named."""
     refuse_overwriting(paths, [Output(target, recording=True)])
     notes = Notes.keeping()
-    chosen = by_name(to) if to else _own_format([each for _, each, _ in inputs(paths, format, Notes.keeping())])
+    chosen = by_name(to) if to else _own_format(paths, format)
     run = read_pile(paths, format=format, notes=notes)
     samples = _redacted(selection.apply(run.samples), redactor, on_replacement)
     report = Report(to=chosen.name, notes=notes)
@@ -39,8 +39,8 @@ def redact(
     return write_run(whole, target, to=chosen.name, report=report, read=paths)
 
 
-def _own_format(formats: list[Format]) -> Format:
-    found = {chosen.name: chosen for chosen in formats}
+def _own_format(paths: list[Path], format_name: str | None) -> Format:
+    found = {chosen.name: chosen for _, chosen, _ in inputs(paths, format_name, Notes.keeping())}
     if len(found) > 1:
         raise UsageError(f"the inputs are of several formats ({', '.join(found)}): name one to write with --to")
     if not found:

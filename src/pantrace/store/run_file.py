@@ -20,6 +20,8 @@ RUN = "run.json"
 MANIFEST = "manifest.sqlite"
 LOCK = "lock"
 PARTS = "parts"
+FILES = (RUN, LOCK, f"{MANIFEST}*", f"{PARTS}/*")
+"""Patterns of what a run directory is made of."""
 
 
 class RunFile(Record, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ from pantrace.wire.adk.recase import CASE_RESULT, to_snake
 from pantrace.wire.adk.schema import Unusual
 from pantrace.wire.adk.unsaid import unsaid
 from pantrace.wire.carried import CARRIER
+from pantrace.wire.claim import of_patterns
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, encode
 from pantrace.wire.output import writing
@@ -215,6 +216,7 @@ FORMAT = Format(
     load=load,
     dump=dump,
     open=open_run,
+    claim=lambda folder: of_patterns(folder, "[!.]*"),
     save=save,
     check=check,
     validate=validate,

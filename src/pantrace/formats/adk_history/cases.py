@@ -28,7 +28,7 @@ from pantrace.wire.adk.sessions import app_name, invocation_ids, main_agent, ses
 from pantrace.wire.adk.typed import text
 from pantrace.wire.adk.unsaid import unsaid
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.json import decode, unknown_keys
+from pantrace.wire.json import decode, typed_decoder, unknown_keys
 from pantrace.wire.remainder import applied
 
 NAME = "adk-history"
@@ -45,7 +45,7 @@ _KNOWN = {
     "user_id",
     CARRIER,
 }
-_CASE = msgspec.json.Decoder(CaseResult)
+_CASE = typed_decoder(CaseResult)
 _LIMITS = {"LlmCallsLimitExceededError"}
 
 
@@ -66,7 +66,7 @@ def load(row: Any) -> Sample:
 def decoded(raw: msgspec.Raw) -> Any:
     """A case by type if it is as google-adk writes it, else as a dictionary."""
     try:
-        case = _CASE.decode(raw)
+        case = _CASE(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return decode(raw)
     return case if case.session_details is not None and case.eval_id is not None else decode(raw)
