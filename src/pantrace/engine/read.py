@@ -159,12 +159,11 @@ def inputs(paths: Iterable[Path], format_name: str | None, notes: Notes) -> Iter
 
 def _recognised(format_name: str | None, path: Path) -> tuple[Format, str]:
     """The format of something in a directory. One that is named takes a directory before any other may."""
-    if is_run_directory(path):
-        return RUN_DIRECTORY, ""
-    if format_name is not None and path.is_dir():
-        chosen = by_name(format_name)
-        if chosen.reads and (variant := chosen.detect(Head(path))) is not None:
-            return chosen, variant
+    if path.is_dir():
+        if is_run_directory(path):
+            return RUN_DIRECTORY, ""
+        if format_name is not None and (variant := by_name(format_name).detect(Head(path))) is not None:
+            return by_name(format_name), variant
     return detect(path)
 
 

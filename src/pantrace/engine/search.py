@@ -37,7 +37,6 @@ class _Entry(NamedTuple):
     real: str
     """The path without links."""
     is_folder: bool = False
-    is_link: bool = False
     claimed: tuple[Path, Claim] | None = None
     """What was found in a folder above and may own it, too."""
 
@@ -57,7 +56,7 @@ class Search:
         """The only format that is looked for, if one is named."""
         self._on_broken = on_broken
         self._on_ignored = on_ignored
-        self._seen: set[str] = set()
+        self._seen: dict[str, Path] = {}
         self._read: set[str] = set()
         self.belonging: Counter[Path] = Counter()
         """How many files belong to each input that is more than its own file."""
@@ -89,11 +88,12 @@ class Search:
             waiting += reversed(list(self._entries(entry)))
 
     def _note(self, entry: _Entry) -> bool:
-        if entry.real not in self._seen:
-            self._seen.add(entry.real)
+        before = self._seen.get(entry.real)
+        if before is None:
+            self._seen[entry.real] = entry.path
             return True
-        if entry.is_link:
-            self._leave_out(entry.path, "a link to what is read already")
+        if before != entry.path:
+            self._leave_out(entry.path, "read already under another name")
         return False
 
     def _leave_out(self, path: Path, reason: str) -> None:
@@ -163,9 +163,10 @@ class Search:
             elif not is_folder and not stat.S_ISREG(mode):
                 self._leave_out(path, f"not a regular file but {special(mode)}")
             else:
-                link = each.is_symlink()
-                real = os.path.realpath(path) if link else os.path.join(folder.real, each.name)  # noqa: PTH118 -- in a loop over many
-                yield _Entry(path, real, is_folder, link, folder.claimed)
+                real = (
+                    os.path.realpath(path) if each.is_symlink() else f"{folder.real.rstrip(os.sep)}{os.sep}{each.name}"
+                )
+                yield _Entry(path, real, is_folder, folder.claimed)
 
 
 def is_searched(folder: Path) -> bool:
