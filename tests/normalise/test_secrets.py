@@ -329,5 +329,5 @@ def test_the_header_of_a_run_is_searched_like_a_sample() -> None:
     header = RunHeader(name="r", config={"model_args": {"api_key": "hunter22"}}, environment={"HOME": "/home/ann"})
     clean, found = Redactor().record(header, "run")
     assert clean.config == {"model_args": {"api_key": "[redacted:password]"}}
-    assert found == [Replacement(path="run.config.model_args.api_key", kind="password", count=1)]
+    assert found == [Replacement(sample=None, path="run.config.model_args.api_key", kind="password", count=1)]
     assert isinstance(Redactor().record(Run())[0], Run)
