@@ -184,7 +184,7 @@ def test_the_command_lists_every_place_and_tells_no_secret(recording: Path, tmp_
     assert recording.read_bytes() == before
     arguments = "trajectory.steps[0].parts[0].arguments"
     assert [json.loads(line) for line in listing.read_text().splitlines()] == [
-        {"path": "run.config.api_key", "kind": "password", "count": 1},
+        {"sample": None, "path": "run.config.api_key", "kind": "password", "count": 1},
         {"sample": "s", "path": f"{arguments}.command", "kind": "github-token", "count": 1},
         {"sample": "s", "path": f"{arguments}.data", "kind": "github-token", "count": 1},
     ]

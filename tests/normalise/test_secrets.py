@@ -58,6 +58,10 @@ INNOCENT = [
     "docker run -u 1000:1000 curl",
     "the --password option and the --token flag",
     "API key: see the settings",
+    "connect(\n  user=me,\n  password=settings_password\n)",
+    "login(password=pw, secret=mysecret) and secret=mysecret",
+    "API_KEY: required\nDB_PASSWORD: ${DB_PASSWORD}\n",
+    '{"authorization": "OAuth 2.0", "cookie": "chocolate chip; 12 pieces"}',
     "assertIn('Password:', stderr.getvalue2())",
     "auth_token_expiry: 2024-05-01T10:00:00Z",
     '{"token": "Hello", "logprob": -0.1}',
@@ -154,6 +158,13 @@ FOUND = [
     ("mysql -u root -phunter22 db", "mysql -u root -p[redacted:password] db", "password"),
     ("machine h login ann password hunter22", "machine h login ann password [redacted:password]", "password"),
     ("<password>hunter22</password>", "<password>[redacted:password]</password>", "password"),
+    ("log in with password=swordfish now", "log in with password=[redacted:password] now", "password"),
+    ("env:\n  DB_PASSWORD: swordfish\n", "env:\n  DB_PASSWORD: [redacted:password]\n", "password"),
+    ("ALTER USER a WITH PASSWORD 'swordfish';", "ALTER USER a WITH PASSWORD '[redacted:password]';", "password"),
+    (f"Cookie: a=1; session={RANDOM}", "Cookie: [redacted:cookie]", "cookie"),
+    (f'{{"Cookie": "a=1; session={RANDOM}"}}', '{"Cookie": "[redacted:password]"}', "password"),
+    ('{"Authorization": "Bearer swordfish"}', '{"Authorization": "[redacted:password]"}', "password"),
+    (f"https://x/y?a=1&amp;sig={RANDOM}", "https://x/y?a=1&amp;sig=[redacted:password]", "password"),
     # In JSON, as deep as it goes; spaces, numbers and escapes stay as they were.
     (
         '{\n "a" : "{\\"password\\": \\"hunter22\\"}", "n": 1.00, "u": "\\u00e9\\/"}',
@@ -329,5 +340,5 @@ def test_the_header_of_a_run_is_searched_like_a_sample() -> None:
     header = RunHeader(name="r", config={"model_args": {"api_key": "hunter22"}}, environment={"HOME": "/home/ann"})
     clean, found = Redactor().record(header, "run")
     assert clean.config == {"model_args": {"api_key": "[redacted:password]"}}
-    assert found == [Replacement(path="run.config.model_args.api_key", kind="password", count=1)]
+    assert found == [Replacement(sample=None, path="run.config.model_args.api_key", kind="password", count=1)]
     assert isinstance(Redactor().record(Run())[0], Run)

@@ -29,6 +29,10 @@ _IN_QUOTES = {
 _IN_ESCAPED_QUOTES = r"[^\"'`\\\n]"
 _BARE = r"[^\s\"'`,;&<>(){}\[\]|\\]"
 _PLAIN = r"[^\s\"'`;&\\]"
+_LINE_ENDS = re.compile(r"[ \t]*+(?:\r?\n|#|\Z)")
+_LETTERS = re.compile(r"[a-z]{6,64}")
+_BEFORE = ("", " ", "\t", "\n", ";")
+_BEHIND = ("", " ", "\t", "\n", "\r", ";", "&", ".")
 _WORD_BEFORE = re.compile(r"([A-Za-z]{2,20})[ \t]\Z")
 _NEXT_VARIABLE = re.compile(r",(?=[A-Za-z_]\w{0,63}+=)")
 
@@ -58,7 +62,7 @@ def _value(text: str, match: re.Match[str]) -> tuple[int, int] | None:
     before = text[max(0, match.start() - 2) : match.start()]
     if match["flag"] is not None and before != "--":
         return None
-    in_query = before.endswith(("?", "&"))
+    in_query = before.endswith(("?", "&", "#")) or text.endswith("&amp;", 0, match.start())
     level = level_of(name, in_query=in_query) or _level_of_two_words(text, match)
     if level is None:
         return None
@@ -77,9 +81,23 @@ def _value(text: str, match: re.Match[str]) -> tuple[int, int] | None:
         end = _without_the_rest(text, start, end, style)
         if style == "bare" and text[end : end + 1] in ("(", "["):
             return None
+        if style == "bare" and _stands_alone(text, match, end):
+            style = "plain"
     if not is_secret(text[start:end], name, level, style):
         return None
     return start, end if end - start < _LONGEST else _reach(letters, text, end)
+
+
+def _stands_alone(text: str, match: re.Match[str], end: int) -> bool:
+    """Whether NAME: value is a line of its own in a file of variables, or name=value a word of its own outside of code.
+    There a word is a password, too."""
+    if match["sign"] == ":":
+        return match["name"].isupper() and "_" in match["name"] and _LINE_ENDS.match(text, end) is not None
+    if match["sign"] != "=" or match["space"] or text[match.start() - 1 : match.start()] not in _BEFORE:
+        return False
+    word = text[match.end() : end].lower()
+    own = match["name"].lower() in word
+    return not own and _LETTERS.fullmatch(word) is not None and text[end : end + 1] in _BEHIND
 
 
 def _level_of_two_words(text: str, match: re.Match[str]) -> Level | None:

@@ -98,6 +98,10 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _PIECE = re.compile(r"[A-Za-z0-9]{6,}")
 _TURN = re.compile(r"(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]")
 _CHANGE = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]")
+_SCHEME = re.compile(
+    r"(?i)(?:bearer|basic|token|api-?key|digest|negotiate|aws4-hmac-sha256|ssws|key)\s+(\S{4}.*)", re.DOTALL
+)
+_PAIRS = re.compile(r"[;,\s]\s*(?:[\w.-]{1,64}+=)?|=")
 _SPACE = re.compile(r"\s")
 _LONGEST = 4096
 _SHORTEST = {"member": 1, "quoted": 4, "plain": 4}
@@ -106,7 +110,7 @@ _LONGEST_NAME = 128
 
 def is_stand_in(value: str) -> bool:
     """Whether a value only holds the place of a secret: ${TOKEN}, <password>, ****, your-key-here."""
-    return "***" in value or _STAND_IN.match(value) is not None
+    return "***" in value or "%s" in value or _STAND_IN.match(value) is not None
 
 
 def is_word(value: str) -> bool:
@@ -129,7 +133,7 @@ def looks_drawn(value: str, least: int = 16) -> bool:
 def is_secret(value: str, name: str, level: Level, style: Style) -> bool:
     """Whether a value behind such a name is a secret."""
     if level == "likely":
-        return looks_drawn(value)
+        return looks_drawn(value) or _holds_one(value, name)
     if not value or is_word(value):
         return False
     if _is_sentence(value) or value.startswith(("http://", "https://")) or _is_path(value):
@@ -137,6 +141,15 @@ def is_secret(value: str, name: str, level: Level, style: Style) -> bool:
     if style != "bare":
         return len(value) >= _SHORTEST[style]
     return len(value) >= 6 and not _is_code(value, name)
+
+
+def _holds_one(value: str, name: str) -> bool:
+    """Whether one of several values is a secret: `a=1; session=...` of a cookie, `Bearer ...` of a header."""
+    last = name.lower()
+    if last.endswith("authorization"):
+        scheme = _SCHEME.match(value)
+        return scheme is not None and not is_word(scheme[1])
+    return last.endswith(("cookie", "cookies")) and any(map(looks_drawn, _PAIRS.split(value)))
 
 
 def _is_sentence(value: str) -> bool:
@@ -155,5 +168,5 @@ def _is_code(value: str, name: str) -> bool:
     if _NAMED_THING.fullmatch(value) is None:
         return False
     # A variable is often called like what it holds.
-    own = {word.lower() for word in _WORDS.findall(value)} & {word.lower() for word in _WORDS.findall(name)}
-    return bool(own) or not any(letter.isdigit() for letter in value) or ("." in value and not looks_drawn(value))
+    own = any(word.lower() in value.lower() for word in _WORDS.findall(name) if len(word) > 2)
+    return own or not any(letter.isdigit() for letter in value) or ("." in value and not looks_drawn(value))

@@ -42,7 +42,7 @@ _QUIET = re.compile(r"[\w .,/-]*+")
 class Replacement(Record, frozen=True, kw_only=True):
     """Secrets of one kind that were replaced at one place."""
 
-    sample: str | None = None
+    sample: str | None
     """None: in the header of the run."""
     path: str
     kind: str
@@ -231,7 +231,7 @@ class _Walk:
         return clean if counts else text
 
     def _note(self, path: str, counts: Counts) -> None:
-        self.found += [Replacement(path=path, kind=kind, count=count) for kind, count in counts.items()]
+        self.found += [Replacement(sample=None, path=path, kind=kind, count=count) for kind, count in counts.items()]
 
     def _list(self, values: list[Any], path: str) -> list[Any]:
         if len(values) == 2 and all(isinstance(each, str) for each in values):

@@ -13,7 +13,7 @@ from functools import cache
 
 import msgspec
 
-from .names import is_stand_in, looks_drawn
+from .names import is_secret, is_stand_in, looks_drawn
 from .tokens import Span
 
 _URL = r"[A-Za-z0-9_-]"
@@ -52,6 +52,10 @@ def _is_bearer(value: str) -> bool:
 
 def _is_header(value: str) -> bool:
     return looks_drawn(value, 8)
+
+
+def _is_cookie(value: str) -> bool:
+    return is_secret(value, "cookie", "likely", "plain")
 
 
 def _is_number(value: str) -> bool:
@@ -128,6 +132,24 @@ SHAPES = (
         r"(?i:authorization)\\{0,3}[\"']?\s{0,3}[:=,]\s{0,3}\\{0,3}[\"']?(?:[A-Za-z][A-Za-z0-9-]{1,20}+ {1,3})?"
         r"(?P<secret>[^\s\"'\\,<>]{8,}+)",
         _is_header,
+    ),
+    Shape(
+        "cookie",
+        "cookie",
+        r"(?i:\b(?:set-)?cookie)\\{0,3}[\"']?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']?(?P<secret>[^\r\n\"'\\]{8,4096}+)",
+        _is_cookie,
+    ),
+    Shape(
+        "password",
+        "'",
+        r"(?:(?i:\bidentified (?:with \w{1,40}+ )?by)|\bPASSWORD) '(?P<secret>[^'\n]{1,256}+)'",
+        _is_password,
+    ),
+    Shape(
+        "password",
+        "convertto-securestring",
+        r"(?i:convertto-securestring)\s{1,4}(?:-\w{1,20}+\s{1,4})?[\"'](?P<secret>[^\"'\n]{1,256}+)",
+        _is_password,
     ),
     Shape(
         "password",
