@@ -14,7 +14,7 @@ from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import to_plain
 from pantrace.wire.remainder import with_places
 
-from .parts import NAME, part_from, parts_from, unwrapped
+from .parts import NAME, TOGETHER, is_answer, part_from, parts_from, unwrapped
 from .recase import EVENT, is_camel, recased, snake, without_nulls
 from .schema import Event
 from .usual import step_of, usual
@@ -113,6 +113,8 @@ def _step(raw: dict[str, Any], camel: bool) -> tuple[Step, dict[str, Any] | None
         if grounding:
             event["grounding_metadata"] = grounding
     role, agent = _speaker(author, parts)
+    if role == "agent" and any(is_answer(part) for part in parts):
+        event[TOGETHER] = True
     if isinstance(compaction, dict):
         role = "agent"
     if role != "user" and author is not None and agent is None:

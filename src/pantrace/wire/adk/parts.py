@@ -21,6 +21,9 @@ NAME = "adk"
 CODE = "code_execution"
 """The tool's name for code that the model runs on the provider's side."""
 
+TOGETHER = "together"
+"""The note of a step whose one event held calls or words beside the answers of tools."""
+
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _WEB_SAFE = str.maketrans("+/", "-_")
 _STANDARD = str.maketrans("-_", "+/")
@@ -142,9 +145,21 @@ def part_to(part: Part) -> dict[str, Any] | None:
     return gemini.part_to(part, NAME)
 
 
+def _is_code(part: ToolCall | ToolResult) -> bool:
+    """Whether a part is code that the model ran on the provider's side, or what it printed."""
+    kind = part.extra.get(NAME, {}).get("kind") if NAME in part.extra else None
+    if isinstance(part, ToolCall):
+        return kind == "executable_code" and isinstance(part.arguments, dict)
+    return kind == "code_execution_result" and (part.output is None or isinstance(part.output, str))
+
+
+def is_answer(part: Part) -> bool:
+    """Whether a part is written as `function_response`: what a tool of the agent's own answered."""
+    return isinstance(part, ToolResult) and not _is_code(part)
+
+
 def _call(part: ToolCall) -> dict[str, Any]:
-    extra = part.extra.get(NAME, {})
-    if extra.get("kind") == "executable_code" and isinstance(part.arguments, dict):
+    if _is_code(part):
         return {"executable_code": _present({"id": part.id, **part.arguments})}
     if is_wrapped(part):
         part = msgspec.structs.replace(part, arguments={"arguments": part.arguments})
@@ -152,9 +167,8 @@ def _call(part: ToolCall) -> dict[str, Any]:
 
 
 def _result(part: ToolResult) -> dict[str, Any]:
-    extra = part.extra.get(NAME, {})
-    if extra.get("kind") == "code_execution_result" and (part.output is None or isinstance(part.output, str)):
-        rest = {key: value for key, value in extra.items() if key != "kind"}
+    if _is_code(part):
+        rest = {key: value for key, value in part.extra[NAME].items() if key != "kind"}
         return {"code_execution_result": _present({"id": part.call_id, "output": part.output, **rest})}
     return gemini.part_to(_as_answered(part), NAME) or {}
 
@@ -175,7 +189,7 @@ def is_wrapped(part: Part) -> bool:
     """Whether a part's data is no object, so that ADK wants an object around it."""
     if isinstance(part, ToolCall):
         return part.arguments is not None and not isinstance(part.arguments, dict)
-    return isinstance(part, ToolResult) and part.output is not None and not isinstance(part.output, dict)
+    return is_answer(part) and part.output is not None and not isinstance(part.output, dict)  # type: ignore[union-attr]
 
 
 def unwrapped(part: Part) -> Part:
