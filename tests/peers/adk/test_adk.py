@@ -203,3 +203,17 @@ def test_adk_sees_code_its_result_and_the_answer_in_one_event_of_the_model(tmp_p
     assert block.actual_invocation.final_response == expected.final_response
     assert block.actual_invocation.intermediate_data == expected.intermediate_data
     assert [usage.total_token_count for usage in get_all_usage_metadata(block.actual_invocation)] == [10]
+
+
+def test_adk_loads_what_trpc_agent_go_wrote_from_us(tmp_path: Path) -> None:
+    source = ROOT / "adk-history" / "trpc_agent_go.evalset_result.json"
+    with pytest.raises(ValueError, match="tools"):
+        parse_eval_set_result_json(source.read_bytes())
+    cases = {case.eval_id: case for case in history(source, tmp_path).eval_case_results}
+    first, _ = (block.actual_invocation for block in cases["book"].eval_metric_result_per_invocation)
+    assert [call.name for call in get_all_tool_calls(first.intermediate_data)] == ["findTable", "bookTable"]
+    assert first.final_response is not None
+    assert [part.text for part in first.final_response.parts or () if not part.thought] == [
+        "Good evening! Table 4 is yours at eight. See you then."
+    ]
+    assert [cases[name].final_eval_status.value for name in ("book", "cancel", "menu")] == [2, 2, 3]

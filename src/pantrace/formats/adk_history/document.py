@@ -12,7 +12,8 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.wire import files
-from pantrace.wire.adk.recase import snake
+from pantrace.wire.adk.recase import CASE_RESULT, snake, to_snake
+from pantrace.wire.adk.trpc import DIALECT, is_case_result
 from pantrace.wire.json import decode
 
 
@@ -32,6 +33,7 @@ _LIST = msgspec.json.Decoder(list[msgspec.Raw])
 _START = re.compile(
     rb'^\s*"?\s*\{(?:\s|\\n|\\t|\\r)*(?:[^{}\[\]]{0,2000}?)\\?"(?:eval_set_result_id|evalSetResultId)\\?"'
 )
+_WORDED = re.compile(rb'"final_eval_status"\s*:\s*"(?:passed|failed|not_evaluated|unknown)"')
 _ID = re.compile(rb'"eval_?[iI]d"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
@@ -95,7 +97,10 @@ def document(path: Path) -> Document:
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _unusual(path, data, variant)
     header = {name: getattr(usual, name) for name in _Usual.__struct_fields__ if name != "eval_case_results"}
-    return Document(header=header, cases=list(usual.eval_case_results), variant=variant)
+    cases = list(usual.eval_case_results)
+    if cases and _WORDED.search(bytes(cases[0])[:4096]):
+        variant = DIALECT
+    return Document(header=header, cases=cases, variant=variant)
 
 
 def _unusual(path: Path, data: bytes, variant: str) -> Document:
@@ -115,8 +120,19 @@ def _unusual(path: Path, data: bytes, variant: str) -> Document:
         raise _foreign(path)
     if "evalSetResultId" in decoded or "evalSetId" in decoded:
         variant = variant if variant == "double-encoded" else "camelCase"
+    if any(is_dialect(each) for each in cases[:1]):
+        variant = DIALECT
     header = {snake(key): value for key, value in decoded.items() if snake(key) != "eval_case_results"}
     return Document(header=header, cases=cases, variant=variant)
+
+
+def is_dialect(case: Any) -> bool:
+    """Whether a case is told as trpc-agent-go tells it."""
+    try:
+        value = case if isinstance(case, dict) else decode(case)
+    except ReadError:
+        return False
+    return isinstance(value, dict) and is_case_result(to_snake(value, CASE_RESULT))
 
 
 def _foreign(path: Path) -> ReadError:

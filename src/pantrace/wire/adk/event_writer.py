@@ -141,7 +141,8 @@ def _event(step: Step, parts: list[Part], invocation: str, speaker: str) -> dict
         actions["compaction"] = {**compaction, "compacted_content": {"parts": said, "role": "model"}}
         said = []
     if said or content or role is not None:
-        event["content"] = {"parts": said, "role": role or content_role(step.role), **content}
+        # Other keys of a content ride along: google-adk refuses a file for one that it does not know.
+        event["content"] = {"parts": said, "role": role or content_role(step.role)}
         if role == "":
             del event["content"]["role"]
     if actions:

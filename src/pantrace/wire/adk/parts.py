@@ -14,6 +14,7 @@ from pantrace.wire import gemini
 from pantrace.wire.json import encode
 
 from . import schema
+from .contents import as_content
 
 NAME = "adk"
 """The key in `extra` that all four ADK formats share."""
@@ -138,6 +139,9 @@ def part_to(part: Part) -> dict[str, Any] | None:
         said: dict[str, Any] = {} if part.text is None else {"text": part.text}
         said["thought"] = True
         return {**said, **({"thought_signature": signature} if signature is not None else {}), **rest}
+    if isinstance(part, Unknown) and isinstance(part.raw, dict) and not part.raw.keys() <= _FIELDS:
+        # google-adk refuses a file for one key that it does not know.
+        return None
     if isinstance(part, Media) and part.data is not None:
         if not _is_base64(part.data):
             return None
@@ -230,6 +234,9 @@ def _typed(part: schema.Part) -> Part | None:
     return ToolResult(call_id=answer.id, name=answer.name, output=answer.response, error=error, failure=failure)
 
 
+_FIELDS = frozenset(schema.Part.__struct_fields__)
+
+
 def usual_parts(content: schema.Content) -> tuple[Part, ...] | None:
     """The parts of a content that has only texts, thoughts, calls and answers; None for any other."""
     found = [_typed(part) for part in content.parts or ()]
@@ -237,9 +244,9 @@ def usual_parts(content: schema.Content) -> tuple[Part, ...] | None:
 
 
 def parts_from(content: Any) -> tuple[Part, ...]:
-    """The parts of a Content object; none for anything else."""
-    parts = content.get("parts") if isinstance(content, (dict, schema.Content)) else None
-    return tuple([part_from(part) for part in parts]) if isinstance(parts, list) else ()
+    """The parts of a content, however it is told."""
+    parts = (as_content(content) or {}).get("parts")
+    return tuple([part_from(part) for part in parts]) if parts else ()
 
 
 def texts_in(content: Any) -> str | None:

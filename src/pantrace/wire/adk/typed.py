@@ -12,11 +12,25 @@ def text(value: Any, what: str) -> str | None:
     raise TypeError(f"{what} must be text, is {value!r:.60}")
 
 
+def identifier(value: Any, what: str) -> str:
+    """A name: text, or a number that stands for one."""
+    if type(value) is str or type(value) is int:
+        return str(value)
+    raise TypeError(f"{what} must be text, is {value!r:.60}")
+
+
 def number(value: Any, what: str) -> float | None:
     """A number or nothing."""
     if value is None or type(value) is float or type(value) is int or (isinstance(value, float)):
         return value
     raise TypeError(f"{what} must be a number, is {value!r:.60}")
+
+
+def listed(value: Any, what: str) -> list[Any]:
+    """A list; an empty one for nothing."""
+    if value is None or type(value) is list:
+        return value or []
+    raise TypeError(f"{what} must be a list, is {value!r:.60}")
 
 
 def mapping(value: Any, what: str) -> dict[str, Any] | None:
