@@ -16,6 +16,8 @@ from pantrace.store import RunDirectory, is_run_directory
 from pantrace.wire.rows import OnBroken, raise_broken, read_rows
 from pantrace.wire.source import with_source
 
+from .sound import sound
+
 _SKIPPED = {".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"}
 
 
@@ -67,13 +69,14 @@ def read(path: str | Path, *, format: str | None = None, on_broken: OnBroken = r
 
 
 def open_run(path: Path, chosen: Format, variant: str, on_broken: OnBroken) -> Run:
-    """Open one input of a known format."""
+    """Open one input of a known format; what does not fit the model is left out."""
     if chosen.open is not None:
-        return chosen.open(path, on_broken)
+        return sound(chosen.open(path, on_broken), chosen, path, on_broken)
     if chosen.load is None:
         raise ReadError(f"{chosen.name} can be written, not read", path=str(path))
     source = Source(format=chosen.name, version=variant or None, path=str(path))
-    return Run(name=path.name, source=source, samples=_row_samples(path, chosen, source, on_broken))
+    run = Run(name=path.name, source=source, samples=_row_samples(path, chosen, source, on_broken))
+    return sound(run, chosen, path, on_broken)
 
 
 def _row_samples(path: Path, chosen: Format, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
@@ -126,6 +129,7 @@ RUN_DIRECTORY = Format(
     spec="docs/store.md",
     detect=lambda head: "" if is_run_directory(head.path) else None,
     open=_open_directory,
+    typed=True,
 )
 """Run directories are read like any format; `eval` writes them."""
 

@@ -118,6 +118,16 @@ def decode_as(data: bytes, kind: type[T]) -> T:
         return msgspec.convert(decode_patiently(data), kind)
 
 
+def misfit(record: Any, kind: type[T]) -> str | None:
+    """The first value of a record that has not the type it should have, in words; None when all have."""
+    try:
+        msgspec.convert(msgspec.to_builtins(record, enc_hook=_itself, builtin_types=(NonFinite,)), kind)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at ")
+        return f"{where.strip('`$.')} has a wrong type: {what[:1].lower()}{what[1:]}"
+    return None
+
+
 def encode(value: Any, *, indent: int | None = None) -> bytes:
     """UTF-8 JSON, compact unless `indent` is given."""
     try:

@@ -40,7 +40,7 @@ from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import EVAL_CASE, snake, to_snake
 from pantrace.wire.adk.sessions import invocation_ids, main_agent
 from pantrace.wire.adk.trpc import DIALECT, as_eval_case, is_eval_case
-from pantrace.wire.adk.typed import identifier, listed, mapping, text
+from pantrace.wire.adk.typed import identifier, listed, mapping, text, typed_header
 from pantrace.wire.adk.unsaid import unsaid
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.head import Head
@@ -252,7 +252,11 @@ def _parts(value: Any, path: Path) -> tuple[RunHeader, list[Callable[[], Any]]]:
     row = {snake(key): item for key, item in value.items()} if isinstance(value, dict) else {}
     if not isinstance(row.get("eval_cases"), list):
         raise ReadError("not an eval set: no list eval_cases", path=str(path), remedy="is --from right?")
-    return header_from(row), [partial(_itself, each) for each in row["eval_cases"]]
+    try:
+        return header_from(row), [partial(_itself, each) for each in row["eval_cases"]]
+    except (ReadError, *MISSHAPEN) as error:
+        known = error if isinstance(error, ReadError) else ReadError(f"the header does not fit: {error}")
+        raise known.at(path=str(path)) from None
 
 
 def _itself(case: Any) -> Any:
@@ -265,6 +269,7 @@ def _scenario(name: str, scenario: Any) -> dict[str, Any]:
 
 def header_from(row: dict[str, Any]) -> RunHeader:
     """The run of an eval set without its cases."""
+    row = typed_header(row, ("eval_set_id", "name"))
     known = {"eval_set_id", "name", "description", "eval_cases", "creation_timestamp", CARRIER}
     rest = {key: value for key, value in row.items() if key not in known and value is not None}
     described = {"description": row["description"]} if row.get("description") else {}

@@ -73,7 +73,11 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
         return _open_directory(path, on_broken)
     found = document(path)
     source = Source(format=NAME, version=found.variant, path=str(path))
-    header = header_from(found.header)
+    try:
+        header = header_from(found.header)
+    except (ReadError, *MISSHAPEN) as error:
+        known = error if isinstance(error, ReadError) else ReadError(f"the header does not fit: {error}")
+        raise known.at(path=str(path)) from None
     return with_samples(msgspec.structs.replace(header, source=source), _samples(path, found, source, on_broken))
 
 

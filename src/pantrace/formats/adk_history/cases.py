@@ -32,7 +32,7 @@ from pantrace.wire.adk.scores import (
     pairs_from,
     scores_from,
     status_number,
-    status_score,
+    verdict,
 )
 from pantrace.wire.adk.sessions import app_name, invocation_ids, main_agent, session_to, trajectory_from, user_id
 from pantrace.wire.adk.typed import identifier, listed, mapping, text
@@ -101,8 +101,8 @@ def _sample(case: Fields, maker: Maker) -> Sample:
     if trajectory is not None:
         outcome = _outcome(case, trajectory, maker, scored=bool(scores))
         trajectory = msgspec.structs.replace(trajectory, outcome=outcome)
-    elif case.get(FINAL_STATUS) is not None:
-        scores.append(status_score(case.get(FINAL_STATUS), _error(case), maker))
+    else:
+        scores += verdict(case.get(FINAL_STATUS), _error(case), maker)
     sample = Sample(
         id=identifier(case.get("eval_id"), "eval_id"),
         case=_case(case, placed or actual, expected, trajectory),
@@ -307,11 +307,10 @@ def _verdict(sample: Sample) -> tuple[tuple[Score, ...], int]:
     if sample.trajectory is not None:
         outcome = sample.trajectory.outcome
         return sample.scores, _STATUS.get(outcome.status, 3) if outcome is not None else 3
-    verdict = next((score for score in sample.scores if score.name == FINAL_STATUS), None)
-    scores = tuple(score for score in sample.scores if score is not verdict)
-    if verdict is None or verdict.passed is None:
-        return scores, 3
-    return scores, 1 if verdict.passed else 2
+    stated = next((score for score in sample.scores if score.name == FINAL_STATUS and score.passed is not None), None)
+    if stated is None:
+        return sample.scores, 3
+    return tuple(score for score in sample.scores if score is not stated), 1 if stated.passed else 2
 
 
 def _blocks(sample: Sample, absent: list[str], silent: list[dict[str, Any]]) -> list[dict[str, Any]]:

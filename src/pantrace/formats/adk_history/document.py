@@ -14,7 +14,10 @@ from pantrace.errors import ReadError
 from pantrace.wire import files
 from pantrace.wire.adk.recase import CASE_RESULT, snake, to_snake
 from pantrace.wire.adk.trpc import DIALECT, is_case_result
+from pantrace.wire.adk.typed import typed_header
 from pantrace.wire.json import decode
+
+IDS = ("eval_set_result_id", "eval_set_result_name", "eval_set_id")
 
 
 class _Usual(msgspec.Struct, forbid_unknown_fields=True):
@@ -96,11 +99,11 @@ def document(path: Path) -> Document:
         usual = _USUAL.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _unusual(path, data, variant)
-    header = {name: getattr(usual, name) for name in _Usual.__struct_fields__ if name != "eval_case_results"}
+    row = {name: getattr(usual, name) for name in _Usual.__struct_fields__ if name != "eval_case_results"}
     cases = list(usual.eval_case_results)
     if cases and _WORDED.search(bytes(cases[0])[:4096]):
         variant = DIALECT
-    return Document(header=header, cases=cases, variant=variant)
+    return Document(header=row, cases=cases, variant=variant)
 
 
 def _unusual(path: Path, data: bytes, variant: str) -> Document:
@@ -122,8 +125,11 @@ def _unusual(path: Path, data: bytes, variant: str) -> Document:
         variant = variant if variant == "double-encoded" else "camelCase"
     if any(is_dialect(each) for each in cases[:1]):
         variant = DIALECT
-    header = {snake(key): value for key, value in decoded.items() if snake(key) != "eval_case_results"}
-    return Document(header=header, cases=cases, variant=variant)
+    row = {snake(key): value for key, value in decoded.items() if snake(key) != "eval_case_results"}
+    try:
+        return Document(header=typed_header(row, IDS), cases=cases, variant=variant)
+    except ReadError as error:
+        raise error.at(path=str(path)) from None
 
 
 def is_dialect(case: Any) -> bool:

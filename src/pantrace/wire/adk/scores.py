@@ -62,19 +62,15 @@ def scores_from(overall: Sequence[Any], blocks: Sequence[Any], maker: Maker = MA
     return [_score(metric, per_metric.get(metric["metric_name"]), maker) for metric in (*overall, *alone)]
 
 
-def status_score(value: Any, reason: str | None, maker: Maker = MAKER) -> Score:
-    """The verdict on a case of which nothing else is recorded: it counts, though there is no trajectory to hold it."""
-    status = status_number(value)
-    passed = _PASSED.get(status or 0)
-    word = STATUS.get(status or 0, "no status")
-    return Score(
-        name=FINAL_STATUS,
-        value=passed,
-        status="unscored" if passed is None else "scored",
-        explanation=reason or f"{maker.name} recorded no session and no invocations ({word})",
-        maker=maker,
-        passed=passed,
-    )
+def verdict(value: Any, reason: str | None, maker: Maker = MAKER) -> list[Score]:
+    """The verdict on a case of which nothing else is recorded: it counts, though there is no trajectory to hold it.
+
+    A case that was not evaluated has none, as a sample without a trajectory says already."""
+    passed = _PASSED.get(status_number(value) or 0)
+    if passed is None:
+        return []
+    why = reason or f"{maker.name} recorded no session and no invocations"
+    return [Score(name=FINAL_STATUS, value=passed, explanation=why, maker=maker, passed=passed)]
 
 
 def _score(metric: dict[str, Any], entries: list[Any] | None, maker: Maker) -> Score:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pantrace.errors import ReadError
+
 
 def text(value: Any, what: str) -> str | None:
     """Text or nothing."""
@@ -17,6 +19,19 @@ def identifier(value: Any, what: str) -> str:
     if type(value) is str or type(value) is int:
         return str(value)
     raise TypeError(f"{what} must be text, is {value!r:.60}")
+
+
+def typed_header(row: dict[str, Any], ids: tuple[str, ...]) -> dict[str, Any]:
+    """The header of a file with its ids and names as text and its time as a number; ReadError names what is neither."""
+    found = dict(row)
+    try:
+        for key in ids:
+            if row.get(key) is not None:
+                found[key] = identifier(row[key], key)
+        number(row.get("creation_timestamp"), "creation_timestamp")
+    except TypeError as error:
+        raise ReadError(str(error), remedy="google-adk writes no such header; was the file edited by hand?") from None
+    return found
 
 
 def number(value: Any, what: str) -> float | None:
