@@ -20,6 +20,7 @@ from pantrace.wire.rows import OnBroken, raise_broken, read_rows
 from pantrace.wire.source import with_source
 
 from .search import Found, Ignored, Search
+from .sound import sound
 
 OnHeader = Callable[[str, RunHeader], None]
 """Takes the name of an input and all that its run says beside its samples."""
@@ -71,16 +72,17 @@ def read(path: str | Path, *, format: str | None = None, on_broken: OnBroken = r
 
 
 def open_run(path: Path, chosen: Format, variant: str, on_broken: OnBroken) -> Run:
-    """Open one input of a known format."""
+    """Open one input of a known format; what does not fit the model is left out."""
     patience = _Patience(path, on_broken)
     if chosen.open is not None:
-        run = chosen.open(path, patience.broken)
+        run = sound(chosen.open(path, patience.broken), chosen, path, patience.broken)
         return msgspec.structs.replace(run, samples=patience.over(run.samples))
     if chosen.load is None:
         raise ReadError(f"{chosen.name} can be written, not read", path=str(path))
     source = Source(format=chosen.name, version=variant or None, path=str(path))
-    samples = _row_samples(path, chosen, source, patience.broken)
-    return Run(name=path.name, source=source, samples=patience.over(samples))
+    run = Run(name=path.name, source=source, samples=_row_samples(path, chosen, source, patience.broken))
+    run = sound(run, chosen, path, patience.broken)
+    return msgspec.structs.replace(run, samples=patience.over(run.samples))
 
 
 IN_A_ROW = 1_000
@@ -178,6 +180,7 @@ RUN_DIRECTORY = Format(
     detect=lambda head: "" if is_run_directory(head.path) else None,
     open=_open_directory,
     claim=lambda folder: of_patterns(folder, *FILES),
+    typed=True,
 )
 """Run directories are read like any format; `eval` writes them."""
 

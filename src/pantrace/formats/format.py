@@ -57,6 +57,8 @@ class Format:
     """How rows lie in a file when its name does not say; "document": one sample per file."""
     suffix: str = ".jsonl"
     """The usual ending of a file."""
+    typed: bool = False
+    """Whether it is decoded into the model's own types; what any other format reads is checked against them."""
     nests: bool = False
     """Whether a sample holds the trajectories of its sub-agents; if not, they are written as samples of their own."""
     lost: Mapping[str, str] = field(default_factory=dict)
