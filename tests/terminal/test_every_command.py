@@ -59,7 +59,7 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "query": ("query results SELECT", 0, ("ANSWERS 13", "RECOVERS 13")),
     "redact": ("redact examples/opencode -o clean", 0, ("wrote 2 samples as opencode", "no secret was found")),
     "rubrics": ("rubrics", 0, ("HelpfulnessExplain", "Is the answer free of harm")),
-    "schema": ("schema", 0, ('"title": "one line of a pantrace native file, version 1"',)),
+    "schema": ("schema", 0, ('"title": "one line of a pantrace native file',)),
     "show": (
         "show examples/opencode/bad_tool_calls.json",
         0,
