@@ -74,12 +74,10 @@ class Manifest:
         except BaseException:
             self._database.close()
             raise
-        self.parts, self.aside, self._intakes, self._facts = (
-            content.parts,
-            content.aside,
-            content.intakes,
-            content.facts,
-        )
+        self.parts, self.aside, self._facts = content.parts, content.aside, content.facts
+        self._intakes: dict[str, dict[str, Intake]] = {}
+        for name, fingerprint in content.intakes:
+            self._intakes.setdefault(name, {})[fingerprint] = content.intakes[name, fingerprint]
         self._seal = content.seal or 0
         self._sequence = max((each.sequence for each in self.parts.values()), default=0)
         self._waiting: dict[tuple[str, str], Intake] = {}
@@ -141,8 +139,7 @@ class Manifest:
 
     def intake(self, name: str, fingerprint: str) -> Intake | None:
         """What an input with this fingerprint came to, when it was read before."""
-        key = (name, fingerprint)
-        return self._waiting.get(key) or self._intakes.get(key)
+        return self._waiting.get((name, fingerprint)) or self._intakes.get(name, {}).get(fingerprint)
 
     # Changes
 
@@ -206,6 +203,8 @@ class Manifest:
                     del self.aside[part]
                 self._note("edition", str(edition))
                 self._forget_intakes()
+        # A log that loses a bit loses what follows, without a word: what is finished shall not lie in one.
+        self._database.execute("pragma wal_checkpoint(truncate)")
         return left
 
     def close(self) -> None:
@@ -221,16 +220,18 @@ class Manifest:
         execute("begin immediate")
         try:
             yield
-            for key, intake in self._waiting.items():
-                self._remove("intakes", input=key[0], fingerprint=key[1])
-                self._insert("intakes", *key, exact_json(intake).decode())
+            for (name, fingerprint), intake in self._waiting.items():
+                # A selection such as "since two hours ago" comes to the same with another fingerprint each time.
+                same = [other for other, each in self._intakes.get(name, {}).items() if each.parts == intake.parts]
+                self._forget(name, fingerprint, *same)
+                self._insert("intakes", name, fingerprint, exact_json(intake).decode())
+                self._intakes.setdefault(name, {})[fingerprint] = intake
             execute("update seal set value = ?", (f"{self._seal:064x}",))
             execute("commit")
         except BaseException:
             if self._database.in_transaction:
                 execute("rollback")
             raise
-        self._intakes |= self._waiting
         self._waiting = {}
         if _identity(self._path) != self._identity:
             # Written into a file that has no name any more.
@@ -280,10 +281,14 @@ class Manifest:
 
     def _forget_intakes(self) -> None:
         """Drop what was remembered of inputs whose parts are gone."""
-        for key, intake in [*self._intakes.items()]:
-            if any(self.known(part) is None for part in intake.parts):
-                self._remove("intakes", input=key[0], fingerprint=key[1])
-                del self._intakes[key]
+        for name, intakes in self._intakes.items():
+            gone = [key for key, each in intakes.items() if any(self.known(part) is None for part in each.parts)]
+            self._forget(name, *gone)
+
+    def _forget(self, name: str, *fingerprints: str) -> None:
+        for each in fingerprints:
+            self._remove("intakes", input=name, fingerprint=each)
+            self._intakes.get(name, {}).pop(each, None)
 
 
 def _create_tables(database: sqlite3.Connection) -> None:
