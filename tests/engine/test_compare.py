@@ -119,7 +119,24 @@ def test_a_count_of_our_own_is_neither_good_nor_bad() -> None:
             Sample(id="x", scores=(Score(name="agent_handoffs", value=1 - value),))
         ]
 
-    assert compared(samples(0.0), samples(1.0)).verdict == "higher"
+    found = compared(samples(0.0), samples(1.0))
+    assert found.verdict == "higher"
+    assert found.difference is not None
+    assert found.difference.method == "paired t, sign-flip permutation"
+
+
+def test_a_count_with_an_open_scale_is_no_share() -> None:
+    """Retries may be none or one in every case; a third case could have ten."""
+    retries = Scale(low=0, better="lower")
+    found = compared(side(many(40, lambda n: n % 2), scale=retries), side(many(40, 0), scale=retries))
+    assert found.first is not None
+    assert found.difference is not None
+    assert (found.verdict, found.first.method) == ("better", "t")
+    assert "McNemar" not in found.difference.method
+    # Of numbers that cannot be negative, no interval of a mean is.
+    few = compared(side(many(4, lambda n: n), scale=retries), side(many(4, 0), scale=retries))
+    assert few.first is not None
+    assert few.first.low == 0
 
 
 def test_equivalence_needs_a_margin() -> None:
@@ -156,7 +173,6 @@ def test_a_row_speaks_of_one_set_of_cases() -> None:
     assert (found.first.value, found.second.value) == (0.5, 0.75)
     assert found.difference.value == pytest.approx(0.25)
     assert (found.common, found.only_first, found.only_second) == (20, 80, 1)
-    assert "80 cases only in A and 1 only in B are left out" in found.notes
 
 
 @pytest.mark.parametrize("cluster", [None, "task"])

@@ -129,14 +129,17 @@ def _tell(found: list[Comparison], sides: list[Side], flips: int) -> None:
         for each in found
     ]
     table(columns, rows, spare=("could have seen", "won/lost/tied"))
+    one, two = (side.cases for side in sides)
+    only = len(one - two), len(two - one)
     for each in found:
         notes = [*([each.difference.method] if each.difference else []), *each.notes]
         if each.left_out:
             notes.append(f"{each.left_out} scores are no numbers and left out")
+        if each.common and (each.only_first, each.only_second) != only:
+            notes.append(f"{each.only_first} cases have it only in A and {each.only_second} only in B: left out")
         click.echo(harmless(f"{each.metric}: {'; '.join(notes)}"))
-    only = [side.cases for side in sides]
-    if only[0] != only[1]:
-        click.echo(f"cases only in A: {len(only[0] - only[1])}, only in B: {len(only[1] - only[0])}")
+    if any(only):
+        click.echo(f"cases only in A: {only[0]}, only in B: {only[1]}{', left out of pairs' if one & two else ''}")
     for each in found:
         if each.flips and flips:
             click.echo(harmless(f"\nchanged on {each.metric}, worst first:"))

@@ -163,8 +163,7 @@ def _weighted(found: list[Measured]) -> tuple[Estimate | None, float | None, int
         for each in found:
             for case, numbers in each.values.items():
                 values.setdefault(case, []).extend(numbers)
-        flat = [value for numbers in values.values() for value in numbers]
-        estimate = average(values, all(value in (0.0, 1.0) for value in flat))
+        estimate = average(values, all(each.binary for each in found))
         return (within(estimate, found[0].bounds) if estimate else None), float(len(values)), len(found)
     known = [(each.estimate.value, each.weight, each.independent) for each in found if each.estimate and each.weight]
     if not known:

@@ -27,8 +27,6 @@ class Side:
     """metric -> case -> values, one for each epoch."""
     binary: dict[str, bool] = field(default_factory=dict)
     scales: dict[str, Scale | None] = field(default_factory=dict)
-    counted: set[str] = field(default_factory=set)
-    """Metrics of our own that only count something: without a scale neither end of them is good."""
     left_out: Counter[str] = field(default_factory=Counter)
     """metric -> scores that are not numbers: unscored, failed, not applicable."""
     clusters: dict[str, str] = field(default_factory=dict)
@@ -83,12 +81,19 @@ def side_of(run: Run, samples: Iterable[Sample], *, cluster: str | None = None, 
                 side.left_out[score.name] += 1
                 continue
             side.values.setdefault(score.name, {}).setdefault(case, []).append(number)
-            side.binary[score.name] = side.binary.get(score.name, True) and number in (0.0, 1.0)
+            side.binary[score.name] = side.binary.get(score.name, True) and is_yes_or_no(score, number)
             side.scales.setdefault(score.name, score.scale)
-            counts = score.scale is None and not isinstance(score.value, bool)
-            if counts and score.maker is not None and score.maker.kind == "check":
-                side.counted.add(score.name)
     return side
+
+
+def is_yes_or_no(score: Score, number: float) -> bool:
+    """Whether a score stands for no or yes. What counts something may happen to count none or one: numbers whose scale
+    does not end at 1, and those of a check without a scale."""
+    if number not in (0.0, 1.0) or isinstance(score.value, bool):
+        return number in (0.0, 1.0)
+    if score.scale is None:
+        return score.maker is None or score.maker.kind != "check"
+    return (score.scale.low, score.scale.high) == (0, 1)
 
 
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
@@ -139,9 +144,7 @@ def compare_sides(
 
 def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Difference]:
     one, two = first.values.get(metric, {}), second.values.get(metric, {})
-    # What only counts may happen to count zeros and ones.
-    counted = metric in first.counted | second.counted
-    binary = bool(one) and bool(two) and not counted and first.binary[metric] and second.binary[metric]
+    binary = bool(one) and bool(two) and first.binary[metric] and second.binary[metric]
     common = [case for case in one if case in two]
     only = len(one) - len(common), len(two) - len(common)
     scale = first.scales.get(metric)
@@ -151,9 +154,6 @@ def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Differ
         # One row speaks of one set of cases: B - A is the difference.
         one, two = ({case: side[case] for case in common} for side in (one, two))
         found = paired(one, two, binary, first.clusters | second.clusters, scale)
-        if any(only):
-            left = f"{only[0]} cases only in A and {only[1]} only in B are left out"
-            found = replace(found, notes=(*found.notes, left))
     else:
         found = unpaired(one, two, binary, (first.clusters, second.clusters), scale)
     comparison = Comparison(
@@ -189,8 +189,8 @@ def _with_power(comparison: Comparison, found: Difference, tests: int) -> Compar
     if estimate is None or estimate.p is None or estimate.low is None or estimate.high is None:
         return comparison
     if found.least_p >= alpha:
-        together = f" after Holm over {tests} metrics" if tests > 1 else ""
-        note = f"so few cannot show a difference: the smallest p they allow is {found.least_p:.3g}{together}"
+        together = f", before it is adjusted for {tests} metrics" if tests > 1 else ""
+        note = f"so few cannot show a difference: p is never below {found.least_p:.3g}{together}"
         return replace(comparison, notes=(*comparison.notes, note))
     # The half width is about two standard errors; an interval without any spread behind it says nothing of them.
     spread = 0.0 if "Clopper" in estimate.method else (estimate.high - estimate.low) / (2 * normal_quantile(CONFIDENCE))

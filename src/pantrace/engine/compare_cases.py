@@ -58,7 +58,7 @@ def average(values: Values, binary: bool, scale: Scale | None = None) -> Estimat
     try:
         if binary and trials == len(means):
             return wilson(int(fsum(means)), trials)
-        return share_over_cases(means, trials) if binary else _within(mean(means), _ends(False, scale, means))
+        return share_over_cases(means, trials) if binary else _within(mean(means), scale)
     except TooFew:
         return None
 
@@ -194,7 +194,13 @@ def _bounded(
     return replace(again, note=f"{again.note}; {told}")
 
 
-def _within(found: Estimate, ends: Bounds | None) -> Estimate:
-    if ends is None or found.low is None or found.high is None:
+def _within(found: Estimate, scale: Scale | None) -> Estimate:
+    """An interval cut at the ends that the scale has, unless the value itself lies beyond them."""
+    low, high = found.low, found.high
+    if scale is None or low is None or high is None:
         return found
-    return replace(found, low=max(found.low, ends[0]), high=min(found.high, ends[1]))
+    if scale.low is not None:
+        low = min(found.value, max(low, scale.low))
+    if scale.high is not None:
+        high = max(found.value, min(high, scale.high))
+    return replace(found, low=low, high=high)

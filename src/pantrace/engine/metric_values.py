@@ -14,7 +14,7 @@ from pantrace.model import Aggregate, Record, Run, Sample, Scale, Score
 from pantrace.stats import Estimate, wilson
 from pantrace.wire.json import encode
 
-from .compare import as_number, cluster_of
+from .compare import as_number, cluster_of, is_yes_or_no
 from .compare_cases import average
 from .read import Notes, inputs, open_run
 
@@ -72,6 +72,8 @@ class Measured:
     """Of samples: case -> numbers, one for each epoch."""
     passes: dict[str, list[bool]] = field(default_factory=dict)
     """Of samples: case -> passed or not, where that is clear."""
+    binary: bool = True
+    """All numbers so far stand for no and yes."""
     left_out: int = 0
     """Scores of samples that are no numbers."""
     withdrawn: bool = False
@@ -164,6 +166,7 @@ def ungrouped(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
             for case, values in measured.values.items():
                 mine.values.setdefault(case, []).extend(values)
             mine.left_out += measured.left_out
+            mine.binary = mine.binary and measured.binary
             _finish(mine)
     return list(found.values())
 
@@ -223,6 +226,7 @@ def _add(measured: Measured, sample: Sample, score: Score) -> None:
         return
     case = _case(sample)
     measured.values.setdefault(case, []).append(number)
+    measured.binary = measured.binary and is_yes_or_no(score, number)
     graded = isinstance(score.value, str) or (score.passed is not None and number in (0.0, 1.0))
     measured.scale = measured.scale or score.scale or (_SHARE if graded else None)
     passed = score.passed
@@ -239,12 +243,10 @@ def _case(sample: Sample) -> str:
 def _finish(measured: Measured) -> None:
     if not measured.values:
         return
-    flat = [value for values in measured.values.values() for value in values]
-    binary = all(value in (0.0, 1.0) for value in flat)
-    measured.estimate = average(measured.values, binary)
+    measured.estimate = average(measured.values, measured.binary)
     measured.weight = len(measured.values)
     # Zeros and ones end at 0 and 1; which of them is good, only a declared scale or a grade says.
-    measured.bounds = measured.scale or (_SHARE if binary else None)
+    measured.bounds = measured.scale or (_SHARE if measured.binary else None)
 
 
 def _stored(run: Run, chosen: Format, place: Path, keys: list[GroupKey]) -> Evaluation:

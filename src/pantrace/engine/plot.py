@@ -182,7 +182,7 @@ def _paired(
     ]
     before, after = ({case: side[case] for case in common} for side in (first, second))
     scale = measured[0].scale or measured[1].scale
-    binary = all(value in (0.0, 1.0) for side in (first, second) for values in side.values() for value in values)
+    binary = all(each.binary for each in measured)
     notes = [f"Cases of one {cluster} count as belonging together."] if cluster is not None else []
     if any(len(side[case]) > 1 for side in (first, second) for case in common):
         notes.append("Trials of a case are averaged.")
