@@ -91,6 +91,11 @@ def _written(path: Path) -> list[Any]:
     return [_documents(each) for each in files]
 
 
+def _errors(path: Path, name: str) -> int:
+    """How many errors a file, or all files of a folder, have; it must be readable."""
+    return sum(each.level == "error" for each in validate(path, name))
+
+
 GOLDEN = [
     pytest.param(name, path, id=f"{name}/{path.name}")
     for name, path in golden_inputs()
@@ -123,6 +128,7 @@ def test_a_secret_at_any_place_of_any_format_goes_and_nothing_else(name: str, go
         assert SECRET not in json.dumps([(each.sample, each.path) for each in found])
         # Some readers write words in small letters.
         assert re.sub(SECRET, MARK, plain, flags=re.IGNORECASE) == clean, path
+        assert _errors(folder / "clean", name) == _errors(folder / "plain", name)
         if SECRET in plain:
             assert sum(each.count for each in found) >= 1
     assert tried or not places

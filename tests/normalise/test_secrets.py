@@ -8,6 +8,8 @@ from base64 import b64encode, encodebytes
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pantrace.model import Media, Run, RunHeader, Sample, Step, Text, ToolCall, Trajectory, Usage
 from pantrace.normalise.secrets import Redactor, Replacement
@@ -271,6 +273,7 @@ def test_a_private_key_line_by_line() -> None:
 def test_e_mail_addresses_and_own_shapes_on_request() -> None:
     assert Redactor(emails=True).text("to a.b@example.org!")[0] == "to [redacted:e-mail]!"
     assert Redactor(more={"ticket": r"T-\d+"}).text("see T-123")[0] == "see [redacted:ticket]"
+    assert Redactor(more={"ticket": r"T-(?P<secret>\d+)"}).text("see T-123")[0] == "see T-[redacted:ticket]"
     assert Redactor(more={"nothing": "x*"}).text("abc") == ("abc", {})
 
 
@@ -342,3 +345,41 @@ def test_the_header_of_a_run_is_searched_like_a_sample() -> None:
     assert clean.config == {"model_args": {"api_key": "[redacted:password]"}}
     assert found == [Replacement(sample=None, path="run.config.model_args.api_key", kind="password", count=1)]
     assert isinstance(Redactor().record(Run())[0], Run)
+
+
+FRAGMENTS = [
+    *("password", "token", "key", "=", ":", " ", '"', "'", "\\", "{", "}", "[", "]", ",", ".", "/", "<", ">", "&", "?"),
+    *("@", "sk-", "ghp_", f"{RANDOM}abcd", "hunter22", "eyJ", "://", "--", "%3D", "\n", "\\n", "\\u0067hp_", "a@b.cd"),
+    *("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "cGFzc3dvcmQ9aHVudGVyMjI=", "basic ", "Bearer "),
+    *("AKIAIOSFODNN7EXAMPLE", "curl -u a:b", "Cookie: ", "open-sesame", "\ud800", "é", "\x00", "NaN", "1e999", "null"),
+]
+text_of_fragments = st.lists(st.sampled_from(FRAGMENTS), max_size=14).map("".join)
+documents = st.recursive(
+    text_of_fragments | st.integers(0, 99_999) | st.none() | st.booleans(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(text_of_fragments, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300)
+@given(text_of_fragments)
+def test_cleaning_twice_is_cleaning_once(text: str) -> None:
+    redactor = Redactor(emails=True, known=["open-sesame"])
+    clean = redactor.text(text)[0]
+    assert redactor.text(clean) == (clean, {})
+
+
+def _outline(value: Any) -> Any:
+    if isinstance(value, dict):
+        return ["object", *map(_outline, value.values())]
+    return ["array", *map(_outline, value)] if isinstance(value, list) else None
+
+
+@settings(max_examples=200)
+@given(documents, st.sampled_from([None, 2]), st.booleans())
+def test_json_stays_json_of_the_same_outline(value: Any, indent: int | None, escaped: bool) -> None:
+    redactor = Redactor(emails=True, known=["open-sesame"])
+    assert _outline(redactor.value(value)) == _outline(value)
+    clean = redactor.text(json.dumps(value, indent=indent, ensure_ascii=escaped))[0]
+    if isinstance(value, (dict, list)):
+        assert _outline(json.loads(clean)) == _outline(value)

@@ -33,10 +33,24 @@ def document_in(text: str) -> Any:
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
-        value = decode_document(text.encode("utf-8", "surrogatepass"))
+        value = decode_document(text.encode())
+    except UnicodeEncodeError:  # half a letter, as torn texts have it
+        value = _torn_document(text)
     except (ReadError, RecursionError):
         return None
     return value if isinstance(value, (dict, list)) else None
+
+
+def _torn_document(text: str) -> Any:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(found := dict(pairs)) < len(pairs):
+            raise ValueError("a repeated key")
+        return found
+
+    try:
+        return json.loads(text, strict=False, object_pairs_hook=once)
+    except (ValueError, RecursionError):
+        return None
 
 
 def rewritten(text: str, before: Any, after: Any) -> str:

@@ -26,6 +26,7 @@ Counts = dict[str, int]
 
 _DEPTH = 24
 """How many codes may lie inside each other: JSON in base64 in JSON. Each makes its text longer, so none goes deep."""
+_ROUNDS = 4
 _NESTING = 100
 _VALUES = ("value", "stringvalue", "string_value")
 _NAMES = ("name", "key")
@@ -121,7 +122,12 @@ class Redactor:
             for each in walk.found:
                 counts[each.kind] = counts.get(each.kind, 0) + each.count
             return rewritten(text, document, clean) if walk.found else text
-        return edited(text, self._edits(text, counts, depth))
+        # One secret may hide another that stands right beside it.
+        for _ in range(_ROUNDS):
+            if not (edits := self._edits(text, counts, depth)):
+                break
+            text = edited(text, edits)
+        return text
 
     def _edits(self, text: str, counts: Counts, depth: int) -> list[Edit]:
         """What to replace. Where several rules see a secret, all that they see goes."""
@@ -131,7 +137,8 @@ class Redactor:
         spans: list[Span] = [*self._known_in(text), *tokens_in(text), *shapes_in(text, small, self._shapes)]
         spans += named_in(text, small)
         for kind, pattern in self._more:
-            spans += [(*match.span(), kind) for match in pattern.finditer(text) if match[0]]
+            group = "secret" if "secret" in pattern.groupindex else 0
+            spans += [(*match.span(group), kind) for match in pattern.finditer(text) if match[group]]
         seen = [_Seen(start, end, rank, {kind: 1}) for rank, (start, end, kind) in enumerate(spans)]
         if depth < _DEPTH:
             seen += self._inside(text, depth, len(seen))

@@ -39,7 +39,7 @@ def _is_login(value: str) -> bool:
         plain = urlsafe_b64decode(
             value.rstrip("=").replace("+", "-").replace("/", "_") + "=" * (-len(value.rstrip("=")) % 4)
         )
-        return ":" in plain.decode()
+        return ":" in plain.decode().replace("[redacted:", "")
     except (binascii.Error, UnicodeDecodeError):
         return False
 
@@ -120,7 +120,7 @@ SHAPES = (
     Shape(
         "connection-password",
         "://",
-        r"://[^\s:/?#@'\"<>]{0,256}+:(?:(?P<secret>[^\s'\"/?#<>]{1,512})@"
+        r"://[^\s:/?#@'\"<>\[]{0,256}+:(?:(?P<secret>[^\s'\"/?#<>]{1,512})@"
         r"|(?![0-9]{1,5}[/?#])(?P<secret2>[^\s'\"@<>]{1,256}+)@)",
         _is_password,
     ),
