@@ -196,6 +196,24 @@ def test_a_limit_holds_for_all_inputs_together(runs: Path, tmp_path: Path) -> No
     assert counts(evaluated(runs, out)) == (84, 170, 0, 0)
 
 
+def test_a_selection_that_moves_with_the_clock_leaves_nothing_behind(runs: Path, tmp_path: Path) -> None:
+    out, sizes = tmp_path / "out", set()
+    for since in range(4):
+        done = evaluate_into([ROOT / "opencode/todo.db"], out, READY, "", selection=Selection(since=float(since)))
+        sizes.add((out / "manifest.sqlite").stat().st_size)
+        with closing(sqlite3.connect(out / "manifest.sqlite")) as database:
+            assert database.execute("select count(*) from intakes").fetchone() == (1,)
+    assert done.reused > 0 and done.measured == 0 and len(sizes) == 1
+
+
+def test_a_run_directory_as_input_is_not_read_again(runs: Path, tmp_path: Path) -> None:
+    evaluate_into([runs / "b.trace.jsonl"], tmp_path / "first", READY, "")
+    evaluate_into([tmp_path / "first"], tmp_path / "out", READY, "")
+    seen: list[Sample] = []
+    done = evaluate_into([tmp_path / "first"], tmp_path / "out", READY, "", on_sample=seen.append)
+    assert (done.reused, seen) == (40, [])
+
+
 def test_a_mistyped_command_costs_nothing_however_often_it_is_run(runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     evaluated(runs, out)

@@ -125,6 +125,9 @@ def main(arguments: list[str] | None = None) -> Any:
         where = f"{str(error.filename)[:200]}: " if error.filename else ""
         click.echo(f"pantrace: {where}{error.strerror or error}", err=True)
         sys.exit(2)
+    except MemoryError:
+        click.echo("pantrace: not enough memory for this input: split it, or read it on a larger machine", err=True)
+        sys.exit(2)
     except Exception as error:
         if os.environ.get("PANTRACE_DEBUG"):
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import glob
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable
@@ -19,10 +20,43 @@ import click
 from pantrace.engine.select import Selection, parse_since
 from pantrace.engine.where import parse_where
 from pantrace.errors import NothingWritten, UsageError
+from pantrace.wire.limits import allow_unpacked
 
 from .output import say
 
-sources = click.argument("sources", nargs=-1, required=True, metavar="PATH...")
+
+def _size(text: str) -> int:
+    """A number of bytes: 500MB, 4GB, 64MiB."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kmgt]?)(i?)b?", text, re.IGNORECASE)
+    if found is None:
+        raise click.BadParameter(f"{text!r} is not a size such as 500MB or 4GB")
+    factor = (1024 if found[3] else 1000) ** " kmgt".index(found[2].lower() or " ")
+    return int(float(found[1]) * factor)
+
+
+def _allow(context: click.Context, option: click.Parameter, size: int | None) -> None:
+    if size is not None:
+        allow_unpacked(size)
+
+
+max_unpacked = click.option(
+    "--max-unpacked",
+    type=_size,
+    metavar="SIZE",
+    expose_value=False,
+    callback=_allow,
+    help="Unpack compressed inputs up to this size (4GB) even if they are packed tighter than recordings are.",
+)
+
+
+def sources(command: Any) -> Any:
+    """The recordings that a command reads, and how much it may unpack of them."""
+    command = max_unpacked(command)
+    # Parameters are kept back to front: seldom needed, it comes last in the help.
+    command.__click_params__.insert(0, command.__click_params__.pop())
+    return click.argument("sources", nargs=-1, required=True, metavar="PATH...")(command)
+
+
 from_format = click.option("--from", "from_", metavar="FORMAT", help="Read as this format instead of detecting it.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Machine-readable output on stdout.")
 

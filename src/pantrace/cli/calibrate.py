@@ -19,6 +19,7 @@ from pantrace.store import is_run_directory
 from pantrace.wire.output import writing
 
 from .arguments import as_json, expand, from_format, keep_inputs, sources
+from .left_out import tell_left_out
 from .output import harmless, print_json, say, table
 
 
@@ -101,8 +102,7 @@ def command(
         _tell(found, details)
         if target is not None and found:
             say(f"kept in {target}")
-    for error in notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(notes)
     if not found:
         say("no score of a judge has a label: are the samples of the labels those of the run? (--metric names others)")
         raise click.exceptions.Exit(3)

@@ -16,6 +16,7 @@ from pantrace.wire.json import encode
 from pantrace.wire.output import writing
 
 from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources, sub_agents
+from .left_out import tell_left_out
 from .output import print_json, say, table
 from .progress import progress
 
@@ -83,8 +84,7 @@ def command(
         print_json(report_json(report))
     else:
         _tell(report, verbose)
-    for error in notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(notes)
     for word in unknown_tools(report, loaded):
         say(f"warning: no recording has a tool {word!r}; is it spelt as the agent calls it?")
     raise click.exceptions.Exit(_exit_code(report, threshold) if ci else 0)

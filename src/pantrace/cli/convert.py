@@ -19,6 +19,7 @@ from pantrace.wire.json import encode
 from pantrace.wire.output import writing
 
 from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources
+from .left_out import left_out, tell_left_out
 from .output import print_json, say, table
 from .progress import progress
 
@@ -138,23 +139,19 @@ def summary(report: Report) -> dict[str, Any]:
         "renamed": [{"sample": old, "as": new} for old, new in report.renamed],
         "named": [{"sample": sample, "file": name} for sample, name in report.named],
         "headers": [{"input": name, "lost": count} for name, count in report.headers.items()],
-        "broken": [{"path": each.path, "place": each.place, "message": each.message} for each in report.notes.broken],
-        "ignored": [str(path) for path in report.notes.ignored],
+        **left_out(report.notes),
     }
 
 
 def tell(report: Report) -> None:
     """A report for a person, on stderr."""
-    for error in report.notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(report.notes)
     for sample, why in report.refused:
         say(f"refused: {sample}: {why}")
     for old, new in report.renamed:
         say(f"renamed: {old} occurs more than once, here as {new}")
     for sample, name in report.named:
         say(f"named: {sample} is no file name, here in {name}; its id in the file is unchanged")
-    if report.notes.ignored:
-        say(f"ignored: {len(report.notes.ignored)} files of no known format")
     read = ", ".join(f"{count} {name}" for name, count in report.notes.formats.items())
     where = _where(report.outputs)
     say(f"read {read or 'nothing'}; wrote {report.samples} samples as {report.to}{where}")

@@ -26,6 +26,7 @@ from .access import cache_file, reached
 from .arguments import as_json, calibration_files, expand, from_format, keep_inputs, selecting, sources
 from .google_cloud import google_cloud, named_project
 from .judge import tell_judging
+from .left_out import left_out, tell_left_out
 from .output import print_json, say, table
 from .progress import progress
 
@@ -77,8 +78,9 @@ def command(
     """Evaluate recordings: read, measure, check, decide, keep, report.
 
     Results go to a run directory. The same command after an interruption goes on where it was; on unchanged input it
-    measures nothing again. Each case is decided by the profile it names, else by the plan's; what could not be
-    evaluated does not pass.
+    measures nothing again. Afterwards the directory holds what these inputs give and nothing else: what an input gave
+    before it was edited or removed is set aside. Each case is decided by the profile it names, else by the plan's; what
+    could not be evaluated does not pass.
 
     The table has the mean over cases of each metric, and under `together` what it comes to over all samples: a ratio
     of sums (pooled) or a sum. What has no value is left out of both and counted.
@@ -132,7 +134,7 @@ def command(
             {
                 "out": out,
                 **_counts(done),
-                **_broken(done),
+                **left_out(done.notes),
                 "judging": judging.summary() if judging else None,
                 "summary": summary,
             }
@@ -156,6 +158,7 @@ def _judging(ready: Ready, table: JudgeTable, vertex: Project | None, cache: str
         return None
     access = Access(
         keys=judges.keys,
+        secrets=judges.secrets,
         base_url=judges.base_url,
         timeout=table.timeout,
         attempts=table.retries + 1,
@@ -186,35 +189,31 @@ def _counts(done: Done) -> dict[str, object]:
     return {**{name: getattr(done, name) for name in names}, "damaged": damaged, "undone": done.undone}
 
 
-def _broken(done: Done) -> dict[str, object]:
-    broken = [{"path": each.path, "place": each.place, "message": each.message} for each in done.notes.broken]
-    return {"broken": broken, "ignored": [str(path) for path in done.notes.ignored]}
-
-
 def _tell_done(done: Done, out: str) -> None:
-    for error in done.notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(done.notes)
     if done.prompted:
         say(f"{done.prompted} samples were joined with the reference by their first prompt, not by an id")
     if done.unmatched:
         say(f"{done.unmatched} samples have no counterpart in the reference")
     for line in _changes(done):
         say(line)
-    say(f"{done.measured} samples measured, {done.reused} reused; results in {out}")
+    say(f"{_samples(done.measured)} measured, {done.reused} reused; results in {out}")
+
+
+def _samples(count: int) -> str:
+    return f"{count} sample" if count == 1 else f"{count} samples"
 
 
 def _changes(done: Done) -> Iterator[str]:
     """What is not as the last run left it."""
-    if "manifest.sqlite" in done.anew:
-        yield "manifest.sqlite was damaged or missing: it was written anew, and all samples were measured again"
-    elif done.anew:
-        yield f"{done.anew[0]} was damaged or missing and was written anew"
+    for name in done.anew:
+        yield f"{name} was damaged or missing and was written anew"
     if done.damaged:
         names = ", ".join(path.name for path in done.damaged[:3])
         more = f" and {len(done.damaged) - 3} more" if len(done.damaged) > 3 else ""
         yield f"renewed: {names}{more} (damaged or missing)"
     elif done.renewed:
-        yield f"{done.renewed} samples were judged again: not every question had been answered"
+        yield f"{_samples(done.renewed)} judged again: not every question had been answered"
     gone = []
     if done.superseded:
         gone.append(f"{done.superseded} superseded (input edited, or no longer selected)")

@@ -24,6 +24,7 @@ from pantrace.normalise.secrets import Redactor
 from .access import cache_file, reached
 from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources, sub_agents
 from .google_cloud import google_cloud, named_project, required_project
+from .left_out import tell_left_out
 from .output import harmless, print_json, say, table
 from .progress import progress
 
@@ -166,6 +167,7 @@ def command(
         vertex = find(project, location, None if models else base_url)
     access = Access(
         keys=judges.keys,
+        secrets=judges.secrets,
         base_url=judges.base_url,
         vertex=vertex,
         timeout=timeout,
@@ -176,7 +178,7 @@ def command(
         calls=budget_calls,
     )
     if dry_run:
-        judging = Bench(None, settings, Redactor() if not no_redact else None)
+        judging = Bench(None, settings, None if no_redact else Redactor(known=judges.secrets))
     else:
         judging = bench(settings, access, cache=kept, replay=replay, redact=not no_redact)
         judging.open()
@@ -195,8 +197,7 @@ def command(
         _dry_run(picked, rubrics, judging, kept, as_json)
     else:
         _judge(with_samples(run, picked), rubrics, judging, out, kind, as_json)
-    for error in notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(notes)
     if not dry_run and judging.statuses["unscored"] and not judging.statuses["scored"]:
         raise click.exceptions.Exit(3)
 

@@ -20,6 +20,7 @@ from pantrace.errors import UsageError
 from pantrace.model import Run, Sample
 
 from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources, sub_agents
+from .left_out import tell_left_out
 from .output import say, table
 from .progress import progress
 
@@ -106,8 +107,7 @@ def command(
             say(told)
     for told in measuring.to_tell():
         say(told)
-    for error in notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(notes)
     for metric, reasons in failed.items():
         say(f"{metric} failed on {len(reasons)} samples or turns: {reasons[0]}")
     raise click.exceptions.Exit(3 if failed else 0)

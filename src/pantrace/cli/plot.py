@@ -8,13 +8,14 @@ from typing import get_args
 
 import click
 
-from pantrace.engine.metric_values import read_evaluations
+from pantrace.engine.metric_values import read_evaluations, warnings_of
 from pantrace.engine.plot import Kind, figure, kind_of, labelled, save
 from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
 from pantrace.plots import KINDS
 
 from .arguments import as_json, expand, from_format, keep_inputs, sources
+from .left_out import tell_left_out
 from .output import print_json, say
 
 
@@ -79,8 +80,9 @@ def command(
         raise UsageError("nothing to draw: no input has a stored result or a score")
     named = labelled(found, [name.strip() for row in csv.reader(labels) for name in row])
     save(figure(kind, found, named, metrics, title, cluster), target, written)
-    for error in notes.broken:
-        say(f"left out: {error}")
+    for warning in warnings_of(found):
+        say(f"warning: {warning}")
+    tell_left_out(notes)
     if as_json:
         print_json(
             {

@@ -45,7 +45,8 @@ def command(
     """Replace secrets in recordings: keys, tokens, passwords, private keys, connection strings.
 
     Each secret becomes [redacted:KIND]; the input is not changed, the output has its format unless --to names another.
-    Secrets are found by their shape: read what is left before you publish it.
+    Secrets are found by their form or by the name before them, in keys, run headers, JSON and base64 inside texts, too.
+    What has neither is not found: read what is left before you publish it.
 
     \b
     pantrace redact session.json -o clean/
@@ -53,8 +54,9 @@ def command(
     """
     keep_inputs(sources, recordings=[out], others=[listing])
     found: list[Replacement] = []
+    paths = expand(sources)
     report = redact(
-        expand(sources),
+        paths,
         Path(out),
         to=to,
         format=from_,
@@ -84,7 +86,7 @@ def _pattern(text: str) -> tuple[str, str]:
     import re
 
     name, equals, shape = text.partition("=")
-    if not equals:
+    if not equals or not name or not shape:
         raise UsageError(f"--pattern {text!r} is not NAME=REGEX")
     try:
         re.compile(shape)

@@ -13,6 +13,7 @@ from pantrace.model import Sample, call_pairs, usage_total
 from pantrace.wire.times import time_text
 
 from .arguments import as_json, expand, from_format, selecting, sources
+from .left_out import tell_left_out
 from .output import console, print_json, say, table
 
 if TYPE_CHECKING:
@@ -51,8 +52,7 @@ def command(
         print_json(list(samples))
     else:
         _print(list(samples), full, wanted)
-    for error in notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(notes)
 
 
 def _pick(samples: Iterable[Sample], wanted: str) -> list[Sample]:

@@ -13,14 +13,15 @@ from pantrace.errors import ReadError, UsageError
 from pantrace.formats import Format
 from pantrace.judges import Calibrations
 from pantrace.model import Run, RunHeader, Sample
-from pantrace.policy import Profile, decide
+from pantrace.policy import Profile
 from pantrace.store import RunDirectory
 
-from .evaluate import together
+from .evaluate import decide_sample
 from .fingerprint import content_hash, signature
 from .intake import Done, Intakes
 from .judge import Bench
 from .judging import Judges
+from .known_names import refuse_unknown_of
 from .measure import References
 from .plan import Ready
 from .read import Notes, inputs, read_pile
@@ -65,6 +66,7 @@ def evaluate_into(
                 config={"broken_records": broken} if broken else {},
             )
         )
+    refuse_unknown_of(ready, out)
     return done
 
 
@@ -108,8 +110,6 @@ def decide_again(out: Path, profile: Profile, calibrations: Calibrations | None 
     with RunDirectory.open(out, writing=True) as directory:
         found = []
         for result in directory.results():
-            required = (result.sample.case.required_evals or ()) if result.sample.case else ()
-            scores = known.stamped(together(result.sample, result.scores))
-            found.append(decide(result.sample.id, scores, profile, required=required))
+            found.append(decide_sample(result.sample, result.scores, profile, known))
         directory.replace_decisions(profile.name, found)
         return directory.run()

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from pantrace.errors import ReadError
 from pantrace.formats import Format
+from pantrace.wire import files
 
 
 def name_of(path: Path) -> str:
@@ -25,7 +25,7 @@ def content_hash(path: Path) -> str:
                 while block := stream.read(1 << 20):
                     digest.update(block)
         except OSError as error:
-            raise ReadError(f"cannot be read: {error.strerror}", path=str(file)) from None
+            raise files.read_error(file, error) from None
         digest.update(b"\0")
     return digest.hexdigest()[:32]
 
@@ -43,20 +43,30 @@ def signature(path: Path, chosen: Format) -> str:
     """Of names, sizes and times: changes whenever the fingerprint does, unless someone sets a file's time back."""
     digest = sha256()
     for file in (each for one in (path, *_beside(path, chosen)) for each in _files(one)):
-        found = file.stat()
+        try:
+            found = file.stat()
+        except OSError as error:
+            raise files.read_error(file, error) from None
         digest.update(_name(file) + f"\0{found.st_size} {found.st_mtime_ns} {found.st_ino}\0".encode())
     return digest.hexdigest()
 
 
 def _files(path: Path) -> list[Path]:
-    return sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+    return sorted(each for each in path.rglob("*") if _holds_data(each)) if path.is_dir() else [path]
+
+
+def _holds_data(path: Path) -> bool:
+    """Not so the index of a database's log, and an empty log: whoever reads the database may leave them."""
+    if path.name.endswith("-shm") or not path.is_file():
+        return False
+    return not path.name.endswith("-wal") or path.stat().st_size > 0
 
 
 def _beside(path: Path, chosen: Format) -> Iterator[Path]:
     """Files that are read along: the log of a database, and what the format knows of."""
     logs: Iterable[Path] = () if path.is_dir() else (path.with_name(path.name + end) for end in ("-wal", "-journal"))
     for other in (*logs, *chosen.beside(path)):
-        if other.exists() and other != path:
+        if other != path and (other.is_dir() or _holds_data(other)):
             yield other
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from pantrace.errors import ReadError, UsageError
 from pantrace.formats import Format
+from pantrace.model import Record
 from pantrace.wire import files
 from pantrace.wire.json import decode_document, encode
 from pantrace.wire.output import writing
@@ -15,42 +16,58 @@ from pantrace.wire.output import writing
 from .overwriting import Output, refuse_overwriting
 from .read import Notes, inputs
 
-Migrated = tuple[Path, Path | None, str]
-"""Input, output (None when nothing was written) and what was done."""
+
+class Migrated(Record, frozen=True, kw_only=True):
+    """What became of one input."""
+
+    input: Path
+    output: Path | None = None
+    """None when nothing was written."""
+    what: str
+    document: Any = None
+    """The document of today, where it was to be printed."""
 
 
-def migrate(paths: Iterable[str | Path], out_dir: str | Path | None = None) -> list[Migrated]:
+def migrate(paths: Iterable[str | Path], out: str | Path | None = None) -> list[Migrated]:
     """Bring documents to the current version of their format; inputs are never changed.
 
-    Outputs have the names of their inputs, in `out_dir`; without one they lie beside them as NAME.migrated.json, and
-    what is current already is not written again. A name that occurs twice is led by its folder's."""
-    folder = Path(out_dir) if out_dir is not None else None
-    sources = [Path(each) for each in paths]
-    if folder is not None:
-        refuse_overwriting(sources, [Output(folder, recording=True)])
-    targets: dict[Path, Path | None] = {}
-    found = list(inputs(sources, None, Notes()))
-    for path, chosen, _ in found:
-        movable = not path.is_dir() and chosen.migrate is not None
-        targets[path] = _target(path, folder, targets.values()) if movable else None
-    if folder is not None:
-        refuse_overwriting(targets, [Output(target) for target in targets.values() if target is not None])
-    return [_written(path, targets[path], chosen, anew=folder is None) for path, chosen, _ in found]
+    They go into the folder `out` under the names of their inputs, a name that occurs twice led by its folder's; one
+    file may also be given a file. Without `out` there must be one file, whose document is handed back."""
+    given = [Path(each) for each in paths]
+    alone = len(given) == 1 and not given[0].is_dir()
+    if out is None and not alone:
+        raise UsageError("several documents need a folder to go to: name it with -o")
+    target = Path(out) if out is not None else None
+    if target is not None:
+        refuse_overwriting(given, [Output(target, recording=True)])
+    found = [(path, chosen) for path, chosen, _ in inputs(given, None, Notes())]
+    targets: dict[Path, Path] = {}
+    for path, chosen in found:
+        if target is not None and _is_movable(path, chosen):
+            targets[path] = _target(path, target, targets.values(), alone=alone)
+    refuse_overwriting([path for path, _ in found], [Output(each) for each in targets.values()])
+    return [_one(path, chosen, targets.get(path), printed=target is None) for path, chosen in found]
 
 
-def _written(path: Path, target: Path | None, chosen: Format, *, anew: bool) -> Migrated:
-    """One document brought to today's version; `anew`: it lies beside its input, where nothing is written over."""
-    if target is None:
-        return path, None, f"{chosen.name} has no older versions that can be migrated: left alone"
+def _is_movable(path: Path, chosen: Format) -> bool:
+    return not path.is_dir() and chosen.migrate is not None
+
+
+def _one(path: Path, chosen: Format, target: Path | None, *, printed: bool) -> Migrated:
+    if not _is_movable(path, chosen):
+        what = f"{chosen.name} has no older versions that can be migrated"
+        if printed:
+            raise UsageError(f"{path}: {what}")
+        return Migrated(input=path, what=f"{what}: left alone")
     before, after = _migrated(path, chosen)
     current = encode(before) == encode(after)
-    if current and anew:
-        return path, None, f"{chosen.name}: is current already"
-    if anew and target.exists():
-        return path, None, f"{chosen.name}: {target.name} is there already: left alone"
+    if target is None:
+        what = "is current already" if current else "migrated"
+        return Migrated(input=path, what=f"{chosen.name}: {what}", document=after)
     with writing(target) as file:
         file.write(encode(after, indent=2) + b"\n")
-    return path, target, f"{chosen.name}: {'copied, is current already' if current else 'migrated'}"
+    what = "copied, is current already" if current else "migrated"
+    return Migrated(input=path, output=target, what=f"{chosen.name}: {what}")
 
 
 def _migrated(path: Path, chosen: Format) -> tuple[Any, Any]:
@@ -64,13 +81,10 @@ def _migrated(path: Path, chosen: Format) -> tuple[Any, Any]:
         raise ReadError(f"cannot be migrated as {chosen.name}: {error}", path=str(path)) from None
 
 
-def _target(path: Path, folder: Path | None, taken: Collection[Path | None]) -> Path:
-    if folder is None:
-        target = path.with_name(f"{path.stem}.migrated{path.suffix or '.json'}")
-    else:
-        target = folder / path.name
-        if target in taken:
-            target = folder / f"{path.parent.name}_{path.name}"
+def _target(path: Path, out: Path, taken: Collection[Path], *, alone: bool) -> Path:
+    target = out if alone and out.suffix and not out.is_dir() else out / path.name
+    if target in taken:
+        target = out / f"{path.parent.name}_{path.name}"
     if target in taken:
         raise UsageError(f"two inputs would be written as {target}: migrate them one by one")
     return target

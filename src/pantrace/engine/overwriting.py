@@ -18,7 +18,7 @@ from pantrace.formats import detect
 from pantrace.store import OWN_NAMES, PARTS, is_run_directory
 from pantrace.wire.output import nearest_folder, real_place, write_error
 
-from .read import is_searched
+from .search import is_searched
 
 Identity = tuple[int, int]
 """Device and number of a file."""

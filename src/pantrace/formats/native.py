@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from pantrace.errors import ReadError
+from pantrace.errors import ReadError, WriteError
 from pantrace.model import Extra, Run, RunHeader, Sample, Source, Violation, header_of, with_samples
 from pantrace.wire import files
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode, decode_as, decode_document, encode, to_plain
+from pantrace.wire.json import decode, decode_as, decode_document, encode, misfit, to_plain
 from pantrace.wire.output import writing
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.unknown import Unknown, with_unknown
@@ -105,9 +105,15 @@ def _whole(line: bytes, kind: type[T]) -> T:
 
 
 def save(run: Run, target: Path, options: NoOptions) -> None:
+    """One line for the header and one for each sample; a value that could not be read again is not written."""
+    header = header_of(run)
     with writing(target) as file:
-        file.write(encode(FirstLine(pantrace=VERSION, run=header_of(run))) + b"\n")
+        if (why := misfit(header, RunHeader)) is not None:
+            raise WriteError(f"{target}: not written: the run's {why}")
+        file.write(encode(FirstLine(pantrace=VERSION, run=header)) + b"\n")
         for sample in run.samples:
+            if (why := misfit(sample, Sample)) is not None:
+                raise WriteError(f"{target}: not written: sample {sample.id}: {why}")
             file.write(encode(sample) + b"\n")
 
 
@@ -156,5 +162,6 @@ FORMAT = Format(
     check=check,
     validate=validate,
     suffix=".trace.jsonl",
+    typed=True,
     nests=True,
 )

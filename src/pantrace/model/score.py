@@ -52,7 +52,9 @@ class Aggregate(Record, frozen=True, kw_only=True):
 
     name: str
     value: float | bool | str | None = None
-    """None: not applicable."""
+    """None: not applicable, or withdrawn."""
+    withdrawn: bool = False
+    """The source no longer gives this number, and says so by a sentinel where it stood."""
     metric: str | None = None
     """How it was aggregated: mean, accuracy, stderr."""
     n: int | None = None

@@ -130,19 +130,25 @@ def damage_of(error: Exception) -> Exception:
 
 def content_of(database: sqlite3.Connection) -> Content:
     """All that a manifest holds, its seal checked; Damaged when it does not hold."""
-    try:
-        rows, seal = _sealed_rows(database)
-    except (sqlite3.Error, TypeError, ValueError) as error:
-        raise damage_of(error) from None
-    if seal is not None and seal_of(rows) != seal:
-        raise Damaged("its rows are not those that were written")
+    rows, seal = sealed_rows(database)
     try:
         return _content(rows, seal)
     except (TypeError, ValueError, AttributeError, ReadError, msgspec.MsgspecError) as error:
         raise Damaged(str(error)) from None
 
 
-def _sealed_rows(database: sqlite3.Connection) -> tuple[Rows, int | None]:
+def sealed_rows(database: sqlite3.Connection) -> tuple[Rows, int | None]:
+    """All rows and their seal, None where there is none; Damaged when it does not hold."""
+    try:
+        rows, seal = _rows_and_seal(database)
+    except (sqlite3.Error, TypeError, ValueError) as error:
+        raise damage_of(error) from None
+    if seal is not None and seal_of(rows) != seal:
+        raise Damaged("its rows are not those that were written")
+    return rows, seal
+
+
+def _rows_and_seal(database: sqlite3.Connection) -> tuple[Rows, int | None]:
     known = sqlite.tables(database)
     if not {"parts", "files"} <= known.keys():
         raise Damaged("it has no parts")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,21 @@ import msgspec
 
 from pantrace.wire import sqlite
 
+from .durable import sync, temporary_name
 from .json_text import exact_json
-from .manifest import COLUMNS, CommittedPart, Content, Damaged, Intake, PartFile, content_of, damage_of, row_seal
+from .manifest import (
+    COLUMNS,
+    CommittedPart,
+    Content,
+    Damaged,
+    Intake,
+    PartFile,
+    content_of,
+    damage_of,
+    row_seal,
+    seal_of,
+    sealed_rows,
+)
 
 _TABLES = """
 create table if not exists parts (
@@ -61,12 +74,10 @@ class Manifest:
         except BaseException:
             self._database.close()
             raise
-        self.parts, self.aside, self._intakes, self._facts = (
-            content.parts,
-            content.aside,
-            content.intakes,
-            content.facts,
-        )
+        self.parts, self.aside, self._facts = content.parts, content.aside, content.facts
+        self._intakes: dict[str, dict[str, Intake]] = {}
+        for name, fingerprint in content.intakes:
+            self._intakes.setdefault(name, {})[fingerprint] = content.intakes[name, fingerprint]
         self._seal = content.seal or 0
         self._sequence = max((each.sequence for each in self.parts.values()), default=0)
         self._waiting: dict[tuple[str, str], Intake] = {}
@@ -98,13 +109,11 @@ class Manifest:
         files = sqlite.tables(self._database).get("files", ("sha256",))
         if "sha256" not in files:
             execute("alter table files add column sha256 text")
-        for statement in _TABLES.split(";\n"):
-            execute(statement)
-        found = 0
-        for table, columns in COLUMNS.items():
-            for row in execute(f"select {', '.join(columns)} from {table}"):
-                found ^= row_seal(table, row)
-        execute("insert into seal values (?)", (f"{found:064x}",))
+        _create_tables(self._database)
+        rows = {
+            table: execute(f"select {', '.join(names)} from {table}").fetchall() for table, names in COLUMNS.items()
+        }
+        execute("insert into seal values (?)", (f"{seal_of(rows):064x}",))
         execute("commit")
 
     # What it knows
@@ -130,8 +139,7 @@ class Manifest:
 
     def intake(self, name: str, fingerprint: str) -> Intake | None:
         """What an input with this fingerprint came to, when it was read before."""
-        key = (name, fingerprint)
-        return self._waiting.get(key) or self._intakes.get(key)
+        return self._waiting.get((name, fingerprint)) or self._intakes.get(name, {}).get(fingerprint)
 
     # Changes
 
@@ -195,6 +203,8 @@ class Manifest:
                     del self.aside[part]
                 self._note("edition", str(edition))
                 self._forget_intakes()
+        # A log that loses a bit loses what follows, without a word: what is finished shall not lie in one.
+        self._database.execute("pragma wal_checkpoint(truncate)")
         return left
 
     def close(self) -> None:
@@ -210,16 +220,18 @@ class Manifest:
         execute("begin immediate")
         try:
             yield
-            for key, intake in self._waiting.items():
-                self._remove("intakes", input=key[0], fingerprint=key[1])
-                self._insert("intakes", *key, exact_json(intake).decode())
+            for (name, fingerprint), intake in self._waiting.items():
+                # A selection such as "since two hours ago" comes to the same with another fingerprint each time.
+                same = [other for other, each in self._intakes.get(name, {}).items() if each.parts == intake.parts]
+                self._forget(name, fingerprint, *same)
+                self._insert("intakes", name, fingerprint, exact_json(intake).decode())
+                self._intakes.setdefault(name, {})[fingerprint] = intake
             execute("update seal set value = ?", (f"{self._seal:064x}",))
             execute("commit")
         except BaseException:
             if self._database.in_transaction:
                 execute("rollback")
             raise
-        self._intakes |= self._waiting
         self._waiting = {}
         if _identity(self._path) != self._identity:
             # Written into a file that has no name any more.
@@ -269,10 +281,51 @@ class Manifest:
 
     def _forget_intakes(self) -> None:
         """Drop what was remembered of inputs whose parts are gone."""
-        for key, intake in [*self._intakes.items()]:
-            if any(self.known(part) is None for part in intake.parts):
-                self._remove("intakes", input=key[0], fingerprint=key[1])
-                del self._intakes[key]
+        for name, intakes in self._intakes.items():
+            gone = [key for key, each in intakes.items() if any(self.known(part) is None for part in each.parts)]
+            self._forget(name, *gone)
+
+    def _forget(self, name: str, *fingerprints: str) -> None:
+        for each in fingerprints:
+            self._remove("intakes", input=name, fingerprint=each)
+            self._intakes.get(name, {}).pop(each, None)
+
+
+def _create_tables(database: sqlite3.Connection) -> None:
+    for statement in _TABLES.split(";\n"):
+        database.execute(statement)
+
+
+LOGS = ("-wal", "-shm", "-journal")
+"""Endings of the files that SQLite keeps beside a database."""
+
+
+def replace_manifest(path: Path, plan_hash: str) -> bool:
+    """Put a new manifest in the place of a damaged one. Gives whether it still has all its rows, as when only an index
+    was harmed, and is of this plan; if not, nothing is known of any part."""
+    try:
+        with closing(sqlite3.connect(path)) as damaged:
+            rows, _ = sealed_rows(damaged)
+    except (Damaged, sqlite3.Error):
+        rows = {}
+    whole = ("plan_hash", plan_hash) in rows.get("facts", ())
+    kept = rows if whole else {}
+    temporary = temporary_name(path.parent)
+    with closing(sqlite3.connect(temporary)) as database:
+        database.execute("pragma journal_mode = memory")
+        _create_tables(database)
+        for table, some in kept.items():
+            names = COLUMNS[table]
+            places = ", ".join("?" * len(names))
+            database.executemany(f"insert into {table} ({', '.join(names)}) values ({places})", some)
+        database.execute("insert into seal values (?)", (f"{seal_of(kept):064x}",))
+        database.commit()
+    # The old log first: beside a new database it must never be found.
+    for ending in LOGS:
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+    temporary.replace(path)
+    sync(path.parent)
+    return whole
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

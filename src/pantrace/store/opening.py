@@ -7,7 +7,7 @@ from pathlib import Path
 from pantrace.errors import UsageError
 
 from .manifest import Damaged
-from .manifest_writer import Manifest
+from .manifest_writer import LOGS, Manifest, replace_manifest
 from .run_file import (
     LOCK,
     MANIFEST,
@@ -20,8 +20,7 @@ from .run_file import (
     write_run_file,
 )
 
-_LOGS = tuple(f"{MANIFEST}{ending}" for ending in ("-wal", "-shm", "-journal"))
-OWN_NAMES = {RUN, LOCK, MANIFEST, *_LOGS, PARTS}
+OWN_NAMES = {RUN, LOCK, MANIFEST, *(f"{MANIFEST}{ending}" for ending in LOGS), PARTS}
 """What a run directory is made of; anything else in it is somebody else's."""
 
 
@@ -55,16 +54,15 @@ def begun(folder: Path, wanted: RunFile) -> tuple[RunFile, Manifest, tuple[str, 
     manifest = _manifest(folder, content, wanted.plan_hash)
     if manifest is None:
         renewed.append(MANIFEST)
-        # The log first: beside a new database it must never be found.
-        for name in (*_LOGS, MANIFEST):
-            (folder / name).unlink(missing_ok=True)
+        if not replace_manifest(folder / MANIFEST, wanted.plan_hash):
+            content = None
         manifest = Manifest(folder / MANIFEST)
     try:
         if manifest.fact("plan_hash") is None:
             ended = content is not None and content.run.status is not None and bool(manifest.parts)
             # One of an older version has no editions, but a run that has ended is one.
             manifest.note({"plan_hash": wanted.plan_hash, **({"edition": "1"} if ended else {})})
-        if content is None or renewed:
+        if content is None:
             content = wanted
             write_run_file(folder, content)
     except BaseException:

@@ -10,6 +10,7 @@ import msgspec
 from pantrace.errors import ReadError, UsageError
 from pantrace.model import Record, RunHeader
 from pantrace.wire import files
+from pantrace.wire.json import decode
 
 from .durable import renewal, replace_file
 from .json_text import exact_json, from_exact_json
@@ -19,6 +20,8 @@ RUN = "run.json"
 MANIFEST = "manifest.sqlite"
 LOCK = "lock"
 PARTS = "parts"
+FILES = (RUN, LOCK, f"{MANIFEST}*", f"{PARTS}/*")
+"""Patterns of what a run directory is made of."""
 
 
 class RunFile(Record, frozen=True, kw_only=True):
@@ -69,17 +72,25 @@ def read_run_file(folder: Path) -> RunFile:
     data = files.read_all(path)
     try:
         version = from_exact_json(data, _Version).store
+        if not _is_as_written(data):
+            raise _damaged(path, "it does not say what was written")
         if version != VERSION:
             raise UsageError(
                 f"{folder}: a run directory of version {version}, this pantrace knows version {VERSION}; "
                 "use the pantrace that made it, or make it anew"
             )
-        content = from_exact_json(data, RunFile)
-    except (ReadError, msgspec.ValidationError) as error:
+        return from_exact_json(data, RunFile)
+    except msgspec.ValidationError as error:
         raise _damaged(path, str(error)) from None
-    if content.sha256 is not None and content.sha256 != _hash(content):
-        raise _damaged(path, "it does not say what was written")
-    return content
+    except ReadError as error:
+        raise error if isinstance(error, DamagedRunFile) else _damaged(path, str(error)) from None
+
+
+def _is_as_written(data: bytes) -> bool:
+    """Whether the file has the hash that it gives itself, whatever its version; one without a hash is believed."""
+    plain = decode(data)
+    given = plain.pop("sha256", None)
+    return given is None or given == sha256(exact_json(plain)).hexdigest()
 
 
 def _damaged(path: Path, why: str) -> DamagedRunFile:
@@ -90,13 +101,9 @@ class DamagedRunFile(ReadError):
     """A run directory whose `run.json` is not what was written, or is missing."""
 
 
-def _hash(content: RunFile) -> str:
-    return sha256(exact_json(msgspec.structs.replace(content, sha256=None))).hexdigest()
-
-
 def write_run_file(folder: Path, content: RunFile) -> None:
     """Replace `run.json` in one step."""
     # Hashed as it will be read: a header may hold 1 where the model says 1.0.
-    told = from_exact_json(exact_json(content), RunFile)
-    sealed = msgspec.structs.replace(told, sha256=_hash(told))
+    told = from_exact_json(exact_json(msgspec.structs.replace(content, sha256=None)), RunFile)
+    sealed = msgspec.structs.replace(told, sha256=sha256(exact_json(told)).hexdigest())
     replace_file(folder / RUN, exact_json(sealed, indent=2) + b"\n")

@@ -18,7 +18,7 @@ from pantrace.model import Sample
 from .check import check, validate
 from .older import upgraded
 from .opening import beside, load, open_run
-from .recognise import detect
+from .recognise import claim, detect
 from .words import NAME
 from .write import episode_to
 
@@ -45,6 +45,7 @@ FORMAT = Format(
     dump=dump,
     open=open_run,
     beside=beside,
+    claim=claim,
     check=check,
     validate=validate,
     migrate=migrate,

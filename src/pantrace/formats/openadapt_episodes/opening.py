@@ -12,7 +12,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Run, Sample, Source
 from pantrace.wire import files
 from pantrace.wire.head import Head
-from pantrace.wire.json import unknown_keys
+from pantrace.wire.json import typed_decoder, unknown_keys
 from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.times import from_iso
 
@@ -125,12 +125,12 @@ class _Line(msgspec.Struct):
 
 
 def _lie_together(path: Path) -> bool:
-    decoder = msgspec.json.Decoder(_Line)
+    decoded = typed_decoder(_Line)
     seen: set[str] = set()
     last = None
     for _, line in files.lines(path):
         try:
-            identity = str(decoder.decode(line).episode_id)
+            identity = str(decoded(line).episode_id)
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
         if identity != last:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pantrace.errors import ReadError
+from pantrace.wire.claim import Claim, of_patterns
 from pantrace.wire.head import Head
 
 from . import arena, logs
@@ -70,6 +71,18 @@ def _folder_shape(path: Path) -> Shape | None:
     if _leads_to_tasks(path, 6, [_LOOKS]):
         return "arena-results"
     return "episode-folder" if _holds_episodes(path) else None
+
+
+def claim(folder: Path) -> Claim:
+    """The files that the episodes of a directory are read from, their pictures included."""
+    shape = _folder_shape(folder)
+    if shape == "benchmark-run":
+        tasks = ("tasks/*/task.json", "tasks/*/execution.json", "tasks/*/screenshots/*")
+        return of_patterns(folder, "metadata.json", "summary.json", *tasks)
+    if shape == "arena-results":
+        return Claim(holds=lambda file: (file.parent / "traj.jsonl").is_file(), reaches=lambda _: True)
+    pictures = [f"{place}*{ending}" for place in ("", "*/") for ending in _PICTURES]
+    return of_patterns(folder, "*.json", *pictures)
 
 
 def _leads_to_tasks(folder: Path, depth: int, looks: list[int]) -> bool | None:

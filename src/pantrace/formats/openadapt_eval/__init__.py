@@ -101,8 +101,6 @@ def _document(path: Path) -> tuple[str, dict[str, Any]]:
 def _run(row: dict[str, Any], source: Source) -> Run:
     document = migrate(row)
     metrics = document["metrics"]
-    named = document.get("deprecated_metrics")
-    deprecated = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
     config: dict[str, Any] = {name: document[name] for name in _CONFIG if name in document}
     kept = unknown_keys(document, _FIELDS)
     for name in ("schema_version", "deprecated_metrics"):
@@ -126,7 +124,7 @@ def _run(row: dict[str, Any], source: Source) -> Run:
         config=config,
         environment={ours: document[theirs] for theirs, ours in _ENVIRONMENT.items() if theirs in document},
         checkpoint=checkpoint,
-        results=(*aggregates(metrics, deprecated), *(per_type or ())),
+        results=(*aggregates(metrics), *(per_type or ())),
         source=source,
         extra={NAME: kept} if kept else {},
     )

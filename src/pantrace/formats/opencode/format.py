@@ -15,7 +15,7 @@ from pantrace.wire.source import with_source
 from . import database, storage, stream
 from .check import check, validate
 from .export import Options, dump
-from .places import Place, is_export, places
+from .places import Place, claim, is_export, places
 from .raw import NAME
 from .sessions import load
 
@@ -91,6 +91,7 @@ FORMAT = Format(
     dump=dump,
     open=open_run,
     beside=lambda path: [path.parent / "tool-output"],
+    claim=claim,
     check=check,
     validate=validate,
     options=Options,
