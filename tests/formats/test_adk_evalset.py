@@ -12,8 +12,9 @@ from goldens import ROOT
 from pantrace.engine.convert import convert
 from pantrace.engine.read import read
 from pantrace.engine.validate import validate
+from pantrace.errors import ReadError
 from pantrace.formats import by_name, detect
-from pantrace.model import Case, ExpectedCall, Sample, ToolCall
+from pantrace.model import Case, ExpectedCall, Sample, ToolCall, said
 
 FORMAT = by_name("adk-evalset")
 GOLDEN = ROOT / "adk-evalset"
@@ -120,3 +121,38 @@ def test_real_eval_sets_of_others_are_recognised_and_read(folder: str) -> None:
             assert all(sample.case and sample.case.question for sample in samples)
             found += 1
     assert found >= 4
+
+
+def test_old_turns_may_state_only_names_and_words(tmp_path: Path) -> None:
+    turn = {
+        "query": "Is it sunny?",
+        "expected_tool_use": ["get_weather", {"tool_name": "tell", "tool_input": {"loud": True}, "note": "aside"}],
+        "expected_intermediate_agent_responses": ["Let me look.", {"agent": "helper", "contains": "sun"}],
+        "reference": {"kind": "sunny"},
+    }
+    path = tmp_path / "weather.test.json"
+    path.write_text(json.dumps([turn]))
+    (sample,) = read(path).samples
+    assert sample.expected is not None
+    assert sample.case is not None
+    assert sample.case.expected_calls == (
+        ExpectedCall(name="get_weather"),
+        ExpectedCall(name="tell", arguments={"loud": True}),
+    )
+    told = [step for step in sample.expected.steps if step.extra.get("adk", {}).get("intermediate")]
+    assert [(step.agent, said(step)) for step in told] == [(None, "Let me look."), ("helper", None)]
+    native = tmp_path / "out.trace.jsonl"
+    convert(path, native, to="native")
+    for word in ("aside", "contains", "sunny"):
+        assert word in native.read_text(), f"{word} is kept"
+    report = convert(path, tmp_path / "out.evalset.json", to="adk-evalset")
+    assert not report.losses
+
+
+def test_a_turn_without_a_query_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "named.test.json"
+    good, bad = {"query": "a", "reference": "b"}, {"question": "a"}
+    path.write_text(json.dumps([{"name": "one", "data": [good]}, {"name": "two", "data": [good, bad]}, 7]))
+    broken: list[ReadError] = []
+    assert [sample.id for sample in read(path, on_broken=broken.append).samples] == ["one"]
+    assert [error.place for error in broken] == ["case 2, turn 2", "case 3"]

@@ -351,3 +351,55 @@ def test_validate_names_the_event(tmp_path: Path) -> None:
     errors = [(each.place, each.message) for each in validate(path) if each.level == "error"]
     assert ("events[1].author", "is missing") in errors
     assert ("events[1].content.parts[0].function_call.name", "must be text, is an integer") in errors
+
+
+CODE = {"executable_code": {"code": "print(1+1)", "language": "PYTHON"}}
+PRINTED = {"code_execution_result": {"outcome": "OUTCOME_OK", "output": "2\n"}}
+ASKED = {"function_call": {"id": "c", "name": "f", "args": {}}}
+ANSWERED = {"function_response": {"id": "c", "name": "f", "response": {"result": 1}}}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [CODE, PRINTED, {"text": "The answer is 2."}],
+        [{"text": "thinking", "thought": True}, CODE, PRINTED, CODE, PRINTED, {"text": "Two."}, {"text": "Really."}],
+        [PRINTED, {"text": "It was run before."}],
+        [{"text": "I ran it."}, CODE, PRINTED],
+        [ASKED, ANSWERED, {"text": "One event, as it was told."}],
+        [ANSWERED, {"text": "The answer first."}],
+    ],
+)
+def test_an_event_with_code_its_result_and_words_is_written_as_the_event_it_was(parts: list[Any]) -> None:
+    event = model(
+        *parts,
+        timestamp=1700000001.0,
+        model_version="gemini-2.5-flash",
+        usage_metadata={"prompt_token_count": 7, "candidates_token_count": 3, "total_token_count": 10},
+    )
+    row = session(
+        {"author": "user", "content": {"role": "user", "parts": [{"text": "run it"}]}}, event, last_update_time=2.0
+    )
+    assert FORMAT.load is not None
+    assert FORMAT.dump is not None
+    written = FORMAT.dump(FORMAT.load(row), FORMAT.options(snake_case=True))
+    assert written["events"][1] == row["events"][1]
+    assert len(written["events"]) == 2
+    returns(row)
+
+
+def test_words_behind_a_tools_answer_are_the_models_wherever_the_step_comes_from() -> None:
+    """Other formats hold a call, its answer and the final words in one step; ADK tells the answer apart."""
+    parts = (
+        ToolCall(id="c", name="f", arguments={}),
+        ToolResult(call_id="c", name="f", output={"result": 1}, ended=12.0),
+        Text(text="Done."),
+    )
+    sample = Sample(
+        id="s", trajectory=Trajectory(steps=(Step(id="a", role="agent", agent="root", parts=parts, at=9.0),))
+    )
+    assert FORMAT.dump is not None
+    events = FORMAT.dump(sample, FORMAT.options(snake_case=True))["events"]
+    assert [event["content"]["role"] for event in events] == ["model", "user", "model"]
+    assert [event["timestamp"] for event in events] == [9.0, 12.0, 12.0]
+    assert {event["author"] for event in events} == {"root"}

@@ -19,7 +19,8 @@ from pantrace.wire.adk.schema import CaseResult
 from pantrace.wire.adk.usual import step_of, usual
 from pantrace.wire.json import decode, encode
 
-HISTORIES = sorted((ROOT / "adk-history").rglob("*.evalset_result.json"))
+FOUND = sorted((ROOT / "adk-history").rglob("*.evalset_result.json"))
+HISTORIES = [path for path in FOUND if not path.name.startswith("trpc")]
 
 
 def cases(path: Path) -> list[dict[str, Any]]:

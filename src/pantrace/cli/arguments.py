@@ -7,7 +7,7 @@ import glob
 import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
@@ -16,9 +16,12 @@ from typing import Any
 
 import click
 
-from pantrace.engine.select import Selection, parse_since, parse_where
-from pantrace.errors import UsageError
+from pantrace.engine.select import Selection, parse_since
+from pantrace.engine.where import parse_where
+from pantrace.errors import NothingWritten, UsageError
 from pantrace.wire.limits import allow_unpacked
+
+from .output import say
 
 
 def _size(text: str) -> int:
@@ -77,7 +80,13 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
             where=tuple(parse_where(text) for text in wheres),
             limit=limit,
         )
-        return command(*arguments, chosen=chosen, **others)
+        try:
+            given = command(*arguments, chosen=chosen, **others)
+        except (click.exceptions.Exit, NothingWritten):
+            _tell(chosen)
+            raise
+        _tell(chosen)
+        return given
 
     for option in (
         click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N samples."),
@@ -87,7 +96,7 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
             multiple=True,
             metavar="COND",
             help="Only samples where FIELD OP VALUE holds: agent=build, label.difficulty!=easy, title~^S1, "
-            "trajectory.steps.usage.input>1000. Repeat to require several.",
+            "trajectory.steps.usage.input>1000. Repeat to require several; docs/select.md lists the fields.",
         ),
         click.option("--session", "sessions", multiple=True, metavar="ID", help="Only this sample; repeat for more."),
         click.option(
@@ -100,21 +109,52 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_choice
 
 
+def _tell(chosen: Selection) -> None:
+    """What the options left out, where a person would not expect it."""
+    if chosen.undated:
+        say(f"{chosen.undated} samples have no time and are left out by --since")
+    if chosen.found_nothing:
+        say(chosen.found_nothing)
+
+
 def expand(patterns: tuple[str, ...]) -> list[Path]:
     """Paths, with patterns that the shell has left alone; `-` is standard input."""
     found: list[Path] = []
     for pattern in patterns:
-        path = Path(pattern)
-        if pattern == "-" or path.is_fifo():
-            found.append(_poured(pattern))
-        elif path.exists() or not glob.has_magic(pattern):
-            found.append(path)
-        else:
-            matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 -- patterns may be absolute
-            if not matches:
-                raise UsageError(f"no file matches {pattern!r}")
-            found += [Path(match) for match in matches]
+        found += [_poured(pattern)] if pattern == "-" or Path(pattern).is_fifo() else _matching(pattern)
     return found
+
+
+def _matching(pattern: str) -> list[Path]:
+    path = Path(pattern)
+    if path.exists() or not glob.has_magic(pattern):
+        return [path]
+    matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 -- patterns may be absolute
+    if not matches:
+        raise UsageError(f"no file matches {pattern!r}")
+    return [Path(match) for match in matches]
+
+
+def keep_inputs(
+    sources: Iterable[str],
+    *,
+    beside: Iterable[str | None] = (),
+    recordings: Iterable[str | None] = (),
+    others: Iterable[str | None] = (),
+) -> None:
+    """Refuse to write over sources and what is read beside them, before any of it is read.
+
+    `recordings` are outputs that a later run would read, `others` are tables, lists and pictures."""
+    from pantrace.engine.overwriting import Output, refuse_overwriting
+
+    recordings, others = list(recordings), list(others)
+    if "" in (*recordings, *others):
+        raise UsageError("the name of an output is empty")
+    outputs = [Output(Path("/dev/stdout" if each == "-" else each), recording=True) for each in recordings if each]
+    outputs += [Output(Path(each)) for each in others if each]
+    if outputs:
+        named = [path for each in sources for path in _matching("/dev/stdin" if each == "-" else each)]
+        refuse_overwriting([*named, *(Path(each) for each in beside if each)], outputs)
 
 
 def _poured(source: str) -> Path:
@@ -129,11 +169,6 @@ def _poured(source: str) -> Path:
             with Path(source).open("rb") as pipe:
                 shutil.copyfileobj(pipe, file)
     return target
-
-
-def on_terminal() -> bool:
-    """Whether a person is watching stderr."""
-    return sys.stderr.isatty()
 
 
 calibration_files = click.option(

@@ -50,6 +50,7 @@ def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: b
             ["path", "format", "version", "samples", "steps", "calls", "also"],
             [_row(each) for each in found],
             right=("samples", "steps", "calls"),
+            spare=("version",),
         )
         _tell_left_out(notes)
     unread = [each for each in found if each["format"] is None]

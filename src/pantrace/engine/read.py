@@ -12,7 +12,7 @@ import msgspec
 
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import Format, by_name, detect
-from pantrace.model import Aggregate, Run, Sample, Source, all_trajectories
+from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, all_trajectories, header_of
 from pantrace.store import FILES, RunDirectory, is_run_directory
 from pantrace.wire.claim import of_patterns
 from pantrace.wire.head import Head
@@ -20,6 +20,10 @@ from pantrace.wire.rows import OnBroken, raise_broken, read_rows
 from pantrace.wire.source import with_source
 
 from .search import Found, Ignored, Search
+from .sound import sound
+
+OnHeader = Callable[[str, RunHeader], None]
+"""Takes the name of an input and all that its run says beside its samples."""
 
 
 @dataclass
@@ -39,6 +43,8 @@ class Notes:
     """Name of the run whose samples are being read: its own, or in a pile of several that of its file."""
     results: list[tuple[str, Aggregate]] = field(default_factory=list)
     """Aggregates that the runs read so far store themselves, with the names of these runs."""
+    on_header: OnHeader = lambda _name, _header: None
+    """What to do with the headers of several inputs, of which a pile keeps only the samples."""
 
     @classmethod
     def keeping(cls) -> Notes:
@@ -66,16 +72,17 @@ def read(path: str | Path, *, format: str | None = None, on_broken: OnBroken = r
 
 
 def open_run(path: Path, chosen: Format, variant: str, on_broken: OnBroken) -> Run:
-    """Open one input of a known format."""
+    """Open one input of a known format; what does not fit the model is left out."""
     patience = _Patience(path, on_broken)
     if chosen.open is not None:
-        run = chosen.open(path, patience.broken)
+        run = sound(chosen.open(path, patience.broken), chosen, path, patience.broken)
         return msgspec.structs.replace(run, samples=patience.over(run.samples))
     if chosen.load is None:
         raise ReadError(f"{chosen.name} can be written, not read", path=str(path))
     source = Source(format=chosen.name, version=variant or None, path=str(path))
-    samples = _row_samples(path, chosen, source, patience.broken)
-    return Run(name=path.name, source=source, samples=patience.over(samples))
+    run = Run(name=path.name, source=source, samples=_row_samples(path, chosen, source, patience.broken))
+    run = sound(run, chosen, path, patience.broken)
+    return msgspec.structs.replace(run, samples=patience.over(run.samples))
 
 
 IN_A_ROW = 1_000
@@ -173,6 +180,7 @@ RUN_DIRECTORY = Format(
     detect=lambda head: "" if is_run_directory(head.path) else None,
     open=_open_directory,
     claim=lambda folder: of_patterns(folder, *FILES),
+    typed=True,
 )
 """Run directories are read like any format; `eval` writes them."""
 
@@ -204,7 +212,9 @@ def _chained(opened: list[tuple[Path, Format, str]], notes: Notes) -> Iterator[S
     for path, chosen, variant in opened:
         try:
             run = open_run(path, chosen, variant, notes.on_broken)
-            yield from _counted(run, chosen, notes, path.name if shared[path.name] == 1 else str(path))
+            name = path.name if shared[path.name] == 1 else str(path)
+            notes.on_header(name, header_of(run))
+            yield from _counted(run, chosen, notes, name)
         except ReadError as error:
             notes.on_broken(error)
 

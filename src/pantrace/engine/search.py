@@ -13,7 +13,8 @@ from typing import NamedTuple
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import NO_FORMAT, Format
 from pantrace.wire.claim import Claim, everything
-from pantrace.wire.files import is_temporary, special
+from pantrace.wire.files import special
+from pantrace.wire.output import is_private
 from pantrace.wire.rows import OnBroken
 
 Found = tuple[Path, Format, str]
@@ -157,7 +158,7 @@ class Search:
             is_folder = stat.S_ISDIR(mode)
             if is_folder and each.name in _SKIPPED:
                 self._leave_out(path, "a folder that is never searched")
-            elif is_temporary(each.name):
+            elif is_private(each.name):
                 self._leave_out(path, "left over from a write that was not finished")
             elif not is_folder and not stat.S_ISREG(mode):
                 self._leave_out(path, f"not a regular file but {special(mode)}")
@@ -166,6 +167,11 @@ class Search:
                     os.path.realpath(path) if each.is_symlink() else f"{folder.real.rstrip(os.sep)}{os.sep}{each.name}"
                 )
                 yield _Entry(path, real, is_folder, folder.claimed)
+
+
+def is_searched(folder: Path) -> bool:
+    """Whether a search enters a folder: not what tools keep for themselves, nor what a killed writer has left."""
+    return folder.name not in _SKIPPED and not is_private(folder.name)
 
 
 def _mode(entry: os.DirEntry[str]) -> int:

@@ -39,10 +39,12 @@ class Format:
     dump: Callable[[Sample, Any], Any] | None = None
     """One sample, with the writer's options, to one row; raises SampleRefused."""
     open: Callable[[Path, OnBroken], Run] | None = None
+    beside: Callable[[Path], Iterable[Path]] = lambda _: ()
+    """Files and folders outside an input that `open` looks into; when one of them changes, the input is read again."""
     claim: Callable[[Path], Claim] | None = None
     """Which files of a directory that `detect` takes belong to it; None: all of them."""
     save: Callable[[Run, Path, Any], None] | None = None
-    """Write a whole run to a file that appears only when all of it is written (`wire.files.writing`)."""
+    """Write a whole run to a file that appears only when all of it is written (`wire.output.writing`)."""
     check: Callable[[Any], Iterable[Violation]] | None = None
     """Every violation of one decoded row."""
     validate: Callable[[Path], Iterable[Violation]] | None = None
@@ -55,6 +57,8 @@ class Format:
     """How rows lie in a file when its name does not say; "document": one sample per file."""
     suffix: str = ".jsonl"
     """The usual ending of a file."""
+    typed: bool = False
+    """Whether it is decoded into the model's own types; what any other format reads is checked against them."""
     nests: bool = False
     """Whether a sample holds the trajectories of its sub-agents; if not, they are written as samples of their own."""
     lost: Mapping[str, str] = field(default_factory=dict)

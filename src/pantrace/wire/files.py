@@ -1,15 +1,11 @@
-"""Files: compression by content, atomic writing, byte order marks."""
+"""Files: reading them, compression told by content, byte order marks."""
 
 from __future__ import annotations
 
-import gzip
 import io
 import mmap
-import os
-import re
 import shutil
 import stat
-import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -19,7 +15,7 @@ from typing import IO, Any, TypeAlias, cast
 
 import zstandard
 
-from pantrace.errors import ReadError, WriteError
+from pantrace.errors import ReadError
 
 from .json import BOM
 from .limits import PackedTooTightly, limits
@@ -156,54 +152,6 @@ def _weigh(path: Path) -> None:
         raise
     except ReadError:
         return
-
-
-_TEMPORARY = re.compile(r"\.pantrace-\w+\.tmp|\..+\.(?:\w+\.|(?=[a-z]*[\d_]))[a-z\d_]{8}")
-
-
-def is_temporary(name: str) -> bool:
-    """Whether a name is one that a writer gives to what is not whole yet; one that was killed leaves it behind."""
-    return _TEMPORARY.fullmatch(name) is not None
-
-
-@contextmanager
-def writing(target: Path) -> Iterator[IO[bytes]]:
-    """A file that appears under its name only when all was written; `.gz` and `.zst` names are compressed."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise write_error(target, error) from None
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            if target.suffix == ".gz":
-                with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as inner:
-                    yield cast("IO[bytes]", inner)
-            elif target.suffix == ".zst":
-                with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as inner:
-                    yield inner
-            else:
-                yield file
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target)
-    except OSError as error:
-        raise write_error(target, error) from None
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_error(target: Path, error: OSError) -> WriteError:
-    """A system error as a sentence."""
-    return WriteError(f"{target}: cannot be written: {error.strerror or error}")
-
-
-def _umask() -> int:
-    if sys.platform == "win32":
-        return 0
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def bare_suffix(path: Path) -> str:

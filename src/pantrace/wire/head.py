@@ -81,10 +81,7 @@ class Head:
     @cached_property
     def tables(self) -> dict[str, tuple[str, ...]]:
         """Tables of a SQLite database with their columns; empty for anything else."""
-        if self.kind != "sqlite":
-            return {}
-        with sqlite.reading(self.path) as database:
-            return sqlite.tables(database)
+        return sqlite.tables_at(self.path) if self.kind == "sqlite" else {}
 
     @cached_property
     def members(self) -> tuple[str, ...]:

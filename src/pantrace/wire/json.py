@@ -167,6 +167,16 @@ def typed_decoder(kind: type[T]) -> Callable[[bytes | memoryview], T]:
     return decoded
 
 
+def misfit(record: Any, kind: type[T]) -> str | None:
+    """The first value of a record that has not the type it should have, in words; None when all have."""
+    try:
+        msgspec.convert(msgspec.to_builtins(record, enc_hook=_itself, builtin_types=(NonFinite,)), kind)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at ")
+        return f"{where.strip('`$.')} has a wrong type: {what[:1].lower()}{what[1:]}"
+    return None
+
+
 def encode(value: Any, *, indent: int | None = None) -> bytes:
     """UTF-8 JSON, compact unless `indent` is given."""
     try:

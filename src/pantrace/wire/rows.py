@@ -14,6 +14,7 @@ from pantrace.errors import ReadError
 from . import files
 from .json import decode_document, encode, typed_decoder
 from .limits import limits
+from .output import writing
 
 Layout = Literal["lines", "array", "document"]
 
@@ -139,7 +140,7 @@ def write_rows(rows: Iterable[Any], target: Path, *, default: Layout, indent: in
     if layout == "array" and default == "document":
         layout = "document"
     count = 0
-    with files.writing(target) as file:
+    with writing(target) as file:
         for count, row in enumerate(rows, 1):
             if layout == "lines":
                 file.write(encode(row) + b"\n")

@@ -12,6 +12,7 @@ from google.adk.evaluation._eval_set_results_manager_utils import parse_eval_set
 from google.adk.evaluation.eval_case import get_all_tool_calls, get_all_usage_metadata
 from google.adk.evaluation.eval_result import EvalCaseResult, EvalSetResult
 from google.adk.evaluation.eval_set import EvalSet
+from google.adk.evaluation.evaluation_generator import EvaluationGenerator
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 from google.adk.events.event import Event
 from google.adk.sessions.session import Session
@@ -159,3 +160,60 @@ def test_legacy_lists_become_what_adk_makes_of_them(tmp_path: Path) -> None:
             assert told.user_content == expected.user_content
             assert told.final_response == expected.final_response
             assert get_all_tool_calls(told.intermediate_data) == get_all_tool_calls(expected.intermediate_data)
+
+
+CODE_EVENT = {
+    "id": "e1",
+    "author": "root",
+    "timestamp": 1700000001.0,
+    "invocation_id": "i",
+    "model_version": "gemini-2.5-flash",
+    "usage_metadata": {"prompt_token_count": 7, "candidates_token_count": 3, "total_token_count": 10},
+    "content": {
+        "role": "model",
+        "parts": [
+            {"executable_code": {"code": "print(1+1)", "language": "PYTHON"}},
+            {"code_execution_result": {"outcome": "OUTCOME_OK", "output": "2\n"}},
+            {"text": "The answer is 2."},
+        ],
+    },
+}
+ASKED = {"author": "user", "content": {"role": "user", "parts": [{"text": "run it"}]}}
+CODE_SESSION = {
+    "id": "s1",
+    "app_name": "a",
+    "user_id": "u",
+    "state": {},
+    "last_update_time": 1700000001.0,
+    "events": [{"id": "e0", "timestamp": 1700000000.0, "invocation_id": "i", **ASKED}, CODE_EVENT],
+}
+
+
+def test_adk_sees_code_its_result_and_the_answer_in_one_event_of_the_model(tmp_path: Path) -> None:
+    source = tmp_path / "in.session.json"
+    source.write_text(json.dumps(CODE_SESSION))
+    before = Session.model_validate(CODE_SESSION)
+    after = Session.model_validate_json(written(source, tmp_path, "adk-session", "out.session.json"))
+    assert after.events == before.events
+    (case,) = history(source, tmp_path).eval_case_results
+    assert case.session_details is not None
+    assert case.session_details.events == before.events
+    (block,) = case.eval_metric_result_per_invocation
+    (expected,) = EvaluationGenerator.convert_events_to_eval_invocations(before.events)
+    assert block.actual_invocation.final_response == expected.final_response
+    assert block.actual_invocation.intermediate_data == expected.intermediate_data
+    assert [usage.total_token_count for usage in get_all_usage_metadata(block.actual_invocation)] == [10]
+
+
+def test_adk_loads_what_trpc_agent_go_wrote_from_us(tmp_path: Path) -> None:
+    source = ROOT / "adk-history" / "trpc_agent_go.evalset_result.json"
+    with pytest.raises(ValueError, match="tools"):
+        parse_eval_set_result_json(source.read_bytes())
+    cases = {case.eval_id: case for case in history(source, tmp_path).eval_case_results}
+    first, _ = (block.actual_invocation for block in cases["book"].eval_metric_result_per_invocation)
+    assert [call.name for call in get_all_tool_calls(first.intermediate_data)] == ["findTable", "bookTable"]
+    assert first.final_response is not None
+    assert [part.text for part in first.final_response.parts or () if not part.thought] == [
+        "Good evening! Table 4 is yours at eight. See you then."
+    ]
+    assert [cases[name].final_eval_status.value for name in ("book", "cancel", "menu")] == [2, 2, 3]

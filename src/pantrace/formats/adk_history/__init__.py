@@ -22,18 +22,20 @@ from pantrace.wire import files
 from pantrace.wire.adk import MISSHAPEN, shapes
 from pantrace.wire.adk.recase import CASE_RESULT, to_snake
 from pantrace.wire.adk.schema import Unusual
+from pantrace.wire.adk.trpc import DIALECT
 from pantrace.wire.adk.unsaid import unsaid
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.claim import of_patterns
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, encode
+from pantrace.wire.output import writing
 from pantrace.wire.remainder import applied
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.source import with_source
 
 from .cases import NAME, app_of, decoded, dump, load
-from .document import Document, document, looks_like
+from .document import Document, document, is_dialect, looks_like
 from .pile import grouped
 
 
@@ -47,9 +49,15 @@ def detect(head: Head) -> str | None:
     record = head.record if head.layout != "array" else {}
     if not {"eval_case_results", "evalCaseResults"} & record.keys():
         return None
+    cases = record.get("evalCaseResults", record.get("eval_case_results"))
+    if isinstance(cases, list) and any(isinstance(each, dict) and is_dialect(each) for each in cases[:1]):
+        return DIALECT if _IDS & record.keys() else None
     if {"eval_set_result_id", "eval_set_id"} & record.keys():
         return "snake_case"
     return "camelCase" if {"evalSetResultId", "evalSetId"} & record.keys() else None
+
+
+_IDS = {"eval_set_result_id", "eval_set_id", "evalSetResultId", "evalSetId"}
 
 
 def _results_in(folder: Path) -> list[Path]:
@@ -67,7 +75,11 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
         return _open_directory(path, on_broken)
     found = document(path)
     source = Source(format=NAME, version=found.variant, path=str(path))
-    header = header_from(found.header)
+    try:
+        header = header_from(found.header)
+    except (ReadError, *MISSHAPEN) as error:
+        known = error if isinstance(error, ReadError) else ReadError(f"the header does not fit: {error}")
+        raise known.at(path=str(path)) from None
     return with_samples(msgspec.structs.replace(header, source=source), _samples(path, found, source, on_broken))
 
 
@@ -154,7 +166,7 @@ def save(run: Run, target: Path, options: NoOptions) -> None:
     samples = iter(run.samples)
     first = next(samples, None)
     row = _header_row(run, app_of(first) if first is not None else "app")
-    with files.writing(target) as file:
+    with writing(target) as file:
         file.write(encode(row)[:-1] + b',"eval_case_results":[')
         sample = first
         separator = b"\n"
@@ -196,6 +208,8 @@ def validate(path: Path) -> Iterable[Violation]:
             continue
         if found.variant == "double-encoded":
             yield Violation(level="warning", message="JSON inside a JSON string, as google-adk wrote it up to 1.21")
+        if found.variant == DIALECT:
+            yield Violation(level="warning", message=f"results of {DIALECT}: google-adk loads them once converted")
         for key in ("eval_set_result_id", "eval_set_id"):
             if not isinstance(found.header.get(key), str):
                 yield Violation(level="error", message="must be text", place=key)

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import ReadError
-from pantrace.model import Agent, Case, Invocation, Outcome, Sample, Step, Trajectory
+from pantrace.model import Agent, Case, Invocation, Maker, Outcome, Sample, Score, Step, Trajectory
+from pantrace.wire.adk import trpc
 from pantrace.wire.adk.agents import agents_of, app_details_of, declared, is_declared
 from pantrace.wire.adk.invocations import (
     expected_calls,
@@ -21,11 +22,20 @@ from pantrace.wire.adk.invocations import (
     steps_of,
 )
 from pantrace.wire.adk.parts import NAME as ADK
-from pantrace.wire.adk.recase import CASE_RESULT, to_snake
+from pantrace.wire.adk.recase import CASE_RESULT, TRPC_RESULT, to_snake
 from pantrace.wire.adk.schema import CaseResult, Fields, Schema, Session, Unusual
-from pantrace.wire.adk.scores import metric_to, metrics_of, pairs_from, scores_from, status_number
+from pantrace.wire.adk.scores import (
+    FINAL_STATUS,
+    MAKER,
+    metric_to,
+    metrics_of,
+    pairs_from,
+    scores_from,
+    status_number,
+    verdict,
+)
 from pantrace.wire.adk.sessions import app_name, invocation_ids, main_agent, session_to, trajectory_from, user_id
-from pantrace.wire.adk.typed import text
+from pantrace.wire.adk.typed import identifier, listed, mapping, text
 from pantrace.wire.adk.unsaid import unsaid
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import decode, typed_decoder, unknown_keys
@@ -45,22 +55,30 @@ _KNOWN = {
     "user_id",
     CARRIER,
 }
+_RESULTS = {"session_details", "eval_metric_result_per_invocation", "overall_eval_metric_results", FINAL_STATUS}
+_ACTUAL = "actual_invocations"
+"""Where the invocations of a case are kept in which nothing was said."""
 _CASE = typed_decoder(CaseResult)
+_WITHOUT_SESSION = ["session_details", "state", "event_timestamps", "stop_reasons"]
+_STATUS = {"passed": 1, "failed": 2, "error": 2, "limit": 2}
 _LIMITS = {"LlmCallsLimitExceededError"}
 
 
 def load(row: Any) -> Sample:
     if isinstance(row, CaseResult):
-        return _sample(row)
+        return _sample(row, MAKER)
     if not isinstance(row, dict):
         raise ReadError("not a case of an eval history: no object")
-    case = to_snake(row, CASE_RESULT)
-    if "eval_id" not in case or not {"session_details", "eval_metric_result_per_invocation"} & case.keys():
+    worded = trpc.is_status(row.get("finalEvalStatus", row.get("final_eval_status")))
+    case = to_snake(row, TRPC_RESULT if worded else CASE_RESULT)
+    if "eval_id" not in case or not _RESULTS & case.keys():
         raise ReadError(
-            "not a case of an eval history: eval_id or the session and the invocations are missing",
+            "not a case of an eval history: it has no eval_id, or nothing of what a run leaves behind",
             remedy="an eval set that has not been run is of format adk-evalset",
         )
-    return _sample(case)
+    if trpc.is_case_result(case):
+        return _sample(trpc.as_case_result(case), trpc.MAKER)
+    return _sample(case, MAKER)
 
 
 def decoded(raw: msgspec.Raw) -> Any:
@@ -72,24 +90,26 @@ def decoded(raw: msgspec.Raw) -> Any:
     return case if case.session_details is not None and case.eval_id is not None else decode(raw)
 
 
-def _sample(case: Fields) -> Sample:
-    blocks = case.get("eval_metric_result_per_invocation") or []
+def _sample(case: Fields, maker: Maker) -> Sample:
+    blocks = listed(case.get("eval_metric_result_per_invocation"), "eval_metric_result_per_invocation")
     actual = [block.get("actual_invocation") or {} for block in blocks]
     trajectory, absent = _trajectory(case, actual)
     expected, placed = _expected(blocks)
-    overall = case.get("overall_eval_metric_results") or []
+    overall = listed(case.get("overall_eval_metric_results"), "overall_eval_metric_results")
     pairs = [] if overall else pairs_from(case.get("eval_metric_results"))
-    scores = scores_from(overall or pairs, [block.get("eval_metric_results") for block in blocks])
+    scores = scores_from(overall or pairs, [block.get("eval_metric_results") for block in blocks], maker)
     if trajectory is not None:
-        outcome = _outcome(case, trajectory, scored=bool(scores))
+        outcome = _outcome(case, trajectory, maker, scored=bool(scores))
         trajectory = msgspec.structs.replace(trajectory, outcome=outcome)
+    else:
+        scores += verdict(case.get(FINAL_STATUS), _error(case), maker)
     sample = Sample(
-        id=str(case.get("eval_id")),
+        id=identifier(case.get("eval_id"), "eval_id"),
         case=_case(case, placed or actual, expected, trajectory),
         trajectory=trajectory,
         expected=expected,
         scores=tuple(scores),
-        extra=_extra(case, trajectory, absent, pairs=bool(pairs)),
+        extra=_extra(case, trajectory, absent, actual, pairs=bool(pairs)),
     )
     return applied(sample, rest) if (rest := case.get(CARRIER)) else sample
 
@@ -97,12 +117,14 @@ def _sample(case: Fields) -> Sample:
 def _trajectory(case: Fields, actual: list[Fields]) -> tuple[Trajectory | None, list[str]]:
     """What happened, and which kinds of data the file does not have of it."""
     session = case.get("session_details")
+    if not isinstance(session, Session):
+        mapping(session, "session_details")
     declarations = [declared(each.get("app_details")) for each in actual]
     names = names_of(actual)
     absent = [] if any(declarations) else ["app_details"]
     if not actual:
         absent.append("invocations")
-    if isinstance(session, (dict, Session)):
+    if session and session.get("events"):
         trajectory = trajectory_from(session, declarations)
         events: dict[str, list[Fields]] = {}
         for event in session.get("events") or ():
@@ -112,20 +134,19 @@ def _trajectory(case: Fields, actual: list[Fields]) -> tuple[Trajectory | None, 
             for raw, name in zip(actual, names, strict=True)
         ]
     else:
-        absent += ["session_details", "state", "event_timestamps", "stop_reasons"]
-        if not any(_said(each) for each in actual):
-            return None, absent
+        absent += ["events", "event_timestamps", "stop_reasons"] if session else _WITHOUT_SESSION
         steps = [
             step
             for raw, name, agents in zip(actual, names, declarations, strict=True)
             for step in steps_of(raw, name, agents)
         ]
-        trajectory = Trajectory(
-            id=text(case.get("session_id"), "session_id"),
+        if not steps and not session:
+            return None, absent
+        trajectory = msgspec.structs.replace(
+            _session_without_events(case, session or {}),
             created=next((at for raw in actual if (at := raw.get("creation_timestamp"))), None),
             agents=agents_of(declarations, steps),
             steps=tuple(steps),
-            extra={ADK: {"user_id": case.get("user_id")}} if case.get("user_id") is not None else {},
         )
         recorded = [{} for _ in actual]
     if not any(step.usage is not None for step in trajectory.steps):
@@ -140,8 +161,13 @@ def _trajectory(case: Fields, actual: list[Fields]) -> tuple[Trajectory | None, 
     return msgspec.structs.replace(trajectory, invocations=invocations), absent
 
 
-def _said(raw: Fields) -> bool:
-    return bool((raw.get("user_content") or {}).get("parts") or raw.get("invocation_id") or raw.get("final_response"))
+def _session_without_events(case: Fields, session: Fields) -> Trajectory:
+    """Who the session was with, and its state; what happened must stand in the invocations."""
+    if not session:
+        user = text(case.get("user_id"), "user_id")
+        name = text(case.get("session_id"), "session_id")
+        return Trajectory(id=name, extra={ADK: {"user_id": user}} if user is not None else {})
+    return trajectory_from(session)
 
 
 def _recorded(raw: Fields) -> dict[str, Any]:
@@ -193,7 +219,7 @@ def _case(case: Fields, asked: list[Fields], expected: Trajectory | None, trajec
     app = trajectory.extra.get(ADK, {}).get("app_name") if trajectory is not None else None
     set_id = case.get("eval_set_id")
     return Case(
-        id=str(case.get("eval_id")),
+        id=identifier(case.get("eval_id"), "eval_id"),
         agent=text(app, "app_name"),
         question=prompts_in(asked),
         reference=final_text(expected) if expected is not None else None,
@@ -202,22 +228,35 @@ def _case(case: Fields, asked: list[Fields], expected: Trajectory | None, trajec
     )
 
 
-def _outcome(case: Fields, trajectory: Trajectory, *, scored: bool) -> Outcome | None:
+def _error(case: Fields) -> str | None:
+    """Why a case could not be run, where the file says so beside its status."""
+    return text(case.get("error_message"), "error_message")
+
+
+def _outcome(case: Fields, trajectory: Trajectory, maker: Maker, *, scored: bool) -> Outcome | None:
     status = status_number(case.get("final_eval_status"))
+    told = _error(case)
     if status == 2 and not scored:
         # Inference failed: ADK says so only by an error event and empty lists of results.
         error = next((step.error for step in reversed(trajectory.steps) if step.error is not None), None)
         reason = ": ".join(part for part in (error.kind, error.message) if part) if error is not None else None
         limited = error is not None and error.kind in _LIMITS
-        return Outcome(status="limit" if limited else "error", reason=reason or "google-adk could not run the case")
+        reason = told or reason or f"{maker.name} could not run the case"
+        return Outcome(status="limit" if limited else "error", reason=reason)
     if status is None and case.get("final_eval_status") is None:
         return None
     word = {1: "passed", 2: "failed"}.get(status or 0, "unscored")
-    return Outcome(status=word)  # type: ignore[arg-type]
+    return Outcome(status=word, reason=told)  # type: ignore[arg-type]
 
 
-def _extra(case: Fields, trajectory: Trajectory | None, absent: list[str], *, pairs: bool) -> dict[str, Any]:
+def _extra(
+    case: Fields, trajectory: Trajectory | None, absent: list[str], actual: list[Fields], *, pairs: bool
+) -> dict[str, Any]:
     extra = {key: value for key, value in unknown_keys(case, _KNOWN).items() if value is not None}
+    if trajectory is None and any(actual):
+        if any(isinstance(each, Schema) for each in actual):
+            raise Unusual
+        extra[_ACTUAL] = actual
     if absent:
         extra["absent"] = absent
     if case.get("eval_set_file") not in (None, case.get("eval_set_id")):
@@ -238,16 +277,18 @@ def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
     extra = dict(sample.extra.get(NAME, {}))
     absent = extra.pop("absent", None) or []
     trajectory = sample.trajectory
+    scores, status = _verdict(sample)
+    silent = extra.pop(_ACTUAL, [])
     set_id = (sample.case.extra.get(ADK, {}).get("eval_set_id") if sample.case is not None else None) or ""
     row: dict[str, Any] = {
         "eval_set_file": extra.pop("eval_set_file", None) or set_id,
         "eval_set_id": set_id,
         "eval_id": sample.id,
-        "final_eval_status": _status(trajectory.outcome if trajectory is not None else None, extra),
-        "overall_eval_metric_results": [metric_to(score) for score in sample.scores],
-        "eval_metric_result_per_invocation": [] if "invocations" in absent else _blocks(sample),
+        "final_eval_status": status_number(extra.pop(FINAL_STATUS, None)) or status,
+        "overall_eval_metric_results": [metric_to(score) for score in scores],
+        "eval_metric_result_per_invocation": [] if "invocations" in absent else _blocks(sample, absent, silent),
         "session_id": extra.pop("session_id", None) or (trajectory.id if trajectory is not None else None) or sample.id,
-        "session_details": None if trajectory is None or "session_details" in absent else session_to(sample),
+        "session_details": None if trajectory is None or "session_details" in absent else _session(sample, absent),
         "user_id": extra.pop("user_id", None) or user_id(sample),
         **extra,
     }
@@ -256,15 +297,25 @@ def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
     return row
 
 
-def _status(outcome: Outcome | None, extra: dict[str, Any]) -> int:
-    stated = status_number(extra.pop("final_eval_status", None))
-    words = {"passed": 1, "failed": 2, "error": 2, "limit": 2}
-    return stated or (words.get(outcome.status, 3) if outcome is not None else 3)
+def _session(sample: Sample, absent: list[str]) -> dict[str, Any]:
+    """The session; one that had no events has none again, as its invocations tell what happened."""
+    return {**session_to(sample), "events": []} if "events" in absent else session_to(sample)
 
 
-def _blocks(sample: Sample) -> list[dict[str, Any]]:
+def _verdict(sample: Sample) -> tuple[tuple[Score, ...], int]:
+    """The scores to write as metric results, and the status of the case."""
+    if sample.trajectory is not None:
+        outcome = sample.trajectory.outcome
+        return sample.scores, _STATUS.get(outcome.status, 3) if outcome is not None else 3
+    stated = next((score for score in sample.scores if score.name == FINAL_STATUS and score.passed is not None), None)
+    if stated is None:
+        return sample.scores, 3
+    return tuple(score for score in sample.scores if score is not stated), 1 if stated.passed else 2
+
+
+def _blocks(sample: Sample, absent: list[str], silent: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The per-invocation results: what was done, what was expected, and the scores of each."""
-    done = _actual(sample)
+    done = _actual(sample, plain=bool({"session_details", "events"} & set(absent))) or silent
     wanted = _wanted(sample)
     blocks: list[dict[str, Any]] = []
     for number in range(max(len(done), 1 + max(wanted, default=-1))):
@@ -277,7 +328,7 @@ def _blocks(sample: Sample) -> list[dict[str, Any]]:
     return blocks
 
 
-def _actual(sample: Sample) -> list[dict[str, Any]]:
+def _actual(sample: Sample, *, plain: bool) -> list[dict[str, Any]]:
     trajectory = sample.trajectory
     if trajectory is None:
         return []
@@ -286,7 +337,7 @@ def _actual(sample: Sample) -> list[dict[str, Any]]:
     rows = []
     for name in dict.fromkeys([*known, *groups] if set(groups) <= set(known) else [*groups, *known]):
         invocation = known.get(name)
-        row = invocation_to(name, groups.get(name, ()), invocation, speaker=main_agent(trajectory))
+        row = invocation_to(name, groups.get(name, ()), invocation, speaker=main_agent(trajectory), plain=plain)
         kept = invocation.extra.get(ADK, {}) if invocation is not None else {}
         if "app_details" in kept:
             row["app_details"] = kept["app_details"]

@@ -12,8 +12,12 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.wire import files
-from pantrace.wire.adk.recase import snake
+from pantrace.wire.adk.recase import CASE_RESULT, snake, to_snake
+from pantrace.wire.adk.trpc import DIALECT, is_case_result
+from pantrace.wire.adk.typed import typed_header
 from pantrace.wire.json import decode, typed_decoder
+
+IDS = ("eval_set_result_id", "eval_set_result_name", "eval_set_id")
 
 
 class _Usual(msgspec.Struct, forbid_unknown_fields=True):
@@ -32,6 +36,7 @@ _LIST = typed_decoder(list[msgspec.Raw])
 _START = re.compile(
     rb'^\s*"?\s*\{(?:\s|\\n|\\t|\\r)*(?:[^{}\[\]]{0,2000}?)\\?"(?:eval_set_result_id|evalSetResultId)\\?"'
 )
+_WORDED = re.compile(rb'"final_eval_status"\s*:\s*"(?:passed|failed|not_evaluated|unknown)"')
 _ID = re.compile(rb'"eval_?[iI]d"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
@@ -94,8 +99,11 @@ def document(path: Path) -> Document:
         usual = _USUAL(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _unusual(path, data, variant)
-    header = {name: getattr(usual, name) for name in _Usual.__struct_fields__ if name != "eval_case_results"}
-    return Document(header=header, cases=list(usual.eval_case_results), variant=variant)
+    row = {name: getattr(usual, name) for name in _Usual.__struct_fields__ if name != "eval_case_results"}
+    cases = list(usual.eval_case_results)
+    if cases and _WORDED.search(bytes(cases[0])[:4096]):
+        variant = DIALECT
+    return Document(header=row, cases=cases, variant=variant)
 
 
 def _unusual(path: Path, data: bytes, variant: str) -> Document:
@@ -115,8 +123,22 @@ def _unusual(path: Path, data: bytes, variant: str) -> Document:
         raise _foreign(path)
     if "evalSetResultId" in decoded or "evalSetId" in decoded:
         variant = variant if variant == "double-encoded" else "camelCase"
-    header = {snake(key): value for key, value in decoded.items() if snake(key) != "eval_case_results"}
-    return Document(header=header, cases=cases, variant=variant)
+    if any(is_dialect(each) for each in cases[:1]):
+        variant = DIALECT
+    row = {snake(key): value for key, value in decoded.items() if snake(key) != "eval_case_results"}
+    try:
+        return Document(header=typed_header(row, IDS), cases=cases, variant=variant)
+    except ReadError as error:
+        raise error.at(path=str(path)) from None
+
+
+def is_dialect(case: Any) -> bool:
+    """Whether a case is told as trpc-agent-go tells it."""
+    try:
+        value = case if isinstance(case, dict) else decode(case)
+    except ReadError:
+        return False
+    return isinstance(value, dict) and is_case_result(to_snake(value, CASE_RESULT))
 
 
 def _foreign(path: Path) -> ReadError:

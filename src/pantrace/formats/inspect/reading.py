@@ -17,12 +17,12 @@ from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
 
 from .header import to_header
+from .member_names import SAMPLES
 from .migration import header_today, named_scores, sample_today
 from .samples import load
 
 HEADER, START, SUMMARIES, REDUCTIONS = "header.json", "_journal/start.json", "summaries.json", "reductions.json"
 JOURNAL = "_journal/summaries/"
-SAMPLES = "samples/"
 
 _parts, _rows = typed_decoder(dict[str, msgspec.Raw]), typed_decoder(list[msgspec.Raw])
 _WRONG = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, msgspec.ValidationError)

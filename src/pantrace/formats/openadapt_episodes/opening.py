@@ -61,6 +61,13 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     return Run(name=path.name, source=source, samples=_samples(_episodes(path, on_broken), source, on_broken))
 
 
+def beside(path: Path) -> list[Path]:
+    """The other files of a task's folder, when one of them is opened alone."""
+    if path.is_dir() or shape_of(Head(path)) not in ("arena", "execution"):
+        return []
+    return sorted(each for each in path.parent.iterdir() if each.is_file() and each != path)
+
+
 def _samples(found: Iterable[Found], source: Source, on_broken: OnBroken) -> Iterator[Sample]:
     """Samples of episodes; one that is not in order goes to `on_broken`. A row may be a function that makes it."""
     for place, row, path in found:

@@ -90,6 +90,7 @@ FORMAT = Format(
     load=load,
     dump=dump,
     open=open_run,
+    beside=lambda path: [path.parent / "tool-output"],
     claim=claim,
     check=check,
     validate=validate,

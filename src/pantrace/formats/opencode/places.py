@@ -60,10 +60,11 @@ def _claim(place: Place) -> Claim:
 
 
 def _is_database(path: Path) -> bool:
+    head = Head(path)
     try:
-        return database.has_its_tables(Head(path).tables)
+        return head.kind == "sqlite" and database.has_its_tables(head.tables)
     except ReadError:
-        return False
+        return True  # by its name it is one: reading it says what is wrong, where passing over it would hide it
 
 
 def _is_tree(storage: Path) -> bool:

@@ -13,7 +13,7 @@ from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import to_plain
 
 from .events import content_role, is_partial, steps_from
-from .parts import NAME, is_wrapped, part_to
+from .parts import NAME, TOGETHER, is_answer, is_wrapped, part_to
 from .unsaid import unsaid
 
 _FINISH = {
@@ -48,7 +48,11 @@ def _events(step: Step, invocation: str, speaker: str) -> list[dict[str, Any]]:
     said = step.parts[: len(step.parts) - len(cited)]
     inserted = [[index, to_plain(part)] for index, part in enumerate(said) if part_to(part) is None]
     sayable = [part for part in said if part_to(part) is not None]
-    events = [_event(step, group, invocation, speaker, first=number == 0) for number, group in enumerate(groups)]
+    events = [_event(step, groups[0], invocation, speaker)]
+    at = step.at
+    for group in groups[1:]:
+        at = _moment(at, group)
+        events.append(_further_event(step, group, events[0], at))
     if cited:
         grounding = {"grounding_chunks": [chunk_of(each) for each in cited], **events[0].get("grounding_metadata", {})}
         events[0]["grounding_metadata"] = grounding
@@ -71,18 +75,19 @@ def _events(step: Step, invocation: str, speaker: str) -> list[dict[str, Any]]:
 
 
 def _groups(step: Step) -> list[list[Part]]:
-    """ADK tells a tool's answer in an event of its own, behind the one that called it."""
-    if step.role != "agent":
+    """ADK tells a tool's answer in an event of its own, behind the one that called it. What code printed that ran on
+    the model's side stays in the model's event, and so does all of an event that ADK itself told as one."""
+    if step.role != "agent" or step.extra.get(NAME, {}).get(TOGETHER):
         return [list(step.parts)]
     groups: list[list[Part]] = []
     for part in step.parts:
         if part_to(part) is None:
             continue
-        if groups and isinstance(groups[-1][-1], ToolResult) == isinstance(part, ToolResult):
+        if groups and is_answer(groups[-1][-1]) == is_answer(part):
             groups[-1].append(part)
         else:
             groups.append([part])
-    if groups and isinstance(groups[0][0], ToolResult):
+    if groups and is_answer(groups[0][0]):
         groups.insert(0, [])
     return groups or [[]]
 
@@ -106,15 +111,29 @@ def chunk_of(citation: Citation) -> dict[str, Any]:
     return {kind: {key: value for key, value in source.items() if value is not None}}
 
 
-def _event(step: Step, parts: list[Part], invocation: str, speaker: str, *, first: bool) -> dict[str, Any]:
-    """One event without our note; only the first of a step carries its usage and the like."""
-    extra = dict(step.extra.get(NAME, {})) if first else {}
+def _further_event(step: Step, parts: list[Part], first: dict[str, Any], at: float | None) -> dict[str, Any]:
+    """What a step tells behind its first event, which carries its usage and the like."""
+    role = "user" if all(is_answer(part) for part in parts) else content_role(step.role)
+    event = {key: first[key] for key in ("invocation_id", "author")}
+    event["content"] = {"parts": [raw for part in parts if (raw := part_to(part)) is not None], "role": role}
+    return event if at is None else {**event, "timestamp": at}
+
+
+def _moment(at: float | None, parts: list[Part]) -> float | None:
+    """When parts were told: with the last of the tools, and not before what stands in front of them. Without a time
+    google-adk would take that of loading."""
+    times = [part.ended for part in parts if isinstance(part, ToolResult) and part.ended is not None]
+    return max(times if at is None else [at, *times], default=None)
+
+
+def _event(step: Step, parts: list[Part], invocation: str, speaker: str) -> dict[str, Any]:
+    """The first event of a step, without our note."""
+    extra = dict(step.extra.get(NAME, {}))
+    extra.pop(TOGETHER, None)
     event: dict[str, Any] = {"invocation_id": invocation, "author": extra.pop("author", None) or _author(step, speaker)}
     role = extra.pop("content_role", None)
     content = extra.pop("content", {})
     said = [raw for part in parts if (raw := part_to(part)) is not None]
-    if not first:
-        return {**event, "content": {"parts": said, "role": "user"}}
     actions = dict(extra.pop("actions", {}))
     if step.state_delta:
         actions["state_delta"] = step.state_delta
@@ -122,7 +141,8 @@ def _event(step: Step, parts: list[Part], invocation: str, speaker: str, *, firs
         actions["compaction"] = {**compaction, "compacted_content": {"parts": said, "role": "model"}}
         said = []
     if said or content or role is not None:
-        event["content"] = {"parts": said, "role": role or content_role(step.role), **content}
+        # Other keys of a content ride along: google-adk refuses a file for one that it does not know.
+        event["content"] = {"parts": said, "role": role or content_role(step.role)}
         if role == "":
             del event["content"]["role"]
     if actions:

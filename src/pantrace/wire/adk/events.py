@@ -8,13 +8,14 @@ from typing import Any
 
 import msgspec
 
-from pantrace.model import Citation, Part, Step, StepError, ToolResult, Usage
+from pantrace.model import Citation, Part, Step, StepError, ToolResult, Unknown, Usage
 from pantrace.wire import gemini
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import to_plain
 from pantrace.wire.remainder import with_places
 
-from .parts import NAME, part_from, parts_from, unwrapped
+from .contents import as_content
+from .parts import NAME, TOGETHER, is_answer, part_from, parts_from, unwrapped
 from .recase import EVENT, is_camel, recased, snake, without_nulls
 from .schema import Event
 from .usual import step_of, usual
@@ -55,6 +56,8 @@ _SNAKE = frozenset(EVENT) | {
     "turn_complete",
     "turn_complete_reason",
 }
+_FRAME = frozenset({"id", "invocation_id", "timestamp", "branch", "node_info", "isolation_scope"})
+"""Where an event belongs, and nothing of what happened."""
 _NAMES = ("id", "invocation_id", "model_version", "finish_reason")
 _CHUNKS = ("web", "retrieved_context", "maps", "image")
 
@@ -92,7 +95,7 @@ def _step(raw: dict[str, Any], camel: bool) -> tuple[Step, dict[str, Any] | None
     if camel or (not event.keys() <= _SNAKE and is_camel(event)):
         event = recased(event, EVENT, snake)
     take = event.pop
-    content, author = take("content", None), take("author", None)
+    content, author = as_content(take("content", None)), take("author", None)
     parts = parts_from(content)
     actions = take("actions", None)
     delta, compaction = None, None
@@ -112,7 +115,13 @@ def _step(raw: dict[str, Any], camel: bool) -> tuple[Step, dict[str, Any] | None
         parts = (*parts, *cited)
         if grounding:
             event["grounding_metadata"] = grounding
+    told = event.keys() - _FRAME
+    if not parts and not delta and told and told.isdisjoint(_SNAKE):
+        # All that it says is said in words that ADK does not have.
+        parts = (Unknown(kind=f"{NAME}:event", raw={key: event.pop(key) for key in list(event) if key in told}),)
     role, agent = _speaker(author, parts)
+    if role == "agent" and any(is_answer(part) for part in parts):
+        event[TOGETHER] = True
     if isinstance(compaction, dict):
         role = "agent"
     if role != "user" and author is not None and agent is None:

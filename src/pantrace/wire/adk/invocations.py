@@ -7,15 +7,17 @@ from typing import Any, Literal
 
 import msgspec
 
+from pantrace.errors import ReadError
 from pantrace.model import Agent, ExpectedCall, Invocation, Step, Text, ToolCall, ToolResult, Trajectory
 
 from .agents import agents_of, declared
+from .contents import as_content
 from .event_writer import events_to
 from .events import content_role, steps_from
 from .parts import NAME, part_from, part_to, parts_from, texts_in
 from .recase import without_nulls
-from .schema import Answer, Call, Content, Fields, Part, Schema, Unusual
-from .typed import number, text
+from .schema import Answer, Call, Content, Fields, Intermediate, Part, Schema, Unusual
+from .typed import listed, mapping, number, text
 
 _KNOWN = {
     "invocation_id",
@@ -28,11 +30,15 @@ _KNOWN = {
     "tool_duration",
     "app_details",
 }
+_SAID = ("user_content", "final_response", "intermediate_data")
+_DATA = set(Intermediate.__struct_fields__)
 
 
 def invocation_from(raw: Fields, name: str) -> Invocation:
     """The measured times of an invocation; a creation time of 0 is ADK's default and says nothing."""
     rest = {key: without_nulls(value) for key, value in raw.items() if key not in _KNOWN and value is not None}
+    if isinstance(raw, dict) and (strange := _strange(raw.get("intermediate_data"))):
+        rest["intermediate_data"] = strange
     return Invocation(
         id=name,
         at=number(raw.get("creation_timestamp"), "creation_timestamp") or None,
@@ -56,11 +62,14 @@ def names_of(invocations: Sequence[Fields]) -> list[str]:
 
 def steps_of(raw: Fields, name: str, agents: Sequence[Agent] = ()) -> list[Step]:
     """What an invocation says happened: the prompt, what stands between, the final response."""
-    asked = _spoken(raw.get("user_content"), "user") if raw.get("user_content") else []
-    data = raw.get("intermediate_data")
-    final = raw.get("final_response")
-    data = data if isinstance(data, (dict, Schema)) else {}
-    if isinstance(events := data.get("invocation_events"), list):
+    if isinstance(raw, dict):
+        _must_be_known(raw)
+    asked = _spoken(raw.get("user_content"), "user") if raw.get("user_content") is not None else []
+    final = as_content(raw.get("final_response"))
+    data: Fields = raw.get("intermediate_data") or {}
+    events = listed(data.get("invocation_events"), "invocation_events")
+    apart = any(data.get(key) for key in ("tool_uses", "tool_responses", "intermediate_responses"))
+    if events or (data.get("invocation_events") is not None and not apart):
         if isinstance(raw, Schema):
             raise Unusual
         steps = _with_final(events, final, agents)
@@ -68,6 +77,30 @@ def steps_of(raw: Fields, name: str, agents: Sequence[Agent] = ()) -> list[Step]
         steps = _intermediate(data, final)
     asked = [step for step in asked if step.parts]
     return [msgspec.structs.replace(step, invocation=name) for step in (*asked, *steps)]
+
+
+def _must_be_known(raw: dict[str, Any]) -> None:
+    """Refuse an invocation of which nothing is understood: as an empty one it would be measured, and found idle."""
+    data = mapping(raw.get("intermediate_data"), "intermediate_data") or {}
+    known = any(data.get(key) is not None for key in _DATA)
+    strange = list(_strange(data))
+    if not any(raw.get(key) for key in _SAID):
+        strange = [key for key, value in raw.items() if value and key not in _KNOWN and key != "rubrics"]
+    elif known:
+        return
+    if strange:
+        raise ReadError(
+            f"what happened in an invocation is told under keys that are not ADK's: {', '.join(strange)[:80]}",
+            remedy="the file may be of another program that looks like ADK",
+        )
+
+
+def _strange(data: Any) -> dict[str, Any]:
+    """What intermediate data says beyond ADK's keys, or in both of ADK's ways at once: then the events count."""
+    if not isinstance(data, dict):
+        return {}
+    known = {"invocation_events"} if data.get("invocation_events") else _DATA
+    return {key: value for key, value in data.items() if key not in known and value is not None}
 
 
 def _with_final(events: list[Any], final: Any, agents: Sequence[Agent]) -> list[Step]:
@@ -100,22 +133,21 @@ def _intermediate(data: Fields, final: Any) -> list[Step]:
     steps: list[Step] = []
     calls = [
         part_from(Part(function_call=call) if isinstance(call, Call) else {"function_call": call})
-        for call in data.get("tool_uses") or ()
+        for call in listed(data.get("tool_uses"), "tool_uses")
     ]
     if calls:
         steps.append(Step(role="agent", parts=tuple(calls)))
     answers = [
         part_from(Part(function_response=answer) if isinstance(answer, Answer) else {"function_response": answer})
-        for answer in data.get("tool_responses") or ()
+        for answer in listed(data.get("tool_responses"), "tool_responses")
     ]
     if answers:
         steps.append(Step(role="tool", parts=tuple(answers)))
-    for author, parts in data.get("intermediate_responses") or ():
-        told = tuple(part_from(part) for part in parts)
-        steps.append(
-            Step(role="agent", agent=text(author, "an author"), parts=told, extra={NAME: {"intermediate": True}})
-        )
-    if isinstance(final, (dict, Content)):
+    for author, parts in listed(data.get("intermediate_responses"), "intermediate_responses"):
+        told = tuple(part_from(part) for part in listed(parts, "the parts of an intermediate response"))
+        agent = text(author, "an author") or None
+        steps.append(Step(role="agent", agent=agent, parts=told, extra={NAME: {"intermediate": True}}))
+    if final is not None:
         steps.extend(_spoken(final, "agent"))
     return steps
 
@@ -211,7 +243,7 @@ def _shape(step: Step) -> str:
         return "x"
     if step.role == "user" and not step.agent:
         return "u"
-    if flagged and step.agent:
+    if flagged and step.role == "agent":
         return "i"
     if step.agent or step.extra:
         return "x"
@@ -235,7 +267,7 @@ def _plain(steps: Sequence[Step]) -> dict[str, Any]:
         elif kind == "t":
             data["tool_responses"] += [raw["function_response"] for raw in raws if "function_response" in raw]
         elif kind == "i":
-            data["intermediate_responses"].append([step.agent, raws])
+            data["intermediate_responses"].append([step.agent or "", raws])
         else:
             row["final_response"] = {"parts": raws, "role": "model"}
     return row

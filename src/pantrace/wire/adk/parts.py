@@ -14,12 +14,16 @@ from pantrace.wire import gemini
 from pantrace.wire.json import encode
 
 from . import schema
+from .contents import as_content
 
 NAME = "adk"
 """The key in `extra` that all four ADK formats share."""
 
 CODE = "code_execution"
 """The tool's name for code that the model runs on the provider's side."""
+
+TOGETHER = "together"
+"""The note of a step whose one event held calls or words beside the answers of tools."""
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _WEB_SAFE = str.maketrans("+/", "-_")
@@ -135,6 +139,9 @@ def part_to(part: Part) -> dict[str, Any] | None:
         said: dict[str, Any] = {} if part.text is None else {"text": part.text}
         said["thought"] = True
         return {**said, **({"thought_signature": signature} if signature is not None else {}), **rest}
+    if isinstance(part, Unknown) and isinstance(part.raw, dict) and not part.raw.keys() <= _FIELDS:
+        # google-adk refuses a file for one key that it does not know.
+        return None
     if isinstance(part, Media) and part.data is not None:
         if not _is_base64(part.data):
             return None
@@ -142,9 +149,21 @@ def part_to(part: Part) -> dict[str, Any] | None:
     return gemini.part_to(part, NAME)
 
 
+def _is_code(part: ToolCall | ToolResult) -> bool:
+    """Whether a part is code that the model ran on the provider's side, or what it printed."""
+    kind = part.extra.get(NAME, {}).get("kind") if NAME in part.extra else None
+    if isinstance(part, ToolCall):
+        return kind == "executable_code" and isinstance(part.arguments, dict)
+    return kind == "code_execution_result" and (part.output is None or isinstance(part.output, str))
+
+
+def is_answer(part: Part) -> bool:
+    """Whether a part is written as `function_response`: what a tool of the agent's own answered."""
+    return isinstance(part, ToolResult) and not _is_code(part)
+
+
 def _call(part: ToolCall) -> dict[str, Any]:
-    extra = part.extra.get(NAME, {})
-    if extra.get("kind") == "executable_code" and isinstance(part.arguments, dict):
+    if _is_code(part):
         return {"executable_code": _present({"id": part.id, **part.arguments})}
     if is_wrapped(part):
         part = msgspec.structs.replace(part, arguments={"arguments": part.arguments})
@@ -152,9 +171,8 @@ def _call(part: ToolCall) -> dict[str, Any]:
 
 
 def _result(part: ToolResult) -> dict[str, Any]:
-    extra = part.extra.get(NAME, {})
-    if extra.get("kind") == "code_execution_result" and (part.output is None or isinstance(part.output, str)):
-        rest = {key: value for key, value in extra.items() if key != "kind"}
+    if _is_code(part):
+        rest = {key: value for key, value in part.extra[NAME].items() if key != "kind"}
         return {"code_execution_result": _present({"id": part.call_id, "output": part.output, **rest})}
     return gemini.part_to(_as_answered(part), NAME) or {}
 
@@ -175,7 +193,7 @@ def is_wrapped(part: Part) -> bool:
     """Whether a part's data is no object, so that ADK wants an object around it."""
     if isinstance(part, ToolCall):
         return part.arguments is not None and not isinstance(part.arguments, dict)
-    return isinstance(part, ToolResult) and part.output is not None and not isinstance(part.output, dict)
+    return is_answer(part) and part.output is not None and not isinstance(part.output, dict)  # type: ignore[union-attr]
 
 
 def unwrapped(part: Part) -> Part:
@@ -216,6 +234,9 @@ def _typed(part: schema.Part) -> Part | None:
     return ToolResult(call_id=answer.id, name=answer.name, output=answer.response, error=error, failure=failure)
 
 
+_FIELDS = frozenset(schema.Part.__struct_fields__)
+
+
 def usual_parts(content: schema.Content) -> tuple[Part, ...] | None:
     """The parts of a content that has only texts, thoughts, calls and answers; None for any other."""
     found = [_typed(part) for part in content.parts or ()]
@@ -223,9 +244,9 @@ def usual_parts(content: schema.Content) -> tuple[Part, ...] | None:
 
 
 def parts_from(content: Any) -> tuple[Part, ...]:
-    """The parts of a Content object; none for anything else."""
-    parts = content.get("parts") if isinstance(content, (dict, schema.Content)) else None
-    return tuple([part_from(part) for part in parts]) if isinstance(parts, list) else ()
+    """The parts of a content, however it is told."""
+    parts = (as_content(content) or {}).get("parts")
+    return tuple([part_from(part) for part in parts]) if parts else ()
 
 
 def texts_in(content: Any) -> str | None:

@@ -64,8 +64,17 @@ CASE_RESULT: dict[str, Any] = {
     ],
     "session_details": SESSION,
 }
+TRPC_RESULT: dict[str, Any] = {
+    **CASE_RESULT,
+    "overall_eval_metric_results": [{"details": DEEP}],
+    "eval_metric_result_per_invocation": [
+        {"actual_invocation": INVOCATION, "expected_invocation": INVOCATION, "eval_metric_results": [{"details": DEEP}]}
+    ],
+}
+"""A criterion of trpc-agent-go has names of tools among its keys."""
 EVAL_CASE: dict[str, Any] = {
     "conversation": [INVOCATION],
+    "actual_conversation": [INVOCATION],
     "conversation_scenario": DEEP,
     "session_input": {},
     "rubrics": DEEP,
@@ -134,6 +143,7 @@ __all__ = [
     "EVENT",
     "INVOCATION",
     "SESSION",
+    "TRPC_RESULT",
     "camel",
     "is_camel",
     "recased",

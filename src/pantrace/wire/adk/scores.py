@@ -12,6 +12,8 @@ from .typed import number, text
 
 NAME = "adk-history"
 MAKER = Maker(name="google-adk", kind="stored")
+FINAL_STATUS = "final_eval_status"
+"""Name of the score that a case has which was not run."""
 
 STATUS = {1: "PASSED", 2: "FAILED", 3: "NOT_EVALUATED", 4: "INFORMATIONAL"}
 _NUMBERS = {name: number for number, name in STATUS.items()} | {"PASS": 1, "FAIL": 2}
@@ -48,7 +50,7 @@ def status_number(value: Any) -> int | None:
     return value if type(value) is int else None
 
 
-def scores_from(overall: Sequence[Any], blocks: Sequence[Any]) -> list[Score]:
+def scores_from(overall: Sequence[Any], blocks: Sequence[Any], maker: Maker = MAKER) -> list[Score]:
     """The scores of a case, each with its value per invocation in `details`."""
     per_metric: dict[str, list[Any]] = {}
     for place, results in enumerate(blocks):
@@ -57,10 +59,21 @@ def scores_from(overall: Sequence[Any], blocks: Sequence[Any]) -> list[Score]:
             entries[place] = result
     names = {metric["metric_name"] for metric in overall}
     alone = [{"metric_name": name} for name in per_metric if name not in names]
-    return [_score(metric, per_metric.get(metric["metric_name"])) for metric in (*overall, *alone)]
+    return [_score(metric, per_metric.get(metric["metric_name"]), maker) for metric in (*overall, *alone)]
 
 
-def _score(metric: dict[str, Any], entries: list[Any] | None) -> Score:
+def verdict(value: Any, reason: str | None, maker: Maker = MAKER) -> list[Score]:
+    """The verdict on a case of which nothing else is recorded: it counts, though there is no trajectory to hold it.
+
+    A case that was not evaluated has none, as a sample without a trajectory says already."""
+    passed = _PASSED.get(status_number(value) or 0)
+    if passed is None:
+        return []
+    why = reason or f"{maker.name} recorded no session and no invocations"
+    return [Score(name=FINAL_STATUS, value=passed, explanation=why, maker=maker, passed=passed)]
+
+
+def _score(metric: dict[str, Any], entries: list[Any] | None, maker: Maker) -> Score:
     status = status_number(metric.get("eval_status"))
     value = number(metric.get("score"), "a score")
     details = _details(metric)
@@ -81,9 +94,9 @@ def _score(metric: dict[str, Any], entries: list[Any] | None) -> Score:
         value=value,
         scale=SCALES.get(metric["metric_name"]),
         status="scored" if value is not None else "not_applicable" if status == 4 else "unscored",
-        explanation=None if value is not None else f"google-adk gives no value ({word})",
+        explanation=None if value is not None else f"{maker.name} gives no value ({word})",
         details=details,
-        maker=MAKER,
+        maker=maker,
         threshold=number(metric.get("threshold"), "a threshold"),
         passed=_PASSED.get(status or 0),
         extra={NAME: extra} if extra else {},

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from pantrace.errors import ReadError
 from pantrace.model import Agent, Sample, Step, Trajectory, is_prompt
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import unknown_keys
@@ -17,7 +18,7 @@ from .events import steps_from, usage_from
 from .parts import NAME
 from .recase import SESSION, is_camel, snake, to_camel
 from .schema import Session
-from .typed import mapping, text
+from .typed import listed, mapping, text
 from .unsaid import unsaid
 
 _KNOWN = {"id", "app_name", "user_id", "state", "events", "last_update_time", "context"}
@@ -27,7 +28,12 @@ def trajectory_from(raw: Any, declarations: list[list[Agent]] | None = None) -> 
     """A session as a trajectory. Fields of sessions before 1.0 (`context`, `event_logs`) are understood or kept."""
     camel = not isinstance(raw, Session) and is_camel(raw)
     session = {snake(key) if camel else key: value for key, value in raw.items() if value is not None}
-    steps = steps_from(session.get("events") or [], camel=camel)
+    steps = steps_from(listed(session.get("events"), "a session's events"), camel=camel)
+    if not steps and (strange := [key for key, value in session.items() if key not in _KNOWN and _holds(value)]):
+        raise ReadError(
+            f"what happened in a session is told under keys that are not ADK's: {', '.join(strange)[:80]}",
+            remedy="the file may be of another program that looks like ADK",
+        )
     if isinstance(logs := session.get("event_logs"), list):
         steps = _with_logs(steps, logs)
     rest = unknown_keys(session, _KNOWN)
@@ -48,6 +54,10 @@ def trajectory_from(raw: Any, declarations: list[list[Agent]] | None = None) -> 
         state=mapping(state, "a session's state"),
         extra={NAME: rest} if rest else {},
     )
+
+
+def _holds(value: Any) -> bool:
+    return isinstance(value, (list, dict)) and bool(value)
 
 
 def _with_logs(steps: list[Step], logs: list[Any]) -> list[Step]:

@@ -13,7 +13,7 @@ import msgspec
 
 from pantrace.model import Step, ToolResult, Usage
 
-from .parts import NAME, usual_parts
+from .parts import NAME, TOGETHER, usual_parts
 from .schema import Actions, CamelEvent, Counts, Event, Node
 
 _RARE = attrgetter(
@@ -64,11 +64,14 @@ def step_of(event: Event) -> Step | None:
         acted = [(name, did) for name, did in zip(_ACTED, _DID(actions), strict=True) if did is not None]
         if acted and (said := {name: did for name, did in acted if did != {} and did != []}):
             extra["actions"] = said
-    answers = bool(parts) and all(type(part) is ToolResult for part in parts)
+    answered = [type(part) is ToolResult for part in parts]
+    answers = True in answered and False not in answered
     role = "tool" if answers else "agent"
     agent = author or None
     if author is not None and author.lower() == "user":
         role, agent = "tool" if answers else "user", None
+    if role == "agent" and True in answered:
+        extra[TOGETHER] = True
     if role != "user" and author is not None and agent is None:
         extra["author"] = author
     if content is not None:
@@ -104,13 +107,12 @@ def _usage(counts: Counts) -> Usage | None:
             rest[name] = [{"modality": each.modality, "token_count": each.token_count} for each in details]
     if counts.traffic_type is not None:
         rest["traffic_type"] = counts.traffic_type
-    if tools is not None:
-        rest["tool_use_prompt_token_count"] = tools
     usage = Usage(
         input=prompt if tools is None else tools if prompt is None else prompt + tools,
         output=answer if thoughts is None else thoughts if answer is None else answer + thoughts,
         cache_read=counts.cached_content_token_count,
         reasoning=thoughts,
+        tool_prompt=tools,
         total=counts.total_token_count,
         extra={NAME: rest} if rest else {},
     )

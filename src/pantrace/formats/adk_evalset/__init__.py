@@ -9,7 +9,8 @@ expectation, what was done becomes the expected conversation, as in ADK's "add s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +39,20 @@ from pantrace.wire.adk.invocations import expected_calls, expected_from, final_t
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import EVAL_CASE, snake, to_snake
 from pantrace.wire.adk.sessions import invocation_ids, main_agent
-from pantrace.wire.adk.typed import mapping, text
+from pantrace.wire.adk.trpc import DIALECT, as_eval_case, is_eval_case
+from pantrace.wire.adk.typed import identifier, listed, mapping, text, typed_header
 from pantrace.wire.adk.unsaid import unsaid
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document, encode
+from pantrace.wire.output import writing
 from pantrace.wire.remainder import applied
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
+from pantrace.wire.source import with_source
 
-from .format import Format, NoOptions
+from ..format import Format, NoOptions
+from .legacy import case_from, conversation_from
 
 NAME = "adk-evalset"
 _KNOWN = {
@@ -55,11 +60,13 @@ _KNOWN = {
     "conversation",
     "conversation_scenario",
     "session_input",
+    "actual_conversation",
     "creation_timestamp",
     "rubrics",
     "final_session_state",
     CARRIER,
 }
+TRACE = "trace"
 
 
 def detect(head: Head) -> str | None:
@@ -74,8 +81,11 @@ def detect(head: Head) -> str | None:
         return "list of cases" if named and asked and len(first) <= 4 else None
     # A document on one long line looks like lines: its beginning is what counts.
     record = head.record
-    if isinstance(record.get("eval_cases", record.get("evalCases")), list):
-        return "" if {"eval_set_id", "evalSetId"} & record.keys() else None
+    cases = record.get("eval_cases", record.get("evalCases"))
+    if isinstance(cases, list):
+        if not {"eval_set_id", "evalSetId"} & record.keys():
+            return None
+        return DIALECT if any(is_eval_case(to_snake(each, EVAL_CASE)) for each in cases[:3]) else ""
     scenarios = record.get("scenarios")
     scenario = scenarios[0] if isinstance(scenarios, list) and scenarios else None
     told = isinstance(scenario, dict) and {"starting_prompt", "startingPrompt"} & scenario.keys()
@@ -88,29 +98,37 @@ def load(row: Any) -> Sample:
     case = to_snake(row, EVAL_CASE)
     if "eval_id" not in case:
         raise ReadError("not an eval case: no eval_id")
-    conversation = case.get("conversation")
-    scenario = case.get("conversation_scenario")
-    expected = expected_from(conversation) if isinstance(conversation, list) else None
+    if is_eval_case(case):
+        case = as_eval_case(case)
+    conversation, done = _conversations(case)
+    scenario = mapping(case.get("conversation_scenario"), "conversation_scenario")
+    expected = expected_from(conversation) if conversation is not None else None
     extra = {key: value for key, value in case.items() if key not in _KNOWN and value is not None}
+    if conversation is None and done is None and scenario is None and extra:
+        raise ReadError(
+            f"an eval case has neither conversation nor conversation_scenario, but {', '.join(extra)[:80]}",
+            remedy="the file may be of another program that looks like ADK",
+        )
     kept: dict[str, Any] = {}
-    if isinstance(given := case.get("session_input"), dict):
+    if given := mapping(case.get("session_input"), "session_input"):
         kept["session_input"] = given
     if case.get("creation_timestamp"):
         kept["creation_timestamp"] = case["creation_timestamp"]
     if case.get("rubrics"):
         kept["rubrics"] = case["rubrics"]
-    question, goal = prompts_in(conversation or ()), None
-    if isinstance(scenario, dict):
+    question, goal = prompts_in(conversation or done or ()), None
+    if scenario is not None:
         question, goal = scenario.get("starting_prompt"), scenario.get("conversation_plan")
         kept["scenario"] = {
             key: value
             for key, value in scenario.items()
             if key not in ("starting_prompt", "conversation_plan") and value is not None
         }
+    name = identifier(case["eval_id"], "eval_id")
     sample = Sample(
-        id=str(case["eval_id"]),
+        id=name,
         case=Case(
-            id=str(case["eval_id"]),
+            id=name,
             agent=text((given or {}).get("app_name"), "app_name") or None,
             question=text(question, "starting_prompt"),
             goal=text(goal, "conversation_plan"),
@@ -119,10 +137,26 @@ def load(row: Any) -> Sample:
             expected_state=mapping(case.get("final_session_state"), "final_session_state") or None,
             extra={ADK: kept} if kept else {},
         ),
+        trajectory=expected_from(done) if done is not None else None,
         expected=expected,
         extra={NAME: extra} if extra else {},
     )
     return applied(sample, case[CARRIER]) if case.get(CARRIER) else sample
+
+
+def _conversations(case: dict[str, Any]) -> tuple[list[Any] | None, list[Any] | None]:
+    """What is expected and what was done: in trace mode, trpc-agent-go's cases hold a run that was recorded before."""
+    given = {
+        key: listed(case[key], key) for key in ("conversation", "actual_conversation") if case.get(key) is not None
+    }
+    conversation, done = given.get("conversation"), given.get("actual_conversation")
+    if done is None and case.get("eval_mode") == TRACE:
+        return None, conversation
+    return conversation, done
+
+
+def _is_traced(sample: Sample) -> bool:
+    return bool(sample.extra.get(NAME, {}).get("eval_mode") == TRACE)
 
 
 def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
@@ -133,7 +167,7 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         row["conversation_scenario"] = {
             "starting_prompt": case.question,
             "conversation_plan": case.goal or "",
-            **kept["scenario"],
+            **{key: value for key, value in kept["scenario"].items() if key == "user_persona"},
         }
     else:
         row["conversation"] = _conversation(sample)
@@ -147,23 +181,26 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         row["rubrics"] = kept["rubrics"]
     row["final_session_state"] = case.expected_state or {}
     row.update(sample.extra.get(NAME, {}))
-    # The expectation rides along; what was done has its own formats.
-    if rest := unsaid(load(row), msgspec.structs.replace(sample, trajectory=None, scores=())):
+    # The expectation rides along; what was done has its own formats, unless the case brought it with it.
+    done = sample.trajectory if _is_traced(sample) else None
+    if rest := unsaid(load(row), msgspec.structs.replace(sample, trajectory=done, scores=())):
         row[CARRIER] = rest
     return row
 
 
 def _conversation(sample: Sample) -> list[dict[str, Any]]:
     """The expected invocations: as stated, else as the case words them, else as they were done."""
-    stated = sample.expected or _worded(sample.case) or sample.trajectory or Trajectory()
+    traced = _is_traced(sample) and sample.expected is None
+    stated = (sample.trajectory if traced else None) or sample.expected or _worded(sample.case)
+    stated = stated or sample.trajectory or Trajectory()
     groups: dict[str, list[Step]] = {}
     for step, name in zip(stated.steps, invocation_ids(stated.steps), strict=True):
         groups.setdefault(name, []).append(step)
     known: dict[str, Invocation] = {each.id: each for each in stated.invocations}
     rows = []
     for name in dict.fromkeys([*known, *groups] if set(groups) <= set(known) else [*groups, *known]):
-        done = stated is sample.trajectory
-        row = invocation_to(name, groups.get(name, ()), known.get(name), speaker=main_agent(stated), plain=not done)
+        plain = traced or stated is not sample.trajectory
+        row = invocation_to(name, groups.get(name, ()), known.get(name), speaker=main_agent(stated), plain=plain)
         if (details := app_details_of(stated.agents)) is not None:
             row["app_details"] = details
         rows.append(row)
@@ -190,88 +227,50 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
         raise error.at(path=str(path)) from None
     source = Source(format=NAME, version=detect(Head(path)) or None, path=str(path))
     header, cases = _parts(value, path)
-    return with_samples(msgspec.structs.replace(header, source=source), _samples(path, cases, on_broken))
+    return with_samples(msgspec.structs.replace(header, source=source), _samples(path, cases, source, on_broken))
 
 
-def _samples(path: Path, cases: list[Any], on_broken: OnBroken) -> Iterator[Sample]:
-    for number, row in enumerate(cases, 1):
+def _samples(path: Path, cases: list[Callable[[], Any]], source: Source, on_broken: OnBroken) -> Iterator[Sample]:
+    for number, case in enumerate(cases, 1):
         try:
-            yield load(row)
+            yield with_source(load(case()), msgspec.structs.replace(source, place=f"case {number}"))
         except ReadError as error:
             on_broken(error.at(path=str(path), place=f"case {number}"))
         except MISSHAPEN as error:
             on_broken(ReadError(f"not an eval case: {error!r}", path=str(path), place=f"case {number}"))
 
 
-def _parts(value: Any, path: Path) -> tuple[RunHeader, list[Any]]:
-    """Header and cases of every shape that eval sets have had."""
+def _parts(value: Any, path: Path) -> tuple[RunHeader, list[Callable[[], Any]]]:
+    """Header and cases of every shape that eval sets have had; a case is made when it is called, or raises."""
     name = path.name.split(".")[0]
-    try:
-        if isinstance(value, list) and value and all(isinstance(each, dict) and "query" in each for each in value):
-            return RunHeader(task=name), [{"eval_id": name, "conversation": [_old_turn(each) for each in value]}]
-        if isinstance(value, list) and value and all(isinstance(each, dict) and "data" in each for each in value):
-            return RunHeader(task=name), [_old_case(each) for each in value]
-        if isinstance(value, dict) and isinstance(value.get("scenarios"), list):
-            cases = [
-                {"eval_id": f"scenario-{number}", "conversation_scenario": to_snake(each, {})}
-                for number, each in enumerate(value["scenarios"], 1)
-            ]
-            return RunHeader(task=name), cases
-    except MISSHAPEN as error:
-        raise ReadError(f"not an eval set: {error!r}", path=str(path)) from None
+    if isinstance(value, list) and any(isinstance(each, dict) and "query" in each for each in value):
+        return RunHeader(task=name), [lambda: {"eval_id": name, "conversation": conversation_from(value)}]
+    if isinstance(value, list) and any(isinstance(each, dict) and "data" in each for each in value):
+        return RunHeader(task=name), [partial(case_from, each) for each in value]
+    if isinstance(value, dict) and isinstance(value.get("scenarios"), list):
+        scenarios = enumerate(value["scenarios"], 1)
+        return RunHeader(task=name), [partial(_scenario, f"scenario-{number}", each) for number, each in scenarios]
     row = {snake(key): item for key, item in value.items()} if isinstance(value, dict) else {}
     if not isinstance(row.get("eval_cases"), list):
         raise ReadError("not an eval set: no list eval_cases", path=str(path), remedy="is --from right?")
-    return header_from(row), row["eval_cases"]
+    try:
+        return header_from(row), [partial(_itself, each) for each in row["eval_cases"]]
+    except (ReadError, *MISSHAPEN) as error:
+        known = error if isinstance(error, ReadError) else ReadError(f"the header does not fit: {error}")
+        raise known.at(path=str(path)) from None
 
 
-def _old_case(old: dict[str, Any]) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "eval_id": old.get("name") or "case",
-        "conversation": [_old_turn(each) for each in old["data"]],
-    }
-    if given := old.get("initial_session"):
-        row["session_input"] = {
-            "app_name": given.get("app_name", ""),
-            "user_id": given.get("user_id", ""),
-            "state": given.get("state", {}),
-        }
-    rest = {key: value for key, value in old.items() if key not in ("name", "data", "initial_session")}
-    return {**row, **rest}
+def _itself(case: Any) -> Any:
+    return case
 
 
-_OLD = {"query", "expected_tool_use", "expected_intermediate_agent_responses", "reference"}
-
-
-def _old_turn(old: dict[str, Any]) -> dict[str, Any]:
-    """A turn of the lists that were used before there was a model: query, expected tools, reference."""
-    uses = [
-        {"name": each["tool_name"], "args": each.get("tool_input") or {}} for each in old.get("expected_tool_use") or ()
-    ]
-    answers = [
-        {"name": each["tool_name"], "response": _answer(each["mock_tool_output"])}
-        for each in old.get("expected_tool_use") or ()
-        if "mock_tool_output" in each
-    ]
-    told = [
-        [each.get("author", ""), [{"text": each.get("text", "")}]]
-        for each in old.get("expected_intermediate_agent_responses") or ()
-    ]
-    row: dict[str, Any] = {
-        "user_content": {"role": "user", "parts": [{"text": old["query"]}]},
-        "intermediate_data": {"tool_uses": uses, "tool_responses": answers, "intermediate_responses": told},
-    }
-    if old.get("reference") is not None:
-        row["final_response"] = {"role": "model", "parts": [{"text": old["reference"]}]}
-    return {**{key: value for key, value in old.items() if key not in _OLD}, **row}
-
-
-def _answer(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {"output": value}
+def _scenario(name: str, scenario: Any) -> dict[str, Any]:
+    return {"eval_id": name, "conversation_scenario": to_snake(mapping(scenario, "a scenario"), {})}
 
 
 def header_from(row: dict[str, Any]) -> RunHeader:
     """The run of an eval set without its cases."""
+    row = typed_header(row, ("eval_set_id", "name"))
     known = {"eval_set_id", "name", "description", "eval_cases", "creation_timestamp", CARRIER}
     rest = {key: value for key, value in row.items() if key not in known and value is not None}
     described = {"description": row["description"]} if row.get("description") else {}
@@ -296,7 +295,7 @@ def save(run: Run, target: Path, options: NoOptions) -> None:
     }
     if rest := unsaid(header_from(row), header_of(run)):
         row[CARRIER] = rest
-    with files.writing(target) as file:
+    with writing(target) as file:
         file.write(encode(row)[:-1] + b',"eval_cases":[')
         for number, sample in enumerate(run.samples):
             file.write((b",\n" if number else b"\n") + encode(dump(sample, options)))
@@ -320,8 +319,12 @@ def validate(path: Path) -> Iterable[Violation]:
         return
     if isinstance(value, list):
         yield Violation(level="warning", message="a list of an older google-adk; `convert` it to an eval set")
-    for number, row in enumerate(cases):
-        for violation in check(row):
+    for number, case in enumerate(cases):
+        try:
+            found = list(check(case()))
+        except (ReadError, *MISSHAPEN) as error:
+            found = [Violation(level="error", message=str(error))]
+        for violation in found:
             place = f"eval_cases[{number}]"
             yield msgspec.structs.replace(violation, place=f"{place}.{violation.place}" if violation.place else place)
 

@@ -1,0 +1,147 @@
+"""The dialect of trpc-agent-go: ADK's eval sets and results, with chat messages in place of contents.
+
+Spec: evaluation/evalset/evalcase.go and evaluation/evalresult/evalresult.go of trpc-group/trpc-agent-go, from December
+2025 on (before, it wrote contents as ADK does). An invocation holds its calls with their answers in `tools`, for a
+few days in `intermediate_data.tool_calls` and `tool_responses`. Statuses are words in small letters. Go leaves out
+what is zero or empty: a score that is missing beside a verdict is 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pantrace.model import Maker
+
+from .contents import answer_of, as_content, call_of, is_message
+
+DIALECT = "trpc-agent-go"
+"""The variant that `detect` tells."""
+MAKER = Maker(name=DIALECT, kind="stored")
+
+_INVOCATIONS = ("actual_invocation", "expected_invocation")
+_TOOL = {"id", "name", "arguments", "result"}
+_STATUSES = {"passed", "failed", "not_evaluated", "unknown"}
+_VERDICTS = {"passed", "failed"}
+
+
+def is_case_result(case: Any) -> bool:
+    """Whether a case result in snake_case is of this dialect: by its statuses or by its messages."""
+    if not isinstance(case, dict):
+        return False
+    blocks = [block for block in _list(case.get("eval_metric_result_per_invocation")) if isinstance(block, dict)]
+    told = [block.get(key) for block in blocks for key in _INVOCATIONS]
+    return is_status(case.get("final_eval_status")) or any(is_invocation(each) for each in told)
+
+
+def is_eval_case(case: Any) -> bool:
+    """Whether an eval case in snake_case is of this dialect."""
+    if not isinstance(case, dict):
+        return False
+    return "actual_conversation" in case or any(is_invocation(each) for each in _list(case.get("conversation")))
+
+
+def is_invocation(raw: Any) -> bool:
+    """Whether an invocation in snake_case has messages or a list of tools."""
+    if not isinstance(raw, dict):
+        return False
+    data = raw.get("intermediate_data")
+    return (
+        any(is_message(raw.get(key)) for key in ("user_content", "final_response"))
+        or isinstance(raw.get("tools"), list)
+        or (isinstance(data, dict) and "tool_calls" in data)
+    )
+
+
+def as_case_result(case: dict[str, Any]) -> dict[str, Any]:
+    """A case result as ADK words it."""
+    row = {**case, "overall_eval_metric_results": _metrics(case.get("overall_eval_metric_results"))}
+    if isinstance(blocks := case.get("eval_metric_result_per_invocation"), list):
+        row["eval_metric_result_per_invocation"] = [_block(each) if isinstance(each, dict) else each for each in blocks]
+    return row
+
+
+def _block(block: dict[str, Any]) -> dict[str, Any]:
+    told: dict[str, Any] = {key: as_invocation(block[key]) for key in _INVOCATIONS if key in block}
+    return {**block, **told, "eval_metric_results": _metrics(block.get("eval_metric_results"))}
+
+
+def as_eval_case(case: dict[str, Any]) -> dict[str, Any]:
+    """An eval case as ADK words it; its rubrics belong to metrics, and ADK's do not."""
+    row = {"metric_rubrics" if key == "rubrics" else key: value for key, value in case.items()}
+    for key in ("conversation", "actual_conversation"):
+        if isinstance(told := row.get(key), list):
+            row[key] = [as_invocation(each) for each in told]
+    return row
+
+
+def as_invocation(raw: Any) -> Any:
+    """An invocation as ADK words it; what ADK has no word for stays beside it."""
+    if not is_invocation(raw):
+        return raw
+    row = dict(raw)
+    for key in ("user_content", "final_response"):
+        if key in row:
+            row[key] = as_content(row[key])
+    data = dict(given) if isinstance(given := row.get("intermediate_data"), dict) else {}
+    uses, answers = _list(data.get("tool_uses")), _list(data.get("tool_responses"))
+    if isinstance(calls := data.pop("tool_calls", None), list):
+        uses = [call_of(call) for call in calls]
+        answers = [answer_of(each) if isinstance(each, dict) and "tool_id" in each else each for each in answers]
+    if isinstance(tools := row.get("tools"), list) and all(isinstance(tool, dict) for tool in tools):
+        uses = [
+            *uses,
+            *(_present({"id": t.get("id"), "name": t.get("name"), "args": t.get("arguments")}) for t in tools),
+        ]
+        answers = [
+            *answers,
+            *(
+                _present({"id": t.get("id"), "name": t.get("name"), "response": t["result"]})
+                for t in tools
+                if t.get("result") is not None
+            ),
+        ]
+        if all(tool.keys() <= _TOOL for tool in tools):
+            del row["tools"]
+    between = [*_list(row.pop("intermediate_responses", None)), *_list(data.get("intermediate_responses"))]
+    data |= {
+        "tool_uses": uses,
+        "tool_responses": answers,
+        "intermediate_responses": [["", as_content(each)["parts"]] if is_message(each) else each for each in between],
+    }
+    return {**row, "intermediate_data": {key: value for key, value in data.items() if value}}
+
+
+def _metrics(results: Any) -> Any:
+    if not isinstance(results, list):
+        return results
+    return [_metric(each) if isinstance(each, dict) else each for each in results]
+
+
+def _metric(result: dict[str, Any]) -> dict[str, Any]:
+    row = dict(result)
+    if row.get("eval_status") in _VERDICTS:
+        row.setdefault("score", 0.0)
+    details = row.get("details")
+    if isinstance(details, dict) and isinstance(rubrics := details.get("rubric_scores"), list):
+        row["details"] = {**details, "rubric_scores": [_rubric(each) for each in rubrics]}
+    return row
+
+
+def _rubric(score: Any) -> Any:
+    if not isinstance(score, dict):
+        return score
+    names = {"id": "rubric_id", "reason": "rationale"}
+    return {"score": 0.0, **{names.get(key, key): value for key, value in score.items()}}
+
+
+def is_status(value: Any) -> bool:
+    """Whether a status is worded as this dialect words it."""
+    return isinstance(value, str) and value in _STATUSES
+
+
+def _present(fields: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
