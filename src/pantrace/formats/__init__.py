@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pantrace.errors import ReadError, UnknownFormat, UsageError
 from pantrace.wire.depth import refusal
+from pantrace.wire.files import read_error
 from pantrace.wire.head import Head
 
 from .format import Format, NoOptions
@@ -78,9 +79,12 @@ def detect(path: Path) -> tuple[Format, str]:
     if not path.exists():
         raise ReadError("no such file or directory", path=str(path))
     head = Head(path)
-    for format_ in all_formats():
-        if format_.reads and (variant := format_.detect(head)) is not None:
-            return format_, variant
+    try:
+        for format_ in all_formats():
+            if format_.reads and (variant := format_.detect(head)) is not None:
+                return format_, variant
+    except OSError as error:
+        raise read_error(path, error) from None
     if head.kind == "empty":
         raise UnknownFormat("the file is empty", path=str(path))
     if head.kind == "json" and (why := refusal(head.data)) is not None:

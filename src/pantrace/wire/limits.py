@@ -52,8 +52,8 @@ class PackedTooTightly(ReadError):
     @classmethod
     def beyond(cls, size: int, ratio: int) -> PackedTooTightly:
         return cls(
-            f"unpacks to more than {in_words(size)}, and to more than {ratio:,} times its packed size",
-            remedy="if you trust it, --max-unpacked SIZE raises the limit",
+            f"unpacks to more than {in_words(size)}, and to more than {ratio:,} times its packed size; "
+            "if you trust it, raise the limit with --max-unpacked SIZE"
         )
 
 

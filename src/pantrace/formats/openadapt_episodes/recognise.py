@@ -97,8 +97,8 @@ def _leads_to_tasks(folder: Path, depth: int, looks: list[int]) -> bool | None:
         return None
     if any(entry.name == "traj.jsonl" for entry in found):
         return _is(folder / "traj.jsonl", "arena")
-    folders = [entry for entry in found if entry.is_dir() and entry.name != "logs" and not entry.name.startswith(".")]
-    if any(entry.name.lower().endswith(_DATA) for entry in found if entry.is_file()):
+    folders = [entry for entry in found if _is_dir(entry) and entry.name != "logs" and not entry.name.startswith(".")]
+    if any(entry.name.lower().endswith(_DATA) for entry in found if not _is_dir(entry)):
         return False
     if depth == 0 or not folders:
         return None if not folders else False
@@ -113,13 +113,20 @@ def _holds_episodes(folder: Path) -> bool:
             found = sorted(entries, key=lambda entry: entry.name)
     except OSError:
         return False
-    named = [entry for entry in found if entry.is_file() and not entry.name.lower().endswith(_PICTURES)]
+    named = [entry for entry in found if not _is_dir(entry) and not entry.name.lower().endswith(_PICTURES)]
     documents = [entry for entry in named if entry.name.lower().endswith(".json")]
     if not documents or len(documents) < len(named):
         return False
     return all(_is(Path(entry.path), "episode", "legacy", "demo") for entry in documents[:_LOOKS]) and all(
-        _holds_pictures(entry.path) for entry in found if entry.is_dir()
+        _holds_pictures(entry.path) for entry in found if _is_dir(entry)
     )
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False  # a link that leads in a circle
 
 
 def _is(path: Path, *shapes: Shape) -> bool:
