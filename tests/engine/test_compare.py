@@ -245,6 +245,14 @@ def test_clusters_count_without_pairs_too() -> None:
     assert found.difference is not None
     assert found.difference.p == pytest.approx(0.1319, abs=0.02)
     assert any("only 8 clusters on a side" in note for note in found.notes)
+    # Eight tasks that pass or fail as a whole are eight proofs: about as wide as Wilson of 2 in 8 (0.07 to 0.59), not
+    # of 24 in 96 (0.17 to 0.35).
+    assert found.first is not None
+    assert blind.first is not None
+    assert (found.first.value, found.first.n) == (0.25, 96)
+    assert (found.first.low or 1) < 0.08
+    assert (found.first.high or 0) > 0.58
+    assert (blind.first.low or 0) > 0.17
     assert independent(tasks("a", 0), tasks("b", 8), "task").verdict == "better"
 
 

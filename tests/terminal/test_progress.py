@@ -6,6 +6,7 @@ import json
 import random
 import re
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -243,6 +244,30 @@ def test_a_document_on_the_screen_comes_when_the_line_is_gone(many: Path, tmp_pa
     untroubled(seen)
     found = [json.loads(line)["case_id"] for line in seen.lines if line.startswith("{")]
     assert found == [f"s{number}" for number in range(60)]
+
+
+def test_what_is_not_text_stays_off_the_screen(tmp_path: Path) -> None:
+    words = ["convert", ROOT / "examples/inspect/basic.eval", "--to", "inspect"]
+    seen = pantrace(*words, folder=tmp_path)
+    untroubled(seen)
+    assert seen.code == 2
+    assert seen.words == "pantrace: inspect is not text, which a terminal could not show: name a file with -o"
+    assert pantrace(*words, folder=tmp_path, stdout=tmp_path / "out.eval").code == 0
+    assert (tmp_path / "out.eval").read_bytes().startswith(b"PK")
+
+
+@pytest.mark.parametrize("line", ["convert - --to native --no-loss", "eval - --out out"])
+def test_what_is_typed_is_not_drawn_over(line: str, tmp_path: Path) -> None:
+    typed = '{"pantrace": "1", "run": {}}\n{"id": "typed"}\n\x04'
+    begun = time.monotonic()
+
+    def keys(screen: Any) -> bytes | None:
+        return typed.encode() if time.monotonic() - begun > 2 else None
+
+    seen = pantrace(*line.split(), folder=tmp_path, keys=keys)
+    untroubled(seen)
+    assert seen.code == 0, seen.text
+    assert seen.lines[:2] == typed.splitlines()[:2]
 
 
 def test_stderr_that_is_a_file_gets_words_only(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import glob
+import os
 import re
 import shutil
 import sys
@@ -164,7 +165,9 @@ def _poured(source: str) -> Path:
     target = folder / "stdin"
     with target.open("wb") as file:
         if source == "-":
-            shutil.copyfileobj(sys.stdin.buffer, file)
+            # Without a buffer, which on a terminal would go on reading behind the first Ctrl-D.
+            with os.fdopen(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as pipe:
+                shutil.copyfileobj(pipe, file)
         else:
             with Path(source).open("rb") as pipe:
                 shutil.copyfileobj(pipe, file)

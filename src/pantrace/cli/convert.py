@@ -71,7 +71,10 @@ def command(
         raise UsageError("--json and the output cannot both go to stdout: name a file with -o")
     if (loss or strict) and no_loss:
         raise UsageError(f"{'--loss' if loss else '--strict'} needs the measuring that --no-loss turns off")
+    if out == "-" and not target.suffix.endswith(("json", "jsonl")) and sys.stdout.isatty():
+        raise UsageError(f"{to} is not text, which a terminal could not show: name a file with -o")
     keep_inputs(sources, recordings=[out], others=[loss])
+    paths = expand(sources)
     refusal: LossRefused | NothingWritten | None = None
     with ExitStack() as stack:
         on_loss = _loss_writer(stack, Path(loss)) if loss else None
@@ -79,7 +82,7 @@ def command(
         def run_to(path: Path) -> Report:
             with progress("samples") as count:
                 return convert(
-                    expand(sources),
+                    paths,
                     path,
                     to=to,
                     format=from_,

@@ -113,9 +113,10 @@ def command(
     # Cases may require managed metrics, too: whoever names a project wants them asked for.
     vertex = named_project(project, location, base_url) if managed or project or location else None
     judging = _judging(ready, asked, vertex, cache, replay)
+    paths = expand(sources)
     with progress("samples") as count:
         done = evaluate_into(
-            expand(sources),
+            paths,
             Path(out),
             ready,
             text,

@@ -147,19 +147,19 @@ def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Differ
     binary = bool(one) and bool(two) and first.binary[metric] and second.binary[metric]
     common = [case for case in one if case in two]
     only = len(one) - len(common), len(two) - len(common)
-    scale = first.scales.get(metric)
+    scale, clusters = first.scales.get(metric), first.clusters | second.clusters
     if one and two and scale != second.scales.get(metric):
         found = Difference(notes=("the two sides declare different scales, so a difference means nothing",))
     elif common:
         # One row speaks of one set of cases: B - A is the difference.
         one, two = ({case: side[case] for case in common} for side in (one, two))
-        found = paired(one, two, binary, first.clusters | second.clusters, scale)
+        found = paired(one, two, binary, clusters, scale)
     else:
         found = unpaired(one, two, binary, (first.clusters, second.clusters), scale)
     comparison = Comparison(
         metric=metric,
-        first=average(one, binary, scale),
-        second=average(two, binary, second.scales.get(metric)),
+        first=average(one, binary, scale, clusters),
+        second=average(two, binary, second.scales.get(metric), clusters),
         difference=found.estimate,
         verdict="inconclusive",
         wins=found.wins,

@@ -14,12 +14,14 @@ from pantrace.stats import (
     PairedDifference,
     TooFew,
     cases_for_t,
+    clustered_mean,
     difference_of_clusters,
     difference_of_means,
     difference_of_proportions,
     mean,
     paired_difference,
     paired_proportions,
+    pooled_share,
     share_over_cases,
     wilson,
 )
@@ -51,16 +53,32 @@ class Difference(Record, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def average(values: Values, binary: bool, scale: Scale | None = None) -> Estimate | None:
-    """The mean over the cases of one side; None where there is none. Wilson for yes and no, t for other numbers."""
+def average(
+    values: Values, binary: bool, scale: Scale | None = None, clusters: Clusters | None = None
+) -> Estimate | None:
+    """The mean over the cases of one side; None where there is none. Wilson for yes and no, t for other numbers; over
+    clusters where cases belong together."""
     means = _means(values)
     trials = sum(map(len, values.values()))
     try:
+        if clusters:
+            return _clustered(values, means, binary, scale, clusters)
         if binary and trials == len(means):
             return wilson(int(fsum(means)), trials)
         return share_over_cases(means, trials) if binary else _within(mean(means), scale)
     except TooFew:
         return None
+
+
+def _clustered(values: Values, means: list[float], binary: bool, scale: Scale | None, clusters: Clusters) -> Estimate:
+    groups = _grouped(values, clusters)
+    if not binary:
+        return _within(clustered_mean(means, groups), scale)
+    parts: dict[Hashable, list[float]] = {}
+    for group, each in zip(groups, means, strict=True):
+        parts.setdefault(group, []).append(each)
+    found = pooled_share([fsum(part) for part in parts.values()], [len(part) for part in parts.values()])
+    return replace(found, n=len(means))
 
 
 def difference_of_cases(

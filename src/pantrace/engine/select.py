@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from difflib import get_close_matches
 
 from pantrace.errors import UsageError
 from pantrace.model import Sample, all_trajectories
@@ -81,8 +80,7 @@ class Selection:
             if wanted not in self._met:
                 raise UsageError(f"no sample {wanted!r} among the {self.read} that were read{self._instead(wanted)}")
         for condition, beside in self._beside.items() if self.read else ():
-            close = get_close_matches(condition.name, beside, n=1)
-            hint = f"; did you mean {close[0]}?" if close else "."
+            hint = _did_you_mean(condition.name, beside) or "."
             listed = f" There are {', '.join(sorted(beside)[:20])}" if beside else ""
             raise UsageError(f"--where {condition.text!r}: no sample has {condition.name}{hint}{listed}")
 
@@ -157,8 +155,14 @@ class Selection:
     def _instead(self, wanted: str) -> str:
         if wanted in self._callers:
             return f": it is a sub-agent of {self._callers[wanted]}"
-        close = get_close_matches(wanted, self._ids, n=1)
-        return f"; did you mean {close[0]}?" if close else ""
+        return _did_you_mean(wanted, self._ids)
+
+
+def _did_you_mean(given: str, names: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(given, list(names), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def parse_since(text: str, now: datetime) -> float:

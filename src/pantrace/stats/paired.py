@@ -86,8 +86,10 @@ def sign_flip(differences: Sequence[float]) -> float:
     dice = np.random.default_rng(SEED)
     values = np.asarray(moving)
     extreme = 0
-    for start in range(0, FLIPS, 1000):
-        signs = dice.choice((-1.0, 1.0), size=(min(1000, FLIPS - start), len(values)))
+    # So many flips at once as fit into a few megabytes.
+    rows = max(1, min(1000, 2_000_000 // len(values)))
+    for start in range(0, FLIPS, rows):
+        signs = dice.choice((-1.0, 1.0), size=(min(rows, FLIPS - start), len(values)))
         extreme += int((abs(signs @ values) >= observed - slack).sum())
     return (extreme + 1) / (FLIPS + 1)
 

@@ -137,8 +137,8 @@ class Redactor:
         spans: list[Span] = [*self._known_in(text), *tokens_in(text), *shapes_in(text, small, self._shapes)]
         spans += named_in(text, small)
         for kind, pattern in self._more:
-            group = "secret" if "secret" in pattern.groupindex else 0
-            spans += [(*match.span(group), kind) for match in pattern.finditer(text) if match[group]]
+            held = "secret" if "secret" in pattern.groupindex else 0
+            spans += [(*match.span(held), kind) for match in pattern.finditer(text) if match[held]]
         seen = [_Seen(start, end, rank, {kind: 1}) for rank, (start, end, kind) in enumerate(spans)]
         if depth < _DEPTH:
             seen += self._inside(text, depth, len(seen))
