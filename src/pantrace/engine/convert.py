@@ -24,8 +24,10 @@ from pantrace.formats import Format, by_name, detect
 from pantrace.model import Loss, Record, Run, RunHeader, Sample, with_samples
 from pantrace.wire import files
 from pantrace.wire.carried import without_carried
+from pantrace.wire.depth import OURS, is_too_deep
 from pantrace.wire.file_names import FileNames
 from pantrace.wire.json import decode, encode
+from pantrace.wire.limits import limits
 from pantrace.wire.loss import general, header_losses, sample_losses
 from pantrace.wire.output import staging
 from pantrace.wire.rows import raise_broken, write_rows
@@ -208,7 +210,7 @@ class _Rows:
                 self.lose(Loss(sample=sample.id, path="sample", what="absent", why=_no_samples(format_)))
                 continue
             try:
-                row = format_.dump(sample, self.options)
+                row = _shallow(format_.dump(sample, self.options), format_)
             except SampleRefused as error:
                 report.refused.append((sample.id, str(error)))
                 self.lose(Loss(sample=sample.id, path="sample", what="refused", why=str(error)))
@@ -217,6 +219,18 @@ class _Rows:
                 self.lose(loss)
             report.samples += 1
             yield sample, row
+
+
+_AROUND = 4
+"""Levels that a document may have around its rows."""
+
+
+def _shallow(row: Any, format_: Format) -> Any:
+    """The row, unless it is nested so deeply that nobody could read it again."""
+    most = limits().depth - _AROUND + (OURS if format_.typed else 0)
+    if is_too_deep(row, most):
+        raise SampleRefused(f"nested deeper than {most} levels")
+    return row
 
 
 def _no_samples(format_: Format) -> str:

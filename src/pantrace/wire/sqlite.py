@@ -14,6 +14,7 @@ The other program may write at any time, and in one of three ways SQLite still s
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -152,7 +153,7 @@ def _begun(real: Path, held: ExitStack, how: str, patience: float = 0) -> sqlite
 
 
 def _connected(real: Path, how: str, patience: float = 0) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(str(real))}?{how}", uri=True, timeout=patience, isolation_level=None)
+    return sqlite3.connect(f"file:{quote(os.fsencode(real))}?{how}", uri=True, timeout=patience, isolation_level=None)
 
 
 def _copied_by_sqlite(database: sqlite3.Connection, held: ExitStack) -> sqlite3.Connection:

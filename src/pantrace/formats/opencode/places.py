@@ -62,7 +62,7 @@ def _claim(place: Place) -> Claim:
 def _is_database(path: Path) -> bool:
     head = Head(path)
     try:
-        return head.kind == "sqlite" and database.has_its_tables(head.tables)
+        return path.is_file() and head.kind == "sqlite" and database.has_its_tables(head.tables)
     except ReadError:
         return True  # by its name it is one: reading it says what is wrong, where passing over it would hide it
 
