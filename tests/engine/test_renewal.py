@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import pantrace
 from engine.recordings import READY, rows, write
 from goldens import ROOT
 from pantrace.engine.convert import convert
@@ -202,12 +206,19 @@ def test_books_that_are_gone_or_garbage_are_told_and_written_anew(
     elif content is not None:
         file.write_bytes(data[: min(content, len(data) // 2)] if isinstance(content, int) else content)
     if (name, harm) != ("run.json", "of another run"):
-        with pytest.raises(ReadError, match=r"(run the same `pantrace eval` with --out .* again|other)"):
-            rows(out)
+        for reading in (rows, lambda folder: decide_again(folder, STRICT)):
+            with pytest.raises(ReadError, match=r"run the same `pantrace eval` with --out .* again"):
+                reading(out)
     done = renewed(whole, out)
     assert done.anew == (() if harm == "of another run" else (name,))
     assert done.measured == (100 if name == "manifest.sqlite" else 0)
     assert part_files(out) == [out / "parts" / path.name for path in part_files(whole / "run")]
+
+
+def test_what_is_left_of_a_directory_is_enough_to_begin_anew(whole: Path, out: Path) -> None:
+    shutil.rmtree(out / "parts")
+    (out / "manifest.sqlite").unlink()
+    assert renewed(whole, out).measured == 100
 
 
 def test_another_plan_is_refused_also_where_the_header_is_damaged(whole: Path, out: Path) -> None:
@@ -277,6 +288,14 @@ def test_an_old_directory_is_read_and_said_to_be_unverified(old: Path) -> None:
     assert summarise(run).samples == 3
     decide_again(run, Profile(name="p", version="1", thresholds={"quality": 9}))
     assert query(run, "select count(*) from decisions where profile = 'p' and not passed").rows == [(3,)]
+
+
+def test_the_command_line_says_that_it_could_not_verify(old: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(pantrace.__file__).parent.parent)}
+    command = [sys.executable, "-m", "pantrace", "query", "run", "select count(*) from scores", "--csv"]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert found.stdout == "count_star()\n6\n"
+    assert found.stderr.startswith("run: not verified: its parts were written before") and found.stderr.count("\n") == 1
 
 
 def test_the_next_evaluation_gives_an_old_directory_hashes_and_measures_nothing(old: Path) -> None:

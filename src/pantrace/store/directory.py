@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from pantrace.errors import ReadError, UsageError
+from pantrace.errors import UsageError
 from pantrace.model import Decision, Run, RunHeader, Sample, header_of, with_samples
 
-from .durable import remove_temporaries, renewal, sync, write_errors
+from .durable import remove_temporaries, sync, write_errors
 from .json_text import sayable
 from .lock import Lock
-from .manifest import CommittedPart, Damaged, Intake, PartFile
+from .manifest import CommittedPart, Damaged, Intake, PartFile, committed_parts, damaged_manifest
 from .manifest_writer import Manifest
 from .opening import begun, refuse_foreign
 from .parquet import PartWriter, Staged, stage_part
@@ -51,12 +51,14 @@ class RunDirectory:
         lock = Lock(folder / LOCK)
         try:
             content = read_run_file(folder)
+            committed_parts(
+                folder / MANIFEST
+            )  # says what is wrong; the writer would begin a new one where there is none
             with write_errors(folder):
                 manifest = Manifest(folder / MANIFEST)
         except Damaged as error:
             lock.release()
-            place, remedy = str(folder / MANIFEST), renewal(folder)
-            raise ReadError(f"the manifest of the run is damaged: {error}", path=place, remedy=remedy) from None
+            raise damaged_manifest(folder / MANIFEST, error) from None
         except BaseException:
             lock.release()
             raise

@@ -98,9 +98,12 @@ def committed_parts(path: Path) -> list[CommittedPart]:
     try:
         return list(_read(path).parts.values())
     except Damaged as error:
-        raise ReadError(
-            f"the manifest of the run is damaged: {error}", path=str(path), remedy=renewal(path.parent)
-        ) from None
+        raise damaged_manifest(path, error) from None
+
+
+def damaged_manifest(path: Path, why: Damaged) -> ReadError:
+    """A manifest that cannot be read, with the way out."""
+    return ReadError(f"the manifest of the run is damaged: {why}", path=str(path), remedy=renewal(path.parent))
 
 
 def _read(path: Path) -> Content:

@@ -16,6 +16,7 @@ from .run_file import (
     DamagedRunFile,
     RunFile,
     is_run_directory,
+    is_run_file,
     read_run_file,
     write_run_file,
 )
@@ -30,6 +31,8 @@ def refuse_foreign(folder: Path) -> None:
         return
     if not folder.is_dir():
         raise UsageError(f"{folder} is a file; a run needs a directory")
+    if is_run_file(folder / RUN, RunFile):
+        return
     if (folder / RUN).exists():
         read_run_file(folder)
     strange = sorted(path.name for path in folder.iterdir() if path.name not in OWN_NAMES and path.suffix != ".tmp")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -47,14 +48,15 @@ def is_run_directory(path: str | Path) -> bool:
     be renewed."""
     folder = Path(path)
     signs = ((folder / MANIFEST).is_file(), (folder / PARTS).is_dir())
-    return sum((*signs, any(signs) and _says_what_it_is(folder / RUN))) >= 2
+    return sum((*signs, any(signs) and is_run_file(folder / RUN, _Version))) >= 2
 
 
-def _says_what_it_is(path: Path) -> bool:
+def is_run_file(path: Path, kind: type[Any]) -> bool:
+    """Whether a file is the `run.json` of a run directory: any that has a version, or one of this kind."""
     if not path.is_file():
         return False
     try:
-        from_exact_json(files.read_all(path), _Version)
+        from_exact_json(files.read_all(path), kind)
     except (ReadError, msgspec.ValidationError):
         return False
     return True
