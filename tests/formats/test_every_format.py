@@ -153,6 +153,7 @@ _FREE = (
     "instructions",
     "stop",
     "output",
+    "response",
 )
 
 
