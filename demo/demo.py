@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from pathlib import Path
 
-from pantrace.cli import cli
+from pantrace.cli import main as pantrace
 from pantrace.cli.output import table
 from pantrace.engine.matrix import cells
 
@@ -23,11 +25,15 @@ TARGETS = ["vertex-seed", "adk-jsonl", "openadapt-episodes", "explain", "inspect
 
 
 def run(*words: str) -> None:
-    """Run a command as a user would, and show it."""
-    print(f"\n$ pantrace {' '.join(words)}")
-    code = cli.main(args=list(words), prog_name="pantrace", standalone_mode=False)
-    if code:
-        print(f"(exit code {code})")
+    """Run a command as a user would, and show it. A gate that does not pass is part of the show, trouble ends it."""
+    print(f"\n$ pantrace {' '.join(words)}", flush=True)
+    try:
+        pantrace(list(words))
+    except SystemExit as end:
+        if end.code in (1, 3):
+            print(f"(exit code {end.code})")
+        elif end.code:
+            raise
 
 
 def main() -> None:
@@ -53,7 +59,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    import os
-
     os.chdir(ROOT)
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -56,7 +56,7 @@ def command_help() -> str:
     """The help text of every command."""
     blocks = []
     for name in (None, *COMMANDS):
-        group = click.Context(cli, info_name="pantrace")
+        group = click.Context(cli, info_name="pantrace", **cli.context_settings)
         command = cli if name is None else cli.get_command(group, name)
         assert command is not None
         context = group if name is None else click.Context(command, info_name=name, parent=group)

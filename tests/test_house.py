@@ -65,7 +65,7 @@ def test_no_source_file_is_longer_than_400_lines() -> None:
 
 def test_the_model_stays_small() -> None:
     lines = sum(len(file.read_text().splitlines()) for file in (SOURCE / "model").glob("*.py"))
-    assert lines <= 900
+    assert lines <= 1200
     assert len((SOURCE / "__init__.py").read_text().splitlines()) <= 60
 
 

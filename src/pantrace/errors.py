@@ -5,7 +5,8 @@ PantraceError             a sentence for the user; `exit_code` says how the comm
 │   └── UnknownFormat     no format claims the input
 ├── WriteError            an output could not be written
 │   ├── SampleRefused     one sample cannot be said in the target format; the others can
-│   └── LossRefused       `--strict` was given and the target cannot hold everything
+│   ├── LossRefused       `--strict` was given and the target cannot hold everything
+│   └── NothingWritten    there was no sample that the target could hold, and so no output
 ├── UsageError            a wrong name, option or combination
 │   └── MissingExtra      an optional dependency is not installed; names the install command
 └── Unanswered            a judge gave no reply: why, and whether asking again may help
@@ -56,6 +57,12 @@ class SampleRefused(WriteError):
 
 class LossRefused(WriteError):
     """`--strict` was given and the target cannot hold everything."""
+
+    exit_code = 1
+
+
+class NothingWritten(WriteError):
+    """There was no sample that the target could hold."""
 
     exit_code = 1
 

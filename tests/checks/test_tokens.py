@@ -9,7 +9,7 @@ import pytest
 
 from pantrace.catalog import catalog
 from pantrace.checks import by_name, parse_settings
-from pantrace.model import Agent, Sample, Trajectory, Usage
+from pantrace.model import Agent, Purpose, Sample, Thinking, Trajectory, Usage
 from short_samples import agent, run, usage, user
 
 FLASH = {"model": "gemini-2.5-flash"}
@@ -35,11 +35,21 @@ def test_without_usage_nothing_is_measured(name: str) -> None:
         ("thinking_metrics", usage(100, 0, reasoning=0), "no output tokens are reported"),
         ("output_density", usage(100, None), "no model call reports its output tokens"),
         ("context_saturation", Usage(cost_usd=1.0), "no model call reports its usage"),
+        ("token_usage", usage(0, 0), "0 tokens are reported, so none were counted"),
+        ("token_usage", usage(0, 0, total=0, cost_usd=0.0), "0 tokens are reported, so none were counted"),
     ],
 )
 def test_a_number_that_no_call_reports_is_not_zero(name: str, given: Usage, reason: str) -> None:
     score = by_name(name).score(spent(given))
     assert (score.status, score.explanation) == ("not_applicable", reason)
+
+
+def test_thoughts_that_are_recorded_were_more_than_0_tokens() -> None:
+    """OpenCode writes 0 where the provider does not count reasoning."""
+    thought = agent(Thinking(text="hm"), "ho", usage=usage(100, 10, reasoning=0), **FLASH)
+    score = by_name("thinking_metrics").score(run(user("hi"), thought))
+    assert (score.status, score.value) == ("not_applicable", None)
+    assert by_name("thinking_metrics").score(spent(usage(100, 10, reasoning=0))).value == 0
 
 
 def test_an_unknown_model_has_an_unknown_cost_and_known_tokens() -> None:
@@ -72,7 +82,7 @@ def test_a_partly_reported_cost_is_no_cost() -> None:
 
 
 def test_a_usage_that_tells_nothing_is_no_usage() -> None:
-    assert by_name("token_usage").score(spent(Usage(), Usage(provenance="absent"))).status == "not_applicable"
+    assert by_name("token_usage").score(spent(Usage(), Usage(derived=("input",)))).status == "not_applicable"
     details = by_name("token_usage").score(spent(Usage(), usage(10, 1))).details
     assert (details["llm_calls"], details["calls_missing_usage"]) == (1, 1)
 
@@ -101,9 +111,8 @@ def test_the_table_goes_before_what_the_source_reports() -> None:
 
 
 def test_tokens_and_cost_of_a_run() -> None:
-    tools = {"adk": {"tool_use_prompt_token_count": 50}}
     score = by_name("token_usage").score(
-        spent(usage(1050, 130, cache_read=600, reasoning=30, extra=tools), usage(2000, 40))
+        spent(usage(1050, 130, cache_read=600, reasoning=30, tool_prompt=50), usage(2000, 40))
     )
     cost = ((450 + 2000) * 0.30 + 600 * 0.03 + 170 * 2.50) / 1e6
     assert score.value == pytest.approx(cost)
@@ -221,8 +230,7 @@ def test_copied_context_and_commands_of_the_user_cost_nothing_and_sub_agents_do(
     ],
 )
 def test_ratios(name: str, value: float, details: dict[str, Any]) -> None:
-    tools = {"adk": {"tool_use_prompt_token_count": 50}}
-    sample = spent(usage(1050, 130, cache_read=600, reasoning=30, extra=tools), usage(2000, 40))
+    sample = spent(usage(1050, 130, cache_read=600, reasoning=30, tool_prompt=50), usage(2000, 40))
     score = by_name(name).score(sample)
     assert score.value == pytest.approx(value)
     assert score.details == pytest.approx(details)
@@ -274,11 +282,11 @@ def test_a_pool_without_a_scored_sample_has_no_value() -> None:
     assert (aggregate.value, aggregate.n) == (None, 0)
 
 
-@pytest.mark.parametrize("span", ["scorer", "scorers"])
-def test_what_a_scorer_asked_a_model_is_not_the_agents(span: str) -> None:
+@pytest.mark.parametrize("staff", ["grader", "simulated_user"])
+def test_what_the_tests_own_staff_asked_a_model_is_not_the_agents(staff: Purpose) -> None:
     grader = Trajectory(
         title="model_graded_fact",
-        extra={"inspect": {"span": span}},
+        purpose=staff,
         steps=(user("grade this"), agent("GRADE: C", usage=usage(5_000, 500, reasoning=9), **FLASH)),
         children=(Trajectory(steps=(agent("deep", usage=usage(1, 1), **FLASH),)),),
     )

@@ -11,8 +11,17 @@ import pytest
 from corpus import CORPUS, needs_corpus
 from goldens import ROOT
 from pantrace.engine.aggregate import aggregate, grouped, within
+from pantrace.engine.compare_stored import compare_stored
 from pantrace.engine.convert import write
-from pantrace.engine.metric_values import Evaluation, read_evaluations, short_names, ungrouped
+from pantrace.engine.metric_values import (
+    Evaluation,
+    copies_among,
+    read_evaluations,
+    short_names,
+    ungrouped,
+    warnings_of,
+)
+from pantrace.engine.migrate import migrate
 from pantrace.engine.plot import figure, kind_of, labelled, save
 from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
@@ -72,6 +81,61 @@ def test_null_is_left_out_and_counted_unless_asked_for(tmp_path: Path) -> None:
     assert zeros.weighted_mean == 0.8
 
 
+def test_a_withdrawn_metric_is_left_out_counted_and_warned_of(tmp_path: Path) -> None:
+    files = [
+        eval_file(tmp_path, "a", bbox_hit_rate=0.9, click_hit_rate=0.8, coord_error_count=10, num_episodes=5),
+        eval_file(tmp_path, "b", bbox_hit_rate=-1.0, click_hit_rate=None, coord_error_count=-1, num_episodes=5),
+        eval_file(tmp_path, "c", bbox_hit_rate=None, click_hit_rate=0.6, coord_error_count=10, num_episodes=5),
+    ]
+    found = evaluations(*files)
+    whole = aggregate(found)
+    gone = whole.metrics["bbox_hit_rate"]
+    # 0.9 alone; with the sentinel it would be (0.9 - 1) / 2 = -0.05.
+    assert (gone.mean, gone.evaluations, gone.null, gone.withdrawn) == (0.9, 1, 1, 1)
+    # The script counts null as 0, and never the sentinel: 0.9 / 2.
+    assert aggregate(found, null_as_zero=True).metrics["bbox_hit_rate"].mean == pytest.approx(0.45)
+    assert whole.totals["coord_error_count"] == 20
+    assert whole.metrics["click_hit_rate"].weighted_mean == pytest.approx(0.7)
+    (warning,) = warnings_of(found)
+    assert warning.startswith(f"{files[1]}: left out: coord_error_count, bbox_hit_rate")
+
+
+def test_a_withdrawn_metric_is_not_compared_and_not_drawn(tmp_path: Path) -> None:
+    files = [
+        eval_file(tmp_path, name, bbox_hit_rate=bbox, click_hit_rate=0.8, coord_error_count=10, num_episodes=5)
+        for name, bbox in (("a", 0.9), ("b", -1.0))
+    ]
+    found = {each.metric: each for each in compare_stored(*files)}
+    gone = found["bbox_hit_rate"]
+    assert (gone.second, gone.difference, gone.verdict, gone.better) == (None, None, "inconclusive", None)
+    assert gone.notes == ("B has withdrawn this metric (-1), so there is nothing to compare",)
+    drawn = json.dumps(figure("comparison", evaluations(*files), ["a", "b"]))
+    assert "n/a: not applicable, withdrawn or not in the file." in drawn
+    assert '"value": -1' not in drawn
+    assert '"value": 0.9' in drawn
+
+
+def test_a_stored_interval_that_does_not_hold_its_value_is_none(tmp_path: Path) -> None:
+    path = eval_file(tmp_path, "a", action_type_accuracy=0.5, action_type_accuracy_ci=[-1.0, -1.0], num_episodes=20)
+    (found,) = evaluations(path)
+    estimate = found.metrics["action_type_accuracy"].estimate
+    assert estimate is not None
+    assert (estimate.value, estimate.low, estimate.high) == (0.5, None, None)
+
+
+def test_copies_are_told(tmp_path: Path) -> None:
+    legacy = tmp_path / "old.json"
+    legacy.write_text(json.dumps({"action_type_accuracy": 0.5, "num_episodes": 4}))
+    migrate([legacy], tmp_path / "new.json")
+    other = eval_file(tmp_path, "other", action_type_accuracy=0.5, num_episodes=4)
+    (warning,) = copies_among(evaluations(tmp_path))
+    assert warning.startswith(f"{tmp_path / 'new.json'} and {legacy} hold the same numbers")
+    assert list(copies_among(evaluations(legacy, other))) == []
+    rows = [("a", 1, 1.0, "scored"), ("b", 1, 0.0, "scored")]
+    runs = [scored(tmp_path, name, rows) for name in ("one", "two")] + [scored(tmp_path, "three", rows[:1])]
+    assert len(list(copies_among(evaluations(*runs)))) == 1
+
+
 def test_weights_are_the_counts_of_the_file(tmp_path: Path) -> None:
     files = [
         eval_file(tmp_path, "a", action_type_accuracy=1.0, num_steps=10, num_episodes=2),
@@ -117,7 +181,8 @@ def test_samples_are_averaged_by_case_and_parted_by_label(tmp_path: Path) -> Non
     (whole,) = evaluations(path)
     assert whole.metrics["reward"].left_out == 1
     assert whole.metrics["reward"].estimate is not None
-    assert whole.metrics["reward"].estimate.value == pytest.approx(2 / 3)
+    # Case a: (1 + 0) / 2, case z: 1. Over cases (0.5 + 1) / 2, not over trials 2 / 3.
+    assert whole.metrics["reward"].estimate.value == pytest.approx(0.75)
     parts = evaluations(path, by=("label.difficulty",))
     assert [(part.group, part.samples) for part in parts] == [(("easy",), 2), (("hard",), 2)]
     (again,) = ungrouped(parts)

@@ -9,16 +9,52 @@ import pytest
 import pantrace
 from goldens import ROOT
 from pantrace.engine.convert import convert, write_run
-from pantrace.errors import LossRefused, ReadError, UsageError, WriteError
-from pantrace.model import Run, Sample, Step, Text, ToolCall, Trajectory
+from pantrace.engine.read import Notes, read_pile
+from pantrace.engine.select import Selection
+from pantrace.errors import LossRefused, NothingWritten, ReadError, UsageError, WriteError
+from pantrace.formats import all_formats, by_name
+from pantrace.model import Aggregate, Loss, Run, Sample, Step, Text, ToolCall, Trajectory
 
 SESSION = ROOT / "opencode/bad_tool_calls.json"
+EVALUATION = ROOT / "openadapt-eval/v1_full.json"
 
 
 def test_a_loss_with_strict_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(LossRefused):
-        convert(SESSION, tmp_path / "out.json", to="vertex-seed", strict=True)
+        convert(SESSION, tmp_path / "new" / "out.json", to="vertex-seed", strict=True)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "to"),
+    [
+        (SESSION, "vertex-seed"),  # lines: values of a sample are lost
+        (ROOT / "native/every_part.trace.jsonl", "explain"),  # a container: the header is lost
+        (EVALUATION, "explain"),  # nothing can be written at all
+        (SESSION, "openadapt-episodes"),  # one file per sample
+    ],
+)
+def test_what_was_there_stays_when_strict_refuses(tmp_path: Path, source: Path, to: str) -> None:
+    target = tmp_path / "out.json"
+    target.write_text("mine")
+    with pytest.raises((LossRefused, NothingWritten), match="nothing was written"):
+        convert(source, target, to=to, strict=True)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"out.json": "mine"}
+
+
+def test_what_was_there_stays_when_a_sample_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "in.trace.jsonl").write_text('{"pantrace": "1"}\n{"id": "a"}\n{"id": 3}\n')
+    for to, name in (("native", "out.trace.jsonl"), ("adk-jsonl", "out.jsonl"), ("inspect", "out.eval")):
+        (tmp_path / name).write_text("mine")
+        with pytest.raises(ReadError, match="not a sample"):
+            convert(tmp_path / "in.trace.jsonl", tmp_path / name, to=to, strict=True)
+        assert (tmp_path / name).read_text() == "mine"
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_strict_needs_losses_to_be_measured(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="measured"):
+        convert(SESSION, tmp_path / "out.json", to="vertex-seed", strict=True, measure=False)
 
 
 def test_nothing_lost_with_strict_is_written(tmp_path: Path) -> None:
@@ -50,8 +86,6 @@ def test_sub_agents_are_rows_of_their_own_where_the_target_cannot_nest(tmp_path:
 
 
 def test_a_read_only_format_cannot_be_written(tmp_path: Path) -> None:
-    from pantrace.formats import all_formats
-
     for format_ in all_formats():
         if not format_.writes:
             with pytest.raises(UsageError, match="can be read, not written"):
@@ -83,3 +117,151 @@ def test_a_directory_of_mixed_formats_is_one_pile(tmp_path: Path) -> None:
         sample.trajectory.source.format for sample in run.samples if sample.trajectory and sample.trajectory.source
     }
     assert formats == {"opencode", "adk-history", "inspect", "openadapt-episodes", "explain"}
+
+
+WITHOUT_HEADER = [each.name for each in all_formats() if each.dump is not None and each.save is None]
+
+
+@pytest.mark.parametrize("to", WITHOUT_HEADER)
+def test_a_header_is_lost_value_by_value_where_there_is_no_place_for_it(tmp_path: Path, to: str) -> None:
+    action = ROOT / "openadapt-episodes/legacy.json"
+    source = action if to == "openadapt-episodes" else SESSION
+    (sample,) = pantrace.read(source).samples
+    results = (Aggregate(name="accuracy", value=0.5, n=4), Aggregate(name="f1", value=0.25))
+    run = Run(name="nightly", model="m", config={"a": 1, "b": {"c": 2}}, results=results, samples=[sample])
+    losses: list[Loss] = []
+    target = tmp_path / f"out{by_name(to).suffix}"
+    write_run(run, target, to=to, on_loss=losses.append)
+    assert sorted(loss.path for loss in losses if loss.path.startswith("run.")) == [
+        "run.config.a",
+        "run.config.b.c",
+        "run.model",
+        "run.name",
+        "run.results[0].n",
+        "run.results[0].name",
+        "run.results[0].value",
+        "run.results[1].name",
+        "run.results[1].value",
+    ]
+    assert {loss.why for loss in losses if loss.path.startswith("run.")} == {
+        f"{to} holds samples, and nothing about the run"
+    }
+
+
+@pytest.mark.parametrize("to", WITHOUT_HEADER)
+def test_the_name_of_a_file_is_no_value_of_it(tmp_path: Path, to: str) -> None:
+    source = ROOT / ("openadapt-episodes/legacy.json" if to == "openadapt-episodes" else "vertex-seed/document.json")
+    split = by_name(to).layout == "document"
+    report = convert(source, tmp_path / ("out" if split else "out.jsonl"), to=to)
+    assert not [path for path, _, _ in report.losses if path.startswith("run")]
+
+
+def test_a_pile_loses_the_header_of_each_of_its_inputs(tmp_path: Path) -> None:
+    for name, values in (("a", 2), ("b", 1)):
+        run = Run(model=name, config=dict.fromkeys("xyz"[:values], 1), samples=[Sample(id=name)])
+        write_run(run, tmp_path / "in" / f"{name}.trace.jsonl", to="native")
+    losses: list[Loss] = []
+    report = convert(tmp_path / "in", tmp_path / "all.trace.jsonl", to="native", on_loss=losses.append)
+    assert report.headers == {"a.trace.jsonl": 3, "b.trace.jsonl": 2}
+    assert [(loss.input, loss.path) for loss in losses] == [
+        ("a.trace.jsonl", "run.model"),
+        ("a.trace.jsonl", "run.config.x"),
+        ("a.trace.jsonl", "run.config.y"),
+        ("b.trace.jsonl", "run.model"),
+        ("b.trace.jsonl", "run.config.x"),
+    ]
+    with pytest.raises(LossRefused, match="5 losses"):
+        convert(tmp_path / "in", tmp_path / "strict.trace.jsonl", to="native", strict=True)
+
+
+@pytest.mark.parametrize("to", [each.name for each in all_formats() if each.writes])
+def test_results_without_samples_are_kept_readable_or_not_written(tmp_path: Path, to: str) -> None:
+    """An evaluation that stores numbers only must not become an empty file of which nothing was lost."""
+    target = tmp_path / f"out{by_name(to).suffix}"
+    losses: list[Loss] = []
+    try:
+        report = convert(EVALUATION, target, to=to, on_loss=losses.append)
+    except NothingWritten as error:
+        assert error.exit_code == 1
+        values = [each.value for each in pantrace.read(EVALUATION).results if each.value is not None]
+        assert sum(loss.path.endswith(".value") for loss in losses) == len(values)
+        assert to in str(error)
+        assert not list(tmp_path.iterdir())
+    else:
+        assert pantrace.read(target).results == pantrace.read(EVALUATION).results
+        assert not report.losses
+        assert by_name(to).save is not None
+
+
+def test_samples_that_are_all_refused_leave_nothing_to_write(tmp_path: Path) -> None:
+    losses: list[Loss] = []
+    for target in ("out.json", "folder"):
+        with pytest.raises(NothingWritten, match=r"none of 1 samples can be written as opencode: .*has not been run"):
+            convert(ROOT / "adk-evalset/turns.test.json", tmp_path / target, to="opencode", on_loss=losses.append)
+    assert not list(tmp_path.iterdir())
+    assert [loss.what for loss in losses if loss.path == "sample"] == ["refused", "refused"]
+
+
+def test_a_choice_of_no_sample_leaves_nothing_to_write(tmp_path: Path) -> None:
+    with pytest.raises(NothingWritten, match="1 samples were read and none was chosen"):
+        convert(SESSION, tmp_path / "out", to="native", selection=Selection(since=4e9))
+    assert not list(tmp_path.iterdir())
+
+
+def test_several_evaluations_without_samples_do_not_become_one_empty_run(tmp_path: Path) -> None:
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_bytes(EVALUATION.read_bytes())
+    with pytest.raises(NothingWritten, match="2 inputs have no samples"):
+        convert([tmp_path / "a.json", tmp_path / "b.json"], tmp_path / "out.trace.jsonl", to="native")
+    assert not (tmp_path / "out.trace.jsonl").exists()
+
+
+HOSTILE = [
+    "task/1",
+    "task:1",
+    "task_1",
+    "..",
+    "",
+    ".",
+    "a\0b",
+    "\x1b[31m",
+    "A",
+    "a",
+    "x" * 300,
+    "語" * 150,
+    "CON",
+    "-rf",
+]
+
+
+def written_by(ids: list[str]) -> Run:
+    trajectory = Trajectory(steps=(Step(role="user", parts=(Text(text="hi"),)), Step(role="agent")))
+    return Run(samples=[Sample(id=each, trajectory=trajectory) for each in ids])
+
+
+@pytest.mark.parametrize("to", ["opencode", "adk-session"])
+def test_ids_that_are_no_file_names(tmp_path: Path, to: str) -> None:
+    report = write_run(written_by(HOSTILE), tmp_path / "out", to=to)
+    found = {path.name: path for path in (tmp_path / "out").iterdir()}
+    assert len(found) == len({name.casefold() for name in found}) == len(HOSTILE)
+    assert sorted(path.name for path in report.outputs) == sorted(found)
+    assert {sample for sample, _ in report.named} >= {*HOSTILE} - {"task_1", "A", "a"}
+    for sample, name in report.named:
+        (read,) = pantrace.read(found[name], format=to).samples
+        assert read.id == sample
+    assert {sample.id for sample in read_pile([tmp_path / "out"], notes=Notes()).samples} == {*HOSTILE}
+
+
+def test_the_same_samples_have_the_same_files_in_a_folder_that_is_written_again(tmp_path: Path) -> None:
+    write_run(written_by(["task/1", "task:1"]), tmp_path, to="opencode")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    write_run(written_by(["task:1"]), tmp_path, to="opencode")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_no_epoch_is_the_first_one(tmp_path: Path) -> None:
+    """An archive would hold two members of one name, of which only the last is read."""
+    run = Run(samples=[Sample(id="a", epoch=epoch) for epoch in (None, 1, 2)])
+    report = write_run(run, tmp_path / "out.eval", to="inspect")
+    assert report.renamed == [("a", "other/a")]
+    assert len(list(pantrace.read(tmp_path / "out.eval").samples)) == 3

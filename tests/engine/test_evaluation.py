@@ -69,8 +69,8 @@ def test_a_second_run_measures_nothing(tmp_path: Path) -> None:
     first = evaluate_into([EXAMPLES], tmp_path / "out", READY, "")
     before = rows(tmp_path / "out")
     second = evaluate_into([EXAMPLES], tmp_path / "out", READY, "")
-    assert (first.measured, first.kept) == (13, 0)
-    assert (second.measured, second.kept) == (0, 13)
+    assert (first.measured, first.reused) == (13, 0)
+    assert (second.measured, second.reused) == (0, 13)
     assert rows(tmp_path / "out") == before
 
 
@@ -81,7 +81,7 @@ def test_new_input_is_added_and_old_input_left_alone(tmp_path: Path) -> None:
     assert evaluate_into([runs], tmp_path / "out", READY, "").measured == 1
     shutil.copy(EXAMPLES / "adk/garden_shop.evalset_result.json", runs)
     done = evaluate_into([runs], tmp_path / "out", READY, "")
-    assert (done.measured, done.kept) == (2, 1)
+    assert (done.measured, done.reused) == (2, 1)
 
 
 def test_another_plan_is_refused(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def _loaded(path: Path) -> tuple[Plan, Path, str, str]:
 
 
 def parts_of(out: Path) -> int:
-    return len(list((out / "parts").glob("*.samples.parquet"))) if out.exists() else 0
+    return len(list((out / "parts").glob("*.samples.*.parquet"))) if out.exists() else 0
 
 
 def test_killed_at_random_moments_it_ends_like_an_undisturbed_run(recordings: Path, tmp_path: Path) -> None:

@@ -17,6 +17,28 @@ def test_what_has_no_value_or_one_episode_has_no_interval() -> None:
     assert [each.low for each in with_intervals(found, [episode()])] == [None, None]
 
 
+@pytest.mark.parametrize("episodes", [2, 3, 10])
+@pytest.mark.parametrize("name", ["mean_episode_progress", "mean_episode_step_score", "action_type_accuracy"])
+def test_shares_stay_between_0_and_1(name: str, episodes: int) -> None:
+    """A t interval of two shares, 1/5 and 1, ends at 0.6 -+ 12.7 * 0.4: at -4.5 and 5.7."""
+    counts = {"type_matches": 1, "correct_steps": 1}
+    scores = [episode(**counts), *(episode(**dict.fromkeys(counts, 5)) for _ in range(episodes - 1))]
+    (found,) = with_intervals([Aggregate(name=name, value=0.6)], scores)
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 <= found.low < 0.6
+    assert 0.6 < found.high <= 1
+
+
+def test_episodes_that_are_all_perfect_leave_room_for_doubt() -> None:
+    scores = [episode(type_matches=5) for _ in range(10)]
+    found = with_intervals(
+        [Aggregate(name=name, value=1.0) for name in ("mean_episode_progress", "action_type_accuracy")], scores
+    )
+    # Ten episodes, however many steps: Wilson of 10 in 10 begins at 10 / (10 + 1.96^2) = 0.7225.
+    assert [(each.low, each.high) for each in found] == [(pytest.approx(0.722467, abs=1e-6), 1.0)] * 2
+
+
 def test_shares_of_steps_are_clustered_in_episodes_and_shares_of_episodes_are_wilsons() -> None:
     scores = [episode(type_matches=n % 6) for n in range(20)]
     found = with_intervals(

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 import pytest
 
-from pantrace.engine.select import Selection, parse_since, parse_where
+from pantrace.engine.select import Selection, parse_since
+from pantrace.engine.where import parse_where
 from pantrace.errors import UsageError
 from pantrace.model import Agent, Case, Sample, Step, ToolCall, Trajectory, Usage
 
@@ -12,11 +14,17 @@ NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 
 
 def sample(id: str, created: float | None = None) -> Sample:  # noqa: A002
-    step = Step(role="agent", parts=(ToolCall(name="bash"),), usage=Usage(input=1500))
+    step = Step(role="agent", parts=(ToolCall(name="bash", arguments={"path": "/tmp"}),), usage=Usage(input=1500))
     trajectory = Trajectory(
-        id=f"ses_{id}", title="S1 demo", created=created, agents=(Agent(name="build"),), steps=(step,)
+        id=f"ses_{id}",
+        title="S1 demo",
+        created=created,
+        agents=(Agent(name="build"),),
+        steps=(step,),
+        usage={"gpt-4.1": Usage(output=7)},
     )
-    return Sample(id=id, case=Case(labels={"difficulty": "hard"}), trajectory=trajectory)
+    labels = {"difficulty": "hard", "level": "3", "a.b": "dotted"}
+    return Sample(id=id, case=Case(labels=labels), trajectory=trajectory)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +68,17 @@ def test_what_has_no_time_is_left_out_and_counted() -> None:
         ("trajectory.steps.usage.input<=1000", False),
         ("trajectory.steps.usage.input=1500", True),
         ("status=passed", False),
-        ("nothing.there!=x", True),
+        ("agent == build", True),
+        ("label.difficulty~^h", True),
+        ("label.level>=3", True),
+        ("label.level<3", False),
+        ("label.a.b=dotted", True),
+        ("trajectory.steps.kind=message", True),
+        ("trajectory.steps.kind!=message", False),
+        ("trajectory.steps.parts.type=call", True),
+        ("trajectory.steps.parts.arguments.path=/tmp", True),
+        ("trajectory.usage.gpt-4.1.output>5", True),
+        ("epoch=2", False),
     ],
 )
 def test_where(condition: str, holds: bool) -> None:
@@ -68,10 +86,84 @@ def test_where(condition: str, holds: bool) -> None:
     assert len(list(selection.apply([sample("a")]))) == holds
 
 
-@pytest.mark.parametrize("text", ["difficulty", "=x", "a>many", "title~("])
-def test_a_wrong_condition_is_refused(text: str) -> None:
-    with pytest.raises(UsageError):
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("difficulty", "is not a condition; it is one of FIELD=VALUE"),
+        ("=x", "is not a condition"),
+        ("agnet=build", "there is no field agnet; did you mean agent? Fields are agent, model"),
+        ("agnet!=build", "did you mean agent?"),
+        ("cost>0.01", "did you mean trajectory.steps.usage.cost_usd?"),
+        ("input>1000", "did you mean trajectory.steps.usage.input?"),
+        ("steps.usage.input>1000", "did you mean trajectory.steps.usage.input?"),
+        ("nothing.there!=x", "there is no field nothing.there"),
+        ("difficulty=hard", "a label is asked for as label.difficulty"),
+        ("trajectory.stepz.usage.input>1", "did you mean trajectory.steps.usage.input? It has id, title"),
+        ("trajectory.steps.usage.inptu>1", "did you mean trajectory.steps.usage.input?"),
+        ("trajectory=x", "trajectory is no value; it holds trajectory.id"),
+        ("trajectory.steps~x", "trajectory.steps is no value; it holds trajectory.steps.id"),
+        ("label=hard", "label.NAME"),
+        ("title.x=1", "trajectory.title is a value and holds no others"),
+        ("title>3", "> compares numbers, and title is none"),
+        ("epoch>many", "> needs a number behind it, not 'many'"),
+        ("epoch>nan", "> needs a number"),
+        ("epoch<inf", "< needs a number"),
+        ("epoch=first", "epoch is a number, never 'first'"),
+        ("status=pass", "status is one of cancelled, error, failed, limit, passed, unscored, never 'pass'"),
+        ("status!=Passed", "status is one of"),
+        ("trajectory.steps.parts.synthetic=maybe", "is one of true, false, never 'maybe'"),
+        ("title~(", "not a regular expression"),
+    ],
+)
+def test_what_can_never_hold_is_refused_with_what_is_known(text: str, told: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(told)):
         parse_where(text)
+
+
+@pytest.mark.parametrize("text", ["label.dificulty=hard", "label.dificulty!=hard", "label.dificulty~x"])
+def test_a_label_that_no_sample_has_is_an_error_when_all_is_read(text: str) -> None:
+    with pytest.raises(
+        UsageError, match=r"no sample has label.dificulty; did you mean label.difficulty\? There are label"
+    ):
+        list(Selection(where=(parse_where(text),)).apply([sample("a"), sample("b")]))
+
+
+def test_a_label_of_any_sample_is_known_even_of_one_that_is_left_out() -> None:
+    bare = Sample(id="bare", trajectory=Trajectory(created=200.0))
+    chosen = Selection(since=100.0, where=(parse_where("label.difficulty=hard"),))
+    assert list(chosen.apply([sample("a", 50.0), bare])) == []
+    assert chosen.found_nothing is not None
+
+
+def test_a_key_of_extra_that_no_sample_has() -> None:
+    kept = Sample(id="a", extra={"inspect": {"limit": 3}})
+    assert list(Selection(where=(parse_where("extra.inspect.limit>2"),)).apply([kept])) == [kept]
+    with pytest.raises(UsageError, match=r"did you mean extra.inspect.limit\?"):
+        list(Selection(where=(parse_where("extra.inspect.limits>2"),)).apply([kept]))
+
+
+def test_a_limit_that_was_reached_leaves_names_unsettled() -> None:
+    chosen = Selection(sessions=("a", "z"), limit=1)
+    assert [each.id for each in chosen.apply([sample("a"), sample("b")])] == ["a"]
+
+
+def test_nothing_selected_is_told_with_what_there_is() -> None:
+    chosen = Selection(where=(parse_where("agent=plan"),))
+    assert list(chosen.apply([sample("a")])) == []
+    assert chosen.found_nothing == (
+        "nothing was selected: 1 samples were read, and none fits --where 'agent=plan' (agent is build)"
+    )
+    chosen = Selection(since=100.0, where=(parse_where("epoch=2"),))
+    assert list(chosen.apply([sample("a", 150.0)])) == []
+    assert chosen.found_nothing is not None
+    assert "--since 1970-01-01T00:01:40+00:00 --where 'epoch=2' (no sample has epoch)" in chosen.found_nothing
+
+
+def test_something_selected_or_nothing_read_is_no_news() -> None:
+    for samples in ([], [sample("a")]):
+        chosen = Selection(where=(parse_where("agent=build"),))
+        list(chosen.apply(samples))
+        assert chosen.found_nothing is None
 
 
 def test_a_sample_is_found_by_its_id_or_its_sessions() -> None:
@@ -86,3 +178,36 @@ def test_a_limit_reads_no_more_than_it_needs() -> None:
     source = (taken.append(name) or sample(name) for name in "abc")  # type: ignore[func-returns-value]
     assert [each.id for each in Selection(limit=2).apply(source)] == ["a", "b"]
     assert taken == ["a", "b"]
+
+
+@pytest.mark.parametrize("wanted", ["ses_x", "aa"])
+def test_a_sample_that_is_not_there(wanted: str) -> None:
+    with pytest.raises(UsageError, match=f"no sample '{wanted}' among the 2 that were read"):
+        list(Selection(sessions=("a", wanted)).apply([sample("a"), sample("b")]))
+
+
+def test_a_sample_that_is_spelt_wrong_or_is_a_sub_agent() -> None:
+    parent = Sample(id="first", trajectory=Trajectory(children=(Trajectory(id="inner"),)))
+    with pytest.raises(UsageError, match=r"did you mean first\?"):
+        list(Selection(sessions=("frist",)).apply([parent]))
+    with pytest.raises(UsageError, match="it is a sub-agent of first"):
+        list(Selection(sessions=("inner",)).apply([parent]))
+
+
+def test_a_selection_can_be_used_again() -> None:
+    chosen = Selection(since=100.0, limit=1)
+    for _ in range(2):
+        assert [each.id for each in chosen.apply([sample("a"), sample("b", 150.0), sample("c", 150.0)])] == ["b"]
+        assert (chosen.read, chosen.taken, chosen.undated) == (2, 1, 1)
+
+
+def test_a_limit_is_for_all_piles_together() -> None:
+    chosen = Selection(limit=3)
+    found = [each.id for pile in ("ab", "cd", "ef") for each in chosen.wanted(map(sample, pile))]
+    assert found == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("text", ["99999999999999d", "999999d"])
+def test_a_time_outside_the_calendar(text: str) -> None:
+    with pytest.raises(UsageError, match="outside the calendar"):
+        parse_since(text, NOW)

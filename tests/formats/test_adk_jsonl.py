@@ -63,7 +63,7 @@ EXTRACTED = [
 def rows(source: Path, folder: Path, **options: str) -> dict[str, dict[str, Any]]:
     target = folder / "out.jsonl"
     report = convert(source, target, to="adk-jsonl", options=options)
-    assert not report.losses
+    assert all(path.startswith("run.") for path, _, _ in report.losses)  # rows have no place for a run
     found = [json.loads(line) for line in target.read_text().splitlines()]
     return {row["question_id"]: row for row in found}
 

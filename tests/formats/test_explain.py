@@ -177,6 +177,9 @@ def test_only_what_differs_of_a_bundle_is_stored() -> None:
     kept = sample.case.extra["explain"]["explain_inputs"]
     assert set(kept) == {"TaskAdherenceExplain", "EmpathyExplain"}
     assert kept["EmpathyExplain"] is None
+    # What a judge is given: the payload's own words, and the case's where it has none.
+    assert explain_inputs(sample)["TaskAdherenceExplain"] == golden_case(2)["explain_inputs"]["TaskAdherenceExplain"]
+    assert explain_inputs(sample)["EmpathyExplain"]["input"] == golden_case(2)["model_answer"]
 
 
 def test_the_bundle_can_be_left_out_and_is_not_written_for_a_case_without_an_answer() -> None:
@@ -440,7 +443,10 @@ def test_what_is_wrong_in_the_golden_cases() -> None:
     found = complaints(GOLDEN / "cases.explain.jsonl")
     assert [each for each in found if each[1] and each[1].startswith("line 1")] == []
     assert [each for each in found if each[1] and each[1].startswith("line 2")] == [
-        ("warning", "line 2, learner_level")
+        ("error", "line 2, explain_inputs.TaskAdherenceExplain.input"),
+        ("error", "line 2, explain_inputs.TaskAdherenceExplain.question"),
+        ("warning", "line 2, explain_inputs.EmpathyExplain"),
+        ("warning", "line 2, learner_level"),
     ]
     third = {each for each in found if each[1] and each[1].startswith("line 3")}
     assert {level for level, _ in third} == {"warning"}
@@ -458,8 +464,70 @@ def test_an_eval_that_cannot_run_is_an_error() -> None:
     row = golden_case(1)
     assert of_row(row) == []
     del row["relevant_context"]
-    assert of_row(row) == [("warning", "relevant_context"), ("error", "relevant_context")]
-    assert ("error", "model_answer") in of_row({**golden_case(1), "model_answer": None})
+    # A payload can supply what the case lacks.
+    payload = "explain_inputs.IntentResolutionExplain.relevantContext"
+    assert of_row(row) == [("warning", "relevant_context"), ("warning", payload)]
+    del row["explain_inputs"]["IntentResolutionExplain"]["relevantContext"]
+    assert of_row(row) == [("warning", "relevant_context"), ("error", "relevant_context"), ("warning", payload)]
+    bare = {key: value for key, value in golden_case(1).items() if key not in ("model_answer", "explain_inputs")}
+    assert ("error", "model_answer") in of_row(bare)
+
+
+DIFFERENT = [
+    # payload, key, value -> level, and what the message says
+    ("FluencyExplain", "input", "something else", "error", "judges read 'something else' here, but the case's"),
+    ("FluencyExplain", "question", None, "error", "judges read nothing here"),
+    ("RelevanceExplain", "context", "another", "error", "but the case's context is"),
+    ("TaskAdherenceExplain", "goal", "another", "error", "but the case's task_goal is"),
+    ("IntentResolutionExplain", "relevantContext", "another", "error", "but the case's relevant_context is"),
+    ("ToolCallAccuracyExplain", "availableTools", ["other"], "error", "but the case's available_tools is"),
+    ("ToolCallAccuracyExplain", "invokedTools", [], "error", "but the case's invoked_tool_calls is"),
+    ("ToolCallAccuracyExplain", "invokedTools", 7, "error", "must be an array, or text"),
+    ("HelpfulnessExplain", "input", {"a": 1}, "error", "must be text"),
+    ("PerceivedIntelligenceExplain", "rag_mode", "rag", "warning", "the document knows 'non-rag' only"),
+    ("PerceivedIntelligenceExplain", "rag_mode", "hybrid", "error", "'hybrid' is no mode"),
+    ("PerceivedIntelligenceExplain", "rag_mode", None, "error", "None is no mode"),
+    ("CoherenceExplain", "goal", "x", "warning", "is not an input of CoherenceExplain"),
+    ("CoherenceExplain", "colour", "x", "warning", "is an unknown key"),
+]
+
+
+@pytest.mark.parametrize(("name", "key", "value", "level", "why"), DIFFERENT)
+def test_a_payload_that_says_something_else_is_named(name: str, key: str, value: Any, level: str, why: str) -> None:
+    row = golden_case(1)
+    row["explain_inputs"][name][key] = value
+    assert FORMAT.check is not None
+    (found,) = FORMAT.check(row)
+    assert (found.level, found.place) == (level, f"explain_inputs.{name}.{key}")
+    assert why in found.message
+
+
+@pytest.mark.parametrize("name", EVALS)
+def test_every_key_that_a_payload_lacks_is_named(name: str) -> None:
+    for key in golden_case(1)["explain_inputs"][name]:
+        row = golden_case(1)
+        del row["explain_inputs"][name][key]
+        assert of_row(row) == [("warning", f"explain_inputs.{name}.{key}")]
+
+
+def test_texts_that_differ_late_are_told_apart() -> None:
+    row = golden_case(1)
+    row["explain_inputs"]["FluencyExplain"]["input"] = row["model_answer"] + "!"
+    assert FORMAT.check is not None
+    (found,) = FORMAT.check(row)
+    assert f"differ from character {len(row['model_answer']) + 1} on" in found.message
+
+
+def test_payloads_that_are_none() -> None:
+    row = golden_case(1)
+    row["explain_inputs"] |= {"FluencyExplain": "text", "PolitenessExplain": {}}
+    del row["explain_inputs"]["RelevanceExplain"]
+    row["required_evals"] = ["RelevanceExplain"]
+    assert of_row(row) == [
+        ("error", "explain_inputs.FluencyExplain"),
+        ("warning", "explain_inputs.PolitenessExplain"),
+        ("warning", "explain_inputs.RelevanceExplain"),
+    ]
 
 
 def test_a_comparative_case_needs_no_answer() -> None:

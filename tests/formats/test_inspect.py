@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,6 @@ from pantrace.engine.validate import validate
 from pantrace.errors import ReadError
 from pantrace.formats import by_name
 from pantrace.formats.inspect import FORMAT, resolved_events, summaries
-from pantrace.matching.graders import is_grader
 from pantrace.model import (
     Action,
     Aggregate,
@@ -171,6 +171,27 @@ def test_ids_may_hold_slashes_and_spaces(tmp_path: Path) -> None:
     with ziplog.reading(target) as archive:
         assert name in archive
     assert [summary["id"] for summary in summaries(target)] == ["parallel calls/odd id"]
+
+
+HOSTILE = ["../../up", "a/../b", "..", "", "a\0b", "a\nb", "\ud800", "x" * 300, "語" * 100, "a\\..\\b"]
+
+
+def test_ids_that_no_member_can_be_named_after(tmp_path: Path) -> None:
+    """Inspect finds a sample by its id in the member's name: both change alike, and pantrace knows the real one."""
+    path = tmp_path / "out.eval"
+    report = write_run(Run(samples=[Sample(id=each) for each in HOSTILE]), path, to="inspect")
+    assert not report.losses
+    assert report.carried["id"] == len(HOSTILE)
+    with zipfile.ZipFile(path) as archive:
+        members = [name for name in archive.namelist() if name.startswith("samples/")]
+    assert len(set(members)) == len(HOSTILE)
+    for name in members:
+        assert len(name.encode()) <= 255
+        assert name.isprintable()
+        assert ".." not in re.split(r"[/\\]", name)
+    assert {f"samples/{each['id']}_epoch_1.json" for each in summaries(path)} == set(members)
+    assert [sample.id for sample in read(path).samples] == HOSTILE
+    assert not [each for each in validate(path) if each.level == "error"]
 
 
 def test_nan_is_read_as_unscored_and_written_again(tmp_path: Path) -> None:
@@ -703,5 +724,5 @@ def test_the_grader_of_a_log_without_spans_is_not_the_agent() -> None:
     assert trajectory is not None
     assert (final_response(trajectory) or "").startswith("Yo, fam!")
     [grader] = trajectory.children
-    assert (grader.title, is_grader(grader)) == ("model_graded_fact", True)
+    assert (grader.title, grader.purpose == "grader") == ("model_graded_fact", True)
     assert (final_response(grader) or "").startswith("The submission")

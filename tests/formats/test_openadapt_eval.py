@@ -14,7 +14,7 @@ from pantrace.engine.convert import convert, write_run
 from pantrace.engine.migrate import migrate
 from pantrace.engine.read import read
 from pantrace.engine.validate import validate
-from pantrace.errors import LossRefused, ReadError, UsageError
+from pantrace.errors import LossRefused, NothingWritten, ReadError, UsageError
 from pantrace.formats import by_name, detect
 from pantrace.formats.openadapt_eval import Options, document_of
 from pantrace.formats.openadapt_eval import migrate as migrated
@@ -93,13 +93,20 @@ def test_repeated_names_do_not_overwrite_each_other(tmp_path: Path) -> None:
 
 
 def test_samples_are_a_loss_that_is_told(tmp_path: Path) -> None:
-    run = Run(samples=[Sample(id="a"), Sample(id="b")])
+    results = (Aggregate(name="click_hit_rate", value=0.5),)
+    run = Run(samples=[Sample(id="a"), Sample(id="b")], results=results)
     report = write_run(run, tmp_path / "out.json", to="openadapt-eval")
     assert report.losses == {("sample", "absent", "an eval JSON holds a run's metrics and no samples"): 2}
     assert report.samples == 0
     with pytest.raises(LossRefused):
-        write_run(Run(samples=[Sample(id="a")]), tmp_path / "strict.json", to="openadapt-eval", strict=True)
+        write_run(run, tmp_path / "strict.json", to="openadapt-eval", strict=True)
     assert not (tmp_path / "strict.json").exists()
+
+
+def test_samples_without_results_leave_nothing_to_write(tmp_path: Path) -> None:
+    with pytest.raises(NothingWritten, match="holds a run's metrics and no samples, and this run has no results"):
+        write_run(Run(samples=[Sample(id="a")], model="m"), tmp_path / "out.json", to="openadapt-eval")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_foreign_header_is_measured(tmp_path: Path) -> None:
@@ -161,14 +168,35 @@ def test_missing_primary_metrics() -> None:
     assert _levels({**FULL, "metrics": metrics}) == [("warning", "metrics.click_hit_rate")]
 
 
-def test_the_sentinel_of_a_deprecated_metric_is_absent(tmp_path: Path) -> None:
-    row = {**_document(weak_episode_success_rate=-1.0), "deprecated_metrics": ["weak_episode_success_rate"]}
-    assert _levels(row) == [("warning", "metrics.weak_episode_success_rate")]
+def test_a_sentinel_says_that_a_metric_was_withdrawn_and_returns_as_it_was(tmp_path: Path) -> None:
+    row = _document(weak_episode_success_rate=-1.0, bbox_hit_rate=-1, click_distance_50th_percentile=-1.0)
+    row["metrics_by_action_type"] = {"click": {"accuracy": -1.0, "recall": -1, "f1": 0.5}}
+    nullable = [("warning", "metrics.bbox_hit_rate"), ("warning", "metrics.weak_episode_success_rate")]
+    assert _levels(row) == nullable
     path = tmp_path / "old.json"
     path.write_text(json.dumps(row))
     run = read(path)
-    assert _value(run, "weak_episode_success_rate") is None
-    assert document_of(run, Options())["metrics"]["weak_episode_success_rate"] == -1.0
+    withdrawn = [each for each in run.results if each.withdrawn]
+    assert [(each.name, each.value) for each in withdrawn] == [
+        ("bbox_hit_rate", None),
+        ("weak_episode_success_rate", None),
+        ("click_distance_50th_percentile", None),
+        ("accuracy", None),
+        ("recall", None),
+    ]
+    convert(path, tmp_path / "a.trace.jsonl", to="native", strict=True)
+    convert(tmp_path / "a.trace.jsonl", tmp_path / "b.json", to="openadapt-eval", strict=True)
+    # Compared as text: -1 and -1.0 are the same number.
+    written = json.loads((tmp_path / "b.json").read_bytes())
+    assert json.dumps(written, sort_keys=True) == json.dumps(row, sort_keys=True)
+
+
+def test_a_number_that_must_be_there_cannot_be_withdrawn_unless_the_file_says_so() -> None:
+    row = _document(episode_success_rate=-1.0)
+    assert _levels(row) == [("error", "metrics.episode_success_rate")]
+    assert _levels({**row, "deprecated_metrics": ["episode_success_rate"]}) == [
+        ("warning", "metrics.episode_success_rate")
+    ]
 
 
 # Legacy and migration
@@ -199,21 +227,33 @@ def test_a_flat_file_that_names_its_backend_keeps_it() -> None:
     assert "backend" not in new["metrics"]
 
 
-def test_migrate_writes_beside_or_into_a_folder(tmp_path: Path) -> None:
+def test_migrate_writes_only_where_it_is_told_to(tmp_path: Path) -> None:
     old = tmp_path / "eval.json"
     old.write_bytes((GOLDEN / "legacy_flat.json").read_bytes())
     current = tmp_path / "current.json"
     current.write_text(json.dumps(migrated(FULL)))
-    assert migrate([old, current]) == [
-        (old, tmp_path / "eval.migrated.json", "openadapt-eval: migrated"),
-        (current, None, "openadapt-eval: is current already"),
-    ]
+    for several in ([old, current], [tmp_path]):
+        with pytest.raises(UsageError, match="name it with -o"):
+            migrate(several)
+    (alone,) = migrate([old])
+    assert (alone.output, alone.what) == (None, "openadapt-eval: migrated")
+    assert alone.document["metrics"]["click_hit_rate"] == 0.875
+    assert migrate([current])[0].what == "openadapt-eval: is current already"
+    assert sorted(tmp_path.iterdir()) == [current, old]
     assert old.read_bytes() == (GOLDEN / "legacy_flat.json").read_bytes()
     into = tmp_path / "new"
-    assert [output for _, output, _ in migrate([old, current], into)] == [into / "eval.json", into / "current.json"]
-    assert json.loads((into / "eval.json").read_bytes())["metrics"]["click_hit_rate"] == 0.875
+    assert [each.output for each in migrate([old, current], into)] == [into / "eval.json", into / "current.json"]
+    assert json.loads((into / "eval.json").read_bytes()) == alone.document
+    assert migrate([old], tmp_path / "other.json")[0].output == tmp_path / "other.json"
     with pytest.raises(UsageError, match="overwritten"):
         migrate([old], tmp_path)
+    with pytest.raises(UsageError, match="overwritten"):
+        migrate([old], old)
+
+
+def test_migrate_has_nothing_to_print_of_other_formats() -> None:
+    with pytest.raises(UsageError, match="native has no older versions"):
+        migrate([ROOT / "native/every_part.trace.jsonl"])
 
 
 def test_migrate_refuses_what_is_broken(tmp_path: Path) -> None:

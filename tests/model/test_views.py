@@ -13,7 +13,9 @@ from pantrace.model import (
     ToolResult,
     Trajectory,
     Usage,
+    active_steps,
     add_usage,
+    agent_trajectories,
     call_pairs,
     final_response,
     merged_turns,
@@ -117,7 +119,11 @@ def test_what_the_user_ran_is_not_the_agents_call() -> None:
 def test_usage_adds_what_is_reported_and_nothing_else() -> None:
     assert add_usage([]) is None
     assert add_usage([Usage(input=1), Usage(output=2, cost_usd=0.5)]) == Usage(
-        input=1, output=2, cost_usd=0.5, provenance="derived"
+        input=1,
+        output=2,
+        cost_usd=0.5,
+        derived=("input", "output", "cost_usd"),
+        partial=("input", "output", "cost_usd"),
     )
 
 
@@ -133,7 +139,60 @@ def test_reported_totals_serve_where_steps_have_none() -> None:
         steps=(step("agent", "a"),), usage={"m": Usage(input=3)}, children=(Trajectory(usage={"m": Usage(input=4)}),)
     )
     assert usage_total(found) == Usage(input=3)
-    assert usage_total(found, children=True) == Usage(input=7, provenance="derived")
+    assert usage_total(found, children=True) == Usage(input=7, derived=("input",))
+
+
+def branched(leaf: str | None) -> Trajectory:
+    """u1 - a1 (call) - u2 - a2; u1 - a3 is a second attempt."""
+    steps = (
+        Step(id="u1", role="user", parts=(Text(text="ask"),)),
+        Step(id="a1", parent="u1", role="agent", parts=(ToolCall(id="c1", name="bash"),), usage=Usage(input=100)),
+        Step(parent="a1", role="tool", parts=(ToolResult(call_id="c1", output="x"),)),
+        Step(id="u2", parent="a1", role="user", parts=(Text(text="no, stop"),)),
+        Step(id="a2", parent="u2", role="agent", parts=(Text(text="first"),), usage=Usage(input=10)),
+        Step(id="a3", parent="u1", role="agent", parts=(Text(text="second"),), usage=Usage(input=1)),
+    )
+    return Trajectory(steps=steps, leaf=leaf)
+
+
+@pytest.mark.parametrize(
+    ("leaf", "answer", "calls", "tokens", "turn_count"),
+    [(None, "second", 1, 111, 2), ("a3", "second", 0, 1, 1), ("a2", "first", 1, 110, 2), ("a1", None, 1, 100, 1)],
+)
+def test_branches_that_were_given_up_are_not_counted(
+    leaf: str | None, answer: str | None, calls: int, tokens: int, turn_count: int
+) -> None:
+    found = branched(leaf)
+    total = usage_total(found)
+    assert total is not None
+    assert (final_response(found), len(call_pairs(found)), total.input) == (answer, calls, tokens)
+    assert len(turns(found)) == turn_count
+    # A step without an id goes with the one before it, and all are kept.
+    assert any(step.role == "tool" for step in active_steps(found)) == (leaf != "a3")
+    assert len(call_pairs(found, agent_only=False)) == 1
+
+
+def test_a_leaf_that_is_nowhere_or_a_circle_of_parents_ends() -> None:
+    circle = (Step(id="a", parent="b", role="user"), Step(id="b", parent="a", role="agent"))
+    assert len(active_steps(Trajectory(steps=circle, leaf="b"))) == 2
+    assert active_steps(Trajectory(steps=circle, leaf="z")) == ()
+
+
+def test_what_a_simulated_user_does_is_not_the_agents() -> None:
+    steps = (
+        Step(role="user", purpose="simulated_user", parts=(Text(text="hi"),), usage=Usage(input=5_000)),
+        Step(role="user", parts=(ToolCall(id="u", name="look_at_phone"),)),
+        Step(role="agent", parts=(ToolCall(id="c", name="bash"), Text(text="ho")), usage=Usage(input=3)),
+    )
+    grader = Trajectory(purpose="grader", steps=(Step(role="agent", usage=Usage(input=900)),))
+    asks_a_model = Trajectory(purpose="tool", steps=(Step(role="agent", usage=Usage(input=40)),))
+    found = Trajectory(steps=steps, children=(grader, asks_a_model))
+    assert [pair.call.name for pair in call_pairs(found)] == ["bash"]
+    assert usage_total(found) == Usage(input=3)
+    total = usage_total(found, children=True)
+    assert total is not None
+    assert total.input == 43
+    assert list(agent_trajectories(found)) == [found, asks_a_model]
 
 
 def test_an_answer_that_is_kept_is_not_the_callers_to_change() -> None:

@@ -35,20 +35,46 @@ def not_applicable(name: str) -> Score:
 
 
 LINE = {"scale": [1, 5], "thresholds": {"a": 3.0}}
+TWO = {"scale": [1, 5], "thresholds": {"a": 3.0, "b": 3.0}}
 WEIGHED = {"scale": [1, 5], "weights": {"a": 0.75, "b": 0.25}, "composite_min": 3.0}
 HARD = {"scale": [1, 5], "hard_fail": {"below": 3.0, "metrics": ["a"]}}
 
 ROWS: list[tuple[str, dict[str, Any], list[Score], bool | None, str]] = [
     # Undecided.
-    ("no score at all", LINE, [], None, "no score that the profile decides by"),
-    ("only scores it does not know", LINE, [scored("z", 1)], None, "no score that the profile decides by"),
+    ("no score at all", LINE, [], None, "a was not evaluated"),
+    ("only scores it does not know", LINE, [scored("z", 1)], None, "a was not evaluated"),
+    (
+        "nothing to decide by, though nothing is demanded",
+        {**LINE, "missing": "ignore"},
+        [scored("z", 1)],
+        None,
+        "no score that the profile decides by",
+    ),
+    ("optional, and nothing else", {**LINE, "optional": ["a"]}, [], None, "no score that the profile decides by"),
+    ("one of two demanded", TWO, [scored("a", 5)], None, "b was not evaluated"),
+    ("a limit is a demand", {"limits": {"cost": 1}, **LINE}, [scored("a", 5)], None, "cost was not evaluated"),
+    ("a hard fail is a demand", {**HARD, "thresholds": {"b": 3.0}}, [scored("b", 5)], None, "a was not evaluated"),
+    ("a tenth of the weight is no composite", WEIGHED, [scored("b", 5)], None, "a was not evaluated"),
+    (
+        "no composite, which has a minimum",
+        {**LINE, "weights": {"b": 1}, "composite_min": 3.0},
+        [scored("a", 5), not_applicable("b")],
+        None,
+        "no metric with a weight has a number, so there is no composite",
+    ),
+    (
+        "optional, of what the case does not list",
+        {**TWO, "optional": ["b"], "demands": "case"},
+        [scored("b", 5)],
+        None,
+        "a was not evaluated",
+    ),
     ("unscored", LINE, [unscored("a")], None, "a is unscored: no judge configured"),
     ("failed to run", LINE, [Score(name="a", status="failed", explanation="boom")], None, "a is failed: boom"),
     ("all not applicable", LINE, [not_applicable("a")], None, "a is not applicable: no tools"),
     ("a word is no number", LINE, [scored("a", "good")], None, "a is a word ('good'), not a number"),
     ("an unscored hard-fail metric", HARD, [unscored("a")], None, "a is unscored: no judge configured"),
     ("off any scale", LINE, [scored("a", 9.0, None)], None, "a =9 declares no scale and lies outside 1 to 5"),
-    ("missing, where that matters", {**LINE, "missing": "undecided"}, [], None, "a was not evaluated"),
     (
         "mixed scales without a common one",
         {"weights": {"a": 1, "b": 1}, "composite_min": 1},
@@ -93,6 +119,14 @@ ROWS: list[tuple[str, dict[str, Any], list[Score], bool | None, str]] = [
         "a has several scores that differ (1, 5)",
     ),
     # Failed.
+    (
+        "optional, but there and low",
+        {**TWO, "optional": ["b"]},
+        [scored("a", 3), scored("b", 1)],
+        False,
+        "Below threshold: b=1.00 (<3.00)",
+    ),
+    ("below, though another is missing", TWO, [scored("a", 1)], False, "Below threshold: a=1.00 (<3.00)"),
     ("below", LINE, [scored("a", 2.9)], False, "Below threshold: a=2.90 (<3.00)"),
     (
         "below, and another unscored",
@@ -130,7 +164,12 @@ ROWS: list[tuple[str, dict[str, Any], list[Score], bool | None, str]] = [
     ("two judges that agree", LINE, [scored("a", 4), scored("a", 4), unscored("a")], True, ""),
     ("at the threshold", LINE, [scored("a", 3.0)], True, ""),
     ("a boolean", {"thresholds": {"a": 1}}, [scored("a", True, None)], True, ""),
-    ("composite over what is present", WEIGHED, [scored("a", 3)], True, ""),
+    ("composite over what is present", {**WEIGHED, "optional": ["b"]}, [scored("a", 3)], True, ""),
+    ("composite over what applies", WEIGHED, [scored("a", 3), not_applicable("b")], True, ""),
+    ("weights without a minimum demand nothing", {**LINE, "weights": {"b": 1}}, [scored("a", 3)], True, ""),
+    ("optional and missing", {**TWO, "optional": ["b"]}, [scored("a", 3)], True, ""),
+    ("optional and unscored", {**TWO, "optional": ["b"]}, [scored("a", 3), unscored("b")], True, ""),
+    ("missing, where that is said not to matter", {**TWO, "missing": "ignore"}, [scored("a", 3)], True, ""),
     (
         "not applicable beside a pass",
         {"scale": [1, 5], "thresholds": {"a": 3, "b": 3}},
@@ -179,6 +218,49 @@ def test_what_the_case_requires_is_not_ignored_where_the_profile_does_not_name_i
     assert decide("x", [scored("a", 4), not_applicable("b")], profile(**LINE), required=["a", "b"]).passed is True
 
 
+def test_a_case_may_list_what_is_enough_where_the_profile_lets_it() -> None:
+    some = {**TWO, "thresholds": {"a": 3.0, "b": 3.0, "c": 3.0}}
+    for demands, passed in (("profile", None), ("case", True)):
+        chosen = profile(**some, demands=demands)
+        assert decide("x", [scored("a", 4), scored("b", 4)], chosen, required=["a", "b"]).passed is passed
+        # What the case lists must be there, and what it does not list counts where it is there.
+        assert decide("x", [scored("a", 4)], chosen, required=["a", "b"]).passed is None
+        assert decide("x", [scored("a", 4), scored("c", 1)], chosen, required=["a"]).passed is False
+        # A case that lists nothing leaves it to the profile.
+        assert decide("x", [scored("a", 4), scored("b", 4)], chosen, required=[]).passed is None
+
+
+def test_what_the_case_requires_is_missed_even_if_the_profile_calls_it_optional() -> None:
+    chosen = profile(**TWO, optional=["b"])
+    assert decide("x", [scored("a", 4)], chosen, required=["b"]).passed is None
+    assert decide("x", [scored("a", 4), unscored("b")], chosen, required=["b"]).passed is None
+
+
+def test_a_contract_that_nobody_held_the_answer_against_is_not_kept() -> None:
+    chosen = profile(**LINE, hard_fail={"contract": True})
+    unchecked = decide("x", [scored("a", 4)], chosen, contract="Plan")
+    assert unchecked.reasons == ("output_contract was not evaluated, and the case names the contract Plan",)
+    assert unchecked.passed is None
+    assert decide("x", [scored("a", 4)], chosen).passed is True
+    assert decide("x", [scored("a", 4), Score(name="output_contract", value=True)], chosen, contract="P").passed is True
+    lost = Score(name="output_contract", status="unscored", explanation="lost")
+    assert decide("x", [scored("a", 4), lost], chosen, contract="P").passed is None
+
+
+@pytest.mark.parametrize("name", ["prep_default", "assessment_strict"])
+def test_the_built_in_profiles_want_all_nine_evals_or_those_that_the_case_lists(name: str) -> None:
+    nine = load_profile(name)
+    everything = [scored(each, 5) for each in nine.thresholds]
+    assert len(everything) == 9
+    assert decide("x", everything, nine).passed is True
+    fluent = decide("x", [scored("FluencyExplain", 5)], nine)
+    assert (fluent.passed, len(fluent.reasons)) == (None, 8)
+    for left_out in nine.thresholds:
+        rest = [score for score in everything if score.name != left_out]
+        assert decide("x", rest, nine).reasons == (f"{left_out} was not evaluated",)
+        assert decide("x", rest, nine, required=[score.name for score in rest]).passed is True
+
+
 def test_a_stored_sentinel_counts_only_for_parity() -> None:
     sentinel = Score(name="a", status="unscored", explanation="-1", details={"stored_value": -1})
     assert decide("x", [sentinel], profile(**HARD)).passed is None
@@ -201,6 +283,10 @@ def test_a_stored_sentinel_counts_only_for_parity() -> None:
         ),
         ('name = "p"\nversion = "1"\n[thresholds]\na = nan\n', "nan is no threshold"),
         ('name = "p"\nversion = "1"\n[weights]\na = -1\nb = 2\n', "the weight of a is negative"),
+        (
+            'name = "p"\nversion = "1"\noptional = ["qualty"]\n[thresholds]\nquality = 1\n',
+            r"qualty is optional, but the profile decides nothing by it; did you mean quality\?",
+        ),
         ('name = "p"\nversion = "1"\n[hard_fail]\nmetrics = ["a"]\n', r"hard_fail\.metrics needs hard_fail\.below"),
     ],
 )

@@ -29,7 +29,7 @@ from pantrace.stats import (
     pass_hat_k,
     pass_k,
     per_arm_needed,
-    ratio,
+    pooled_share,
     samples_needed,
     sign_flip,
     wilson,
@@ -51,7 +51,7 @@ def near(value: float | None) -> Any:
         lambda: mean([]),
         lambda: wilson(0, 0),
         lambda: clustered_mean([], []),
-        lambda: ratio([0], [0]),
+        lambda: pooled_share([0], [0]),
         lambda: paired_difference([], []),
         lambda: pass_at_k(2, 1, 3),
         lambda: pass_k([(1, 1)], 2, pass_at_k),
@@ -64,7 +64,8 @@ def test_nothing_to_estimate_from_is_said(estimate: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "estimate", [mean([2.0]), clustered_mean([1.0, 2.0], "aa"), ratio([1], [2]), difference_of_means([1.0], [1.0, 2.0])]
+    "estimate",
+    [mean([2.0]), clustered_mean([1.0, 2.0], "aa"), pooled_share([1], [2]), difference_of_means([1.0], [1.0, 2.0])],
 )
 def test_one_of_a_kind_has_a_value_and_no_interval(estimate: Any) -> None:
     assert estimate.low is None
@@ -106,10 +107,9 @@ def test_means() -> None:
 
 
 def test_a_ratio_of_sums_is_not_a_mean_of_ratios() -> None:
-    found = ratio([1, 90], [10, 100])
+    found = pooled_share([1, 90], [10, 100])
     assert found.value == pytest.approx(91 / 110)
-    assert found == ratio([1, 90], [10, 100])
-    many = ratio([3, 1, 4, 1, 5, 2] * 5, [6, 5, 8, 3, 9, 7] * 5)
+    many = pooled_share([3, 1, 4, 1, 5, 2] * 5, [6, 5, 8, 3, 9, 7] * 5)
     assert many.low is not None
     assert many.high is not None
     assert 0.3 < many.low < many.value < many.high < 0.55
@@ -126,7 +126,8 @@ def test_paired() -> None:
     assert found.estimate.p == near(0.375)
     rates = paired_proportions([bool(a) for a in A], [bool(b) for b in B])
     assert rates.estimate.p == near(0.375)
-    assert rates.estimate.method == "paired t, McNemar exact"
+    assert rates.estimate.method == "Tango, McNemar exact"
+    assert (rates.wins, rates.losses, rates.ties) == (4, 1, 15)
     assert paired_proportions([True, False], [True, False]).estimate.note == "no discordant pair"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,16 +83,13 @@ def test_a_run_that_died_before_its_first_word_begins_anew(tmp_path: Path) -> No
     with ours(tmp_path) as directory:
         directory.write_part("a", [result(1)])
     assert not (tmp_path / ".0123.tmp").exists()
-    (tmp_path / "run.json").unlink()
-    with pytest.raises(UsageError, match=r"has parts of a run but no run.json"):
-        ours(tmp_path)
 
 
 def test_another_version_of_the_layout_is_refused(tmp_path: Path) -> None:
     with ours(tmp_path):
         pass
     path = tmp_path / "run.json"
-    path.write_text(path.read_text().replace('"store": 1', '"store": 99'))
+    path.write_text(re.sub(r',\s*"sha256": "\w+"', "", path.read_text()).replace('"store": 1', '"store": 99'))
     for opening in (ours, RunDirectory.open):
         with pytest.raises(UsageError, match="version 99, this pantrace knows version 1"):
             opening(tmp_path)
@@ -149,11 +147,11 @@ def test_workers_write_and_the_writer_commits(tmp_path: Path) -> None:
 def test_a_part_that_was_lost_is_said_and_made_again(tmp_path: Path) -> None:
     write(str(tmp_path), 2, 3)
     before = query(tmp_path, "select * from steps order by all").rows
-    (tmp_path / "parts/00001-abc.steps.parquet").unlink()
-    with pytest.raises(ReadError, match=r"00001-abc.steps.parquet.*cannot be read.*run the same command again"):
+    next(tmp_path.glob("parts/00001-abc.steps.*.parquet")).unlink()
+    with pytest.raises(ReadError, match=r"00001-abc.steps\..*is damaged: it is missing \(run the same `pantrace eval`"):
         query(tmp_path, "select * from steps")
-    (tmp_path / "parts/00000-abc.samples.parquet").write_bytes(b"torn")
-    with pytest.raises(ReadError, match=r"00000-abc.samples.parquet"):
+    next(tmp_path.glob("parts/00000-abc.samples.*.parquet")).write_bytes(b"torn")
+    with pytest.raises(ReadError, match=r"00000-abc.samples\..*it has 4 bytes, and [\d,]+ were written"):
         list(RunDirectory.open(tmp_path).samples())
     write(str(tmp_path), 2, 3)
     assert query(tmp_path, "select * from steps order by all").rows == before
@@ -163,7 +161,7 @@ def test_a_part_that_was_lost_is_said_and_made_again(tmp_path: Path) -> None:
 def test_a_manifest_that_is_none_is_said(tmp_path: Path) -> None:
     write(str(tmp_path), 1, 1)
     (tmp_path / "manifest.sqlite").write_bytes(b"not a database, but long enough to be looked at" * 20)
-    with pytest.raises(ReadError, match=r"manifest.*cannot be read"):
+    with pytest.raises(ReadError, match=r"manifest of the run is damaged: file is not a database \(run the same"):
         list(RunDirectory.open(tmp_path).samples())
 
 

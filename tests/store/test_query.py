@@ -122,7 +122,7 @@ HOSTILE = [
 def test_nothing_can_be_written_and_nothing_else_be_read(run: Path, tmp_path: Path, sql: str) -> None:
     (tmp_path / "secret.txt").write_text("secret")
     before = {path: path.read_bytes() for path in run.rglob("*.parquet")}
-    part = str(next(run.glob("parts/*.samples.parquet"))).replace("'", "''")
+    part = str(next(run.glob("parts/*.samples.*.parquet"))).replace("'", "''")
     places = {"{outside}": str(tmp_path), "{part}": part, "{parts}": str(run / "parts").replace("'", "''")}
     for name, place in places.items():
         sql = sql.replace(name, place)

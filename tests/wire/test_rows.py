@@ -8,8 +8,8 @@ import pytest
 import zstandard
 
 from pantrace.errors import ReadError, WriteError
-from pantrace.wire.files import writing
 from pantrace.wire.head import Head, decode_beginning
+from pantrace.wire.output import writing
 from pantrace.wire.rows import raise_broken, read_rows, write_rows
 
 

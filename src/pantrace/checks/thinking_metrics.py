@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pantrace.matching.recorded import recorded
-from pantrace.model import Sample, answer_tokens
+from pantrace.model import Sample, Thinking, answer_tokens
 
 from .check import Found, Measured, NoSettings, NotApplicable, check
 from .pooling import pooled
@@ -17,18 +17,22 @@ def thinking_metrics(sample: Sample, settings: NoSettings) -> Found:
     reasoning counts with 0 (`calls_missing_thinking`). `turns_with_thinking` counts calls with more than 0. Over many
     samples: the same ratio of sums.
 
-    Not applicable when: no call reports reasoning tokens, or there is no output.
+    Not applicable when: no call reports reasoning tokens, all report 0 though thoughts are recorded, or there is no
+    output.
 
     Source: the metric of the same name in the ADK evaluation workshop, corrected: it lost the answer tokens of calls
     with null reasoning.
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    usages = recorded(sample.trajectory).usages
+    recording = recorded(sample.trajectory)
+    usages = recording.usages
     thoughts = [usage.reasoning for usage in usages if usage.reasoning is not None]
     if not thoughts:
         return NotApplicable("no model call reports reasoning tokens")
     thinking = sum(thoughts)
+    if not thinking and Thinking in recording.part_types:
+        return NotApplicable("thoughts are recorded, but the calls report 0 tokens for them: they were not counted")
     answers = sum(answer_tokens(usage) or 0 for usage in usages)
     output = thinking + answers
     if output <= 0:

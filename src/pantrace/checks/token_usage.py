@@ -17,7 +17,6 @@ from pantrace.model import (
     answer_tokens,
     prompt_tokens,
     reports,
-    tool_prompt_tokens,
     total_tokens,
 )
 
@@ -52,8 +51,8 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     `calls_in_trace` give both counts; if the trace has more (agents called as tools), tokens and cost are a lower
     bound.
 
-    Not applicable when: no call reports usage; or a model has no price and the source reports no cost, or 0 (the
-    tokens are in the details then, and `unpriced_models` names the models).
+    Not applicable when: no call reports usage, or all report 0 tokens and no cost; or a model has no price and the
+    source reports no cost, or 0 (the tokens are in the details then, and `unpriced_models` names the models).
 
     Source: the metric of the same name in the ADK evaluation workshop, corrected: it lost calls with null fields, did
     not bill reasoning and priced unknown models by a default.
@@ -70,6 +69,8 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
         totals = totals + [total_tokens(usage) for _, usage in in_total]
     if not calls:
         return NotApplicable("no model call reports its usage")
+    if not any(totals) and not any(usage.cost_usd for _, usage in calls):
+        return NotApplicable("0 tokens are reported, so none were counted")
     table = catalog(settings.prices)
     models = dict.fromkeys([model for model, _ in calls])
     priced = {model: found for model in models if (found := table.find(model)) is not None}
@@ -125,7 +126,7 @@ def _tokens(usages: list[Usage], totals: list[int | None]) -> dict[str, Any]:
     """Sums; a field that a call leaves out counts as 0 where others report it, and how many leave it out is told."""
     cached, uncached = _sum([usage.cache_read for usage in usages])
     thinking, unthinking = _sum([usage.reasoning for usage in usages])
-    tools, _ = _sum([tool_prompt_tokens(usage) if usage.extra else None for usage in usages])
+    tools, _ = _sum([usage.tool_prompt for usage in usages])
     given, without_input = _sum([usage.input for usage in usages])
     output, without_output = _sum([usage.output for usage in usages])
     return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -43,6 +44,10 @@ Exit codes: 0 fine (or pass), 1 fail (violations, losses refused, a gate not pas
 """
 
 
+class _ReaderGone(Exception):
+    """Nobody reads what we print any more (`| head`)."""
+
+
 class Lazy(click.Group):
     """A group that loads a command's module when the command is used."""
 
@@ -54,6 +59,12 @@ class Lazy(click.Group):
             return None
         command: click.Command = import_module(f"{__name__}.{cmd_name}").command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise _ReaderGone from None  # click would end with 1, which says that something failed a gate
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -87,9 +98,11 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run a command; every foreseen trouble ends in one sentence and an exit code."""
+    _open_closed_streams()
     try:
         code = cli.main(args=arguments, prog_name="pantrace", standalone_mode=False)
         sys.stdout.flush()
+        _tell_unverified()
         sys.exit(code if isinstance(code, int) else 0)
     except click.Abort:
         sys.exit(130)
@@ -99,10 +112,11 @@ def main(arguments: list[str] | None = None) -> Any:
     except PantraceError as error:
         click.echo(f"pantrace: {error}", err=True)
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`); nothing is left to say, not even at interpreter exit.
+    except (BrokenPipeError, _ReaderGone):
+        # Nothing is left to say, not even at interpreter exit. The code is the one that shells give to whoever ends
+        # like that: not 0, since a gate may have come to no end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        sys.exit(141)
     except KeyboardInterrupt:
         sys.exit(130)
     except OSError as error:
@@ -111,9 +125,32 @@ def main(arguments: list[str] | None = None) -> Any:
         where = f"{str(error.filename)[:200]}: " if error.filename else ""
         click.echo(f"pantrace: {where}{error.strerror or error}", err=True)
         sys.exit(2)
+    except MemoryError:
+        click.echo("pantrace: not enough memory for this input: split it, or read it on a larger machine", err=True)
+        sys.exit(2)
     except Exception as error:
         if os.environ.get("PANTRACE_DEBUG"):
             raise
         what = f"{type(error).__name__}: {error}"
         click.echo(f"pantrace: internal error, please report it: {what} (PANTRACE_DEBUG=1 shows where)", err=True)
         sys.exit(70)
+
+
+def _open_closed_streams() -> None:
+    """What a caller has closed (`2>&-`) leads nowhere. Otherwise the next file to be opened would get its number, and
+    with it what is printed."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            stream = Path(os.devnull).open("r" if name == "stdin" else "w")  # noqa: SIM115 -- as long as the process
+            setattr(sys, name, stream)
+
+
+def _tell_unverified() -> None:
+    """Say which run directories were believed without proof; asked only where one was read."""
+    store = sys.modules.get("pantrace.store")
+    for folder in store.unverified() if store is not None else ():
+        click.echo(
+            f"{folder}: not verified: its parts were written before pantrace kept their hashes "
+            "(the next `pantrace eval` into it adds them)",
+            err=True,
+        )

@@ -30,6 +30,8 @@ class Reached(msgspec.Struct, frozen=True):
     models: tuple[str, ...]
     base_url: str | None
     keys: dict[str, str]
+    secrets: tuple[str, ...]
+    """Every key that the environment holds for any of them: nobody may print or keep one."""
 
 
 def reached(names: Iterable[str], base_url: str | None, *, asking: bool) -> Reached:
@@ -42,7 +44,7 @@ def reached(names: Iterable[str], base_url: str | None, *, asking: bool) -> Reac
     if providers and address is not None and not address.startswith(("http://", "https://")):
         raise UsageError(f"{address!r} is no address of a server; it begins with http:// or https://")
     keys = {provider: judge_key(provider, address) for provider in providers} if asking else {}
-    return Reached(models, address, keys)
+    return Reached(models, address, keys, _held())
 
 
 def _full_name(name: str, base_url: str | None) -> str:
@@ -59,6 +61,11 @@ def judge_key(provider: str, base_url: str | None) -> str:
         raise UsageError(f"the judge needs a key: set {' or '.join(names)}")
     # Servers of one's own want no key, but their clients do.
     return found or "none"
+
+
+def _held() -> tuple[str, ...]:
+    names = dict.fromkeys(name for group in (*_KEYS.values(), *_KEYS_BY_HOST.values()) for name in group)
+    return tuple(key for name in names if (key := os.environ.get(name)))
 
 
 def cache_file(named: str | None) -> Path:

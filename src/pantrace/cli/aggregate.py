@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from pantrace.engine.aggregate import Group, Summary, aggregate, grouped
-from pantrace.engine.metric_values import KNOWN, Evaluation, read_evaluations, ungrouped
+from pantrace.engine.metric_values import KNOWN, Evaluation, copies_among, read_evaluations, ungrouped, warnings_of
 from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
 
 from .arguments import as_json, expand, from_format, sources
+from .left_out import left_out, tell_left_out
 from .output import harmless, print_json, say, table
 
 
@@ -42,7 +43,7 @@ def command(
 
     A file that stores only results is one evaluation; a file or folder with scored samples is one, by the means of its
     scores. Null is left out and counted. The plain mean lets each evaluation count the same, with a t interval over
-    evaluations; the weighted one lets each count by its steps, clicks, episodes or samples.
+    evaluations; the weighted one lets each count by its steps, clicks, episodes or cases.
 
     \b
     pantrace aggregate experiments/*.json
@@ -62,11 +63,12 @@ def command(
     groups = grouped(found, fields, null_as_zero=null_as_zero) if fields else []
     if as_json:
         print_json(_document(found, whole, groups, fields, null_as_zero, notes))
-        return
-    _print(groups or [whole], fields, [name for name, each in whole.metrics.items() if each.evaluations])
-    _explain(whole, apart, null_as_zero)
-    for error in notes.broken:
-        say(f"left out: {error}")
+    else:
+        _print(groups or [whole], fields, [name for name, each in whole.metrics.items() if each.evaluations])
+        _explain(whole, apart, null_as_zero)
+        tell_left_out(notes)
+    for warning in (*warnings_of(apart), *copies_among(apart)):
+        say(f"warning: {warning}")
 
 
 def _document(
@@ -82,6 +84,7 @@ def _document(
                 "name": each.name,
                 "by": dict(zip(by, each.group, strict=True)),
                 "samples": each.samples,
+                "withdrawn": each.withdrawn,
                 "metrics": {
                     name: measured.estimate.value if measured.estimate else None
                     for name, measured in each.metrics.items()
@@ -101,7 +104,7 @@ def _document(
             }
             for group in groups
         ],
-        "broken": [{"path": error.path, "place": error.place, "message": error.message} for error in notes.broken],
+        **left_out(notes),
     }
 
 
@@ -128,7 +131,7 @@ def _print(groups: list[Group], by: list[str], metrics: list[str]) -> None:
         for name, each in group.metrics.items()
         if name in metrics
     ]
-    table(columns, rows, right=("have it", "null", "weight", "min", "max"))
+    table(columns, rows, right=("have it", "null", "weight", "min", "max"), spare=("min", "max", "weight"))
 
 
 def _words(value: float | None, low: float | None = None, high: float | None = None) -> str:
@@ -150,7 +153,7 @@ def _explain(whole: Group, found: list[Evaluation], null_as_zero: bool) -> None:
     if any(each.null for each in whole.metrics.values()):
         how = "counted as 0 in the plain mean" if null_as_zero else "left out of the means"
         click.echo(f"null (not applicable or not in the file) is {how}")
-    if nowhere := [name for name, each in whole.metrics.items() if not each.evaluations]:
+    if nowhere := [name for name, each in whole.metrics.items() if not each.evaluations and each.null]:
         click.echo(harmless(f"null everywhere: {', '.join(nowhere)}"))
     noted: dict[str, list[str]] = {}
     for name, each in whole.metrics.items():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import atexit
 import glob
+import os
+import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
@@ -15,10 +17,46 @@ from typing import Any
 
 import click
 
-from pantrace.engine.select import Selection, parse_since, parse_where
-from pantrace.errors import UsageError
+from pantrace.engine.select import Selection, parse_since
+from pantrace.engine.where import parse_where
+from pantrace.errors import NothingWritten, UsageError
+from pantrace.wire.limits import allow_unpacked
 
-sources = click.argument("sources", nargs=-1, required=True, metavar="PATH...")
+from .output import say
+
+
+def _size(text: str) -> int:
+    """A number of bytes: 500MB, 4GB, 64MiB."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kmgt]?)(i?)b?", text, re.IGNORECASE)
+    if found is None:
+        raise click.BadParameter(f"{text!r} is not a size such as 500MB or 4GB")
+    factor = (1024 if found[3] else 1000) ** " kmgt".index(found[2].lower() or " ")
+    return int(float(found[1]) * factor)
+
+
+def _allow(context: click.Context, option: click.Parameter, size: int | None) -> None:
+    if size is not None:
+        allow_unpacked(size)
+
+
+max_unpacked = click.option(
+    "--max-unpacked",
+    type=_size,
+    metavar="SIZE",
+    expose_value=False,
+    callback=_allow,
+    help="Unpack compressed inputs up to this size (4GB) even if they are packed tighter than recordings are.",
+)
+
+
+def sources(command: Any) -> Any:
+    """The recordings that a command reads, and how much it may unpack of them."""
+    command = max_unpacked(command)
+    # Parameters are kept back to front: seldom needed, it comes last in the help.
+    command.__click_params__.insert(0, command.__click_params__.pop())
+    return click.argument("sources", nargs=-1, required=True, metavar="PATH...")(command)
+
+
 from_format = click.option("--from", "from_", metavar="FORMAT", help="Read as this format instead of detecting it.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Machine-readable output on stdout.")
 
@@ -43,7 +81,13 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
             where=tuple(parse_where(text) for text in wheres),
             limit=limit,
         )
-        return command(*arguments, chosen=chosen, **others)
+        try:
+            given = command(*arguments, chosen=chosen, **others)
+        except (click.exceptions.Exit, NothingWritten):
+            _tell(chosen)
+            raise
+        _tell(chosen)
+        return given
 
     for option in (
         click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N samples."),
@@ -53,7 +97,7 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
             multiple=True,
             metavar="COND",
             help="Only samples where FIELD OP VALUE holds: agent=build, label.difficulty!=easy, title~^S1, "
-            "trajectory.steps.usage.input>1000. Repeat to require several.",
+            "trajectory.steps.usage.input>1000. Repeat to require several; docs/select.md lists the fields.",
         ),
         click.option("--session", "sessions", multiple=True, metavar="ID", help="Only this sample; repeat for more."),
         click.option(
@@ -66,21 +110,52 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_choice
 
 
+def _tell(chosen: Selection) -> None:
+    """What the options left out, where a person would not expect it."""
+    if chosen.undated:
+        say(f"{chosen.undated} samples have no time and are left out by --since")
+    if chosen.found_nothing:
+        say(chosen.found_nothing)
+
+
 def expand(patterns: tuple[str, ...]) -> list[Path]:
     """Paths, with patterns that the shell has left alone; `-` is standard input."""
     found: list[Path] = []
     for pattern in patterns:
-        path = Path(pattern)
-        if pattern == "-" or path.is_fifo():
-            found.append(_poured(pattern))
-        elif path.exists() or not glob.has_magic(pattern):
-            found.append(path)
-        else:
-            matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 -- patterns may be absolute
-            if not matches:
-                raise UsageError(f"no file matches {pattern!r}")
-            found += [Path(match) for match in matches]
+        found += [_poured(pattern)] if pattern == "-" or Path(pattern).is_fifo() else _matching(pattern)
     return found
+
+
+def _matching(pattern: str) -> list[Path]:
+    path = Path(pattern)
+    if path.exists() or not glob.has_magic(pattern):
+        return [path]
+    matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 -- patterns may be absolute
+    if not matches:
+        raise UsageError(f"no file matches {pattern!r}")
+    return [Path(match) for match in matches]
+
+
+def keep_inputs(
+    sources: Iterable[str],
+    *,
+    beside: Iterable[str | None] = (),
+    recordings: Iterable[str | None] = (),
+    others: Iterable[str | None] = (),
+) -> None:
+    """Refuse to write over sources and what is read beside them, before any of it is read.
+
+    `recordings` are outputs that a later run would read, `others` are tables, lists and pictures."""
+    from pantrace.engine.overwriting import Output, refuse_overwriting
+
+    recordings, others = list(recordings), list(others)
+    if "" in (*recordings, *others):
+        raise UsageError("the name of an output is empty")
+    outputs = [Output(Path("/dev/stdout" if each == "-" else each), recording=True) for each in recordings if each]
+    outputs += [Output(Path(each)) for each in others if each]
+    if outputs:
+        named = [path for each in sources for path in _matching("/dev/stdin" if each == "-" else each)]
+        refuse_overwriting([*named, *(Path(each) for each in beside if each)], outputs)
 
 
 def _poured(source: str) -> Path:
@@ -90,16 +165,13 @@ def _poured(source: str) -> Path:
     target = folder / "stdin"
     with target.open("wb") as file:
         if source == "-":
-            shutil.copyfileobj(sys.stdin.buffer, file)
+            # Without a buffer, which on a terminal would go on reading behind the first Ctrl-D.
+            with os.fdopen(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as pipe:
+                shutil.copyfileobj(pipe, file)
         else:
             with Path(source).open("rb") as pipe:
                 shutil.copyfileobj(pipe, file)
     return target
-
-
-def on_terminal() -> bool:
-    """Whether a person is watching stderr."""
-    return sys.stderr.isatty()
 
 
 calibration_files = click.option(

@@ -16,9 +16,10 @@ from pantrace.errors import UsageError
 from pantrace.judges import CALIBRATION_FILE, Calibration, added
 from pantrace.stats import Estimate
 from pantrace.store import is_run_directory
-from pantrace.wire import files
+from pantrace.wire.output import writing
 
-from .arguments import as_json, expand, from_format, sources
+from .arguments import as_json, expand, from_format, keep_inputs, sources
+from .left_out import tell_left_out
 from .output import harmless, print_json, say, table
 
 
@@ -74,6 +75,7 @@ def command(
 
     Exit code: 0; 1 with --gate if a judge falls short; 3 if no score has a label.
     """
+    keep_inputs(sources, beside=[labels], others=[out])
     notes = Notes.keeping()
     paths = expand(sources)
     known = read_labels(Path(labels), label)
@@ -92,7 +94,7 @@ def command(
     ]
     target = _target(paths, out)
     if target is not None and found:
-        with files.writing(target) as file:
+        with writing(target) as file:
             file.write(added(target, found, __version__))
     if as_json:
         print_json({"kept": str(target) if target and found else None, "calibrations": found})
@@ -100,8 +102,7 @@ def command(
         _tell(found, details)
         if target is not None and found:
             say(f"kept in {target}")
-    for error in notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(notes)
     if not found:
         say("no score of a judge has a label: are the samples of the labels those of the run? (--metric names others)")
         raise click.exceptions.Exit(3)
@@ -141,7 +142,7 @@ def _tell(found: list[Calibration], details: bool) -> None:
         ]
         for each in found
     ]
-    table(columns, rows, right=("n",))
+    table(columns, rows, right=("n",), spare=("flips", "Spearman"))
     for each in found:
         click.echo(f"\n{harmless(each.judged.metric)}")
         _tell_one(each, details or len(found) <= FEW)

@@ -12,11 +12,13 @@ from pantrace.engine.check import as_json as report_json
 from pantrace.engine.measure import load_plugins
 from pantrace.engine.read import Notes, read_pile, split_children, watched
 from pantrace.engine.select import Selection
-from pantrace.wire import files
 from pantrace.wire.json import encode
+from pantrace.wire.output import writing
 
-from .arguments import as_json, expand, from_format, selecting, sources, sub_agents
-from .output import print_json, progress, say, table
+from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources, sub_agents
+from .left_out import tell_left_out
+from .output import print_json, say, table
+from .progress import progress
 
 
 @click.command("check")
@@ -64,6 +66,7 @@ def command(
     """
     if not rules and not plugins:
         raise click.UsageError("name a rule file or a pack with --rules, or checks with --plugin")
+    keep_inputs(sources, beside=[*rules, *plugins], others=[out, junit])
     loaded = [load_rules(name) for name in rules]
     checks = [(each, each.settings()) for each in load_plugins([Path(path) for path in plugins]).values()]
     notes = Notes.keeping()
@@ -75,16 +78,13 @@ def command(
         run_rules(watched(samples, count), loaded, checks, report)
     for path, data in ((out, encode(report_json(report), indent=2) + b"\n"), (junit, as_junit(report))):
         if path:
-            with files.writing(Path(path)) as file:
+            with writing(Path(path)) as file:
                 file.write(data)
     if as_json:
         print_json(report_json(report))
     else:
         _tell(report, verbose)
-    if chosen.undated:
-        say(f"{chosen.undated} samples have no time and are left out by --since")
-    for error in notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(notes)
     for word in unknown_tools(report, loaded):
         say(f"warning: no recording has a tool {word!r}; is it spelt as the agent calls it?")
     raise click.exceptions.Exit(_exit_code(report, threshold) if ci else 0)

@@ -12,9 +12,9 @@ from pantrace.engine.compare_stored import compare_stored
 from pantrace.engine.read import Notes, read_pile
 from pantrace.engine.reports import estimate_words
 from pantrace.errors import UsageError
-from pantrace.wire import files
+from pantrace.wire.output import writing
 
-from .arguments import as_json, expand
+from .arguments import as_json, expand, keep_inputs, max_unpacked
 from .output import harmless, print_json, say, table
 
 
@@ -31,6 +31,7 @@ from .output import harmless, print_json, say, table
 @click.option("--markdown", metavar="FILE", help="Write the result as Markdown.")
 @click.option("--flips", type=click.IntRange(min=0), default=10, show_default=True, help="Changed cases to list.")
 @as_json
+@max_unpacked
 def command(
     first: str,
     second: str,
@@ -55,17 +56,20 @@ def command(
     """
     if margin is not None and margin <= 0:
         raise UsageError("--margin must be above 0")
+    keep_inputs((first, second), others=[markdown])
     sides = [_side(path, cluster, pair_by) for path in (first, second)]
     if cluster is not None and any(side.cases for side in sides) and not any(side.clusters for side in sides):
         raise UsageError(f"--cluster {cluster!r}: no case says so; known are task, scenario, agent and names of labels")
     if not any(side.cases for side in sides):
+        if cluster is not None:
+            raise UsageError("--cluster: these files hold no cases, only numbers over all of them")
         found = compare_stored(Path(first), Path(second), metrics=metrics, margin=margin)
     else:
         found = _paired(sides, metrics, margin)
     if not found:
         raise UsageError(f"{first} and {second} share no metric that has a number on both sides")
     if markdown:
-        with files.writing(Path(markdown)) as file:
+        with writing(Path(markdown)) as file:
             file.write(as_markdown(found, first, second).encode())
     if as_json:
         print_json({"first": first, "second": second, "comparisons": [_complete(each) for each in found]})
@@ -124,15 +128,18 @@ def _tell(found: list[Comparison], sides: list[Side], flips: int) -> None:
         ]
         for each in found
     ]
-    table(columns, rows)
+    table(columns, rows, spare=("could have seen", "won/lost/tied"))
+    one, two = (side.cases for side in sides)
+    only = len(one - two), len(two - one)
     for each in found:
         notes = [*([each.difference.method] if each.difference else []), *each.notes]
         if each.left_out:
             notes.append(f"{each.left_out} scores are no numbers and left out")
+        if each.common and (each.only_first, each.only_second) != only:
+            notes.append(f"{each.only_first} cases have it only in A and {each.only_second} only in B: left out")
         click.echo(harmless(f"{each.metric}: {'; '.join(notes)}"))
-    only = [side.cases for side in sides]
-    if only[0] != only[1]:
-        click.echo(f"cases only in A: {len(only[0] - only[1])}, only in B: {len(only[1] - only[0])}")
+    if any(only):
+        click.echo(f"cases only in A: {only[0]}, only in B: {only[1]}{', left out of pairs' if one & two else ''}")
     for each in found:
         if each.flips and flips:
             click.echo(harmless(f"\nchanged on {each.metric}, worst first:"))

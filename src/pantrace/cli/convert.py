@@ -12,14 +12,16 @@ import click
 
 from pantrace.engine.convert import Report, convert, parse_options, to_stream
 from pantrace.engine.select import Selection
-from pantrace.errors import UsageError
+from pantrace.errors import LossRefused, NothingWritten, UsageError
 from pantrace.formats import by_name
 from pantrace.model import Loss
-from pantrace.wire import files
 from pantrace.wire.json import encode
+from pantrace.wire.output import writing
 
-from .arguments import as_json, expand, from_format, selecting, sources
-from .output import print_json, progress, say, table
+from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources
+from .left_out import left_out, tell_left_out
+from .output import print_json, say, table
+from .progress import progress
 
 
 @click.command("convert")
@@ -55,7 +57,8 @@ def command(
 
     PATH is a file, a directory or a pattern; several are read as one pile. What the target cannot carry is measured by
     reading back what was written, summed up on stderr, and listed in full with --loss. Broken records are named and
-    left out. Inputs are never changed; an output appears only when all of it is written.
+    left out. Inputs are never changed; an output appears only when all of it is written and measured. Exit code 1 if no
+    sample could be written.
 
     \b
     pantrace convert opencode.db --to vertex-seed -o sessions.json
@@ -66,33 +69,41 @@ def command(
     given = parse_options(target, dict(_pair(text) for text in options))
     if as_json and out == "-":
         raise UsageError("--json and the output cannot both go to stdout: name a file with -o")
-    if loss and no_loss:
-        raise UsageError("--loss needs the measuring that --no-loss turns off")
+    if (loss or strict) and no_loss:
+        raise UsageError(f"{'--loss' if loss else '--strict'} needs the measuring that --no-loss turns off")
+    if out == "-" and not target.suffix.endswith(("json", "jsonl")) and sys.stdout.isatty():
+        raise UsageError(f"{to} is not text, which a terminal could not show: name a file with -o")
+    keep_inputs(sources, recordings=[out], others=[loss])
+    paths = expand(sources)
+    refusal: LossRefused | NothingWritten | None = None
     with ExitStack() as stack:
         on_loss = _loss_writer(stack, Path(loss)) if loss else None
-        count = stack.enter_context(progress("samples"))
 
         def run_to(path: Path) -> Report:
-            return convert(
-                expand(sources),
-                path,
-                to=to,
-                format=from_,
-                options=given,
-                selection=chosen,
-                strict=strict,
-                measure=not no_loss,
-                on_loss=on_loss,
-                on_sample=count,
-            )
+            with progress("samples") as count:
+                return convert(
+                    paths,
+                    path,
+                    to=to,
+                    format=from_,
+                    options=given,
+                    selection=chosen,
+                    strict=strict,
+                    measure=not no_loss,
+                    on_loss=on_loss,
+                    on_sample=count,
+                )
 
-        report = to_stream(run_to, sys.stdout.buffer, target.suffix) if out == "-" else run_to(Path(out))
+        try:
+            report = to_stream(run_to, sys.stdout.buffer, target.suffix) if out == "-" else run_to(Path(out))
+        except (LossRefused, NothingWritten) as error:
+            refusal = error  # the list of losses says why, so it is written all the same
+    if refusal is not None:
+        raise refusal
     if as_json:
         print_json(summary(report))
     else:
         tell(report)
-    if chosen.undated:
-        say(f"{chosen.undated} samples have no time and are left out by --since")
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -103,7 +114,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _loss_writer(stack: ExitStack, path: Path) -> Callable[[Loss], None]:
-    file = stack.enter_context(files.writing(path))
+    file = stack.enter_context(writing(path))
     return lambda loss: void(file.write(encode(loss) + b"\n"))
 
 
@@ -126,21 +137,21 @@ def summary(report: Report) -> dict[str, Any]:
         "carried": [{"path": path, "count": count} for path, count in report.carried.most_common()],
         "refused": [{"sample": sample, "why": why} for sample, why in report.refused],
         "renamed": [{"sample": old, "as": new} for old, new in report.renamed],
-        "broken": [{"path": each.path, "place": each.place, "message": each.message} for each in report.notes.broken],
-        "ignored": [str(path) for path in report.notes.ignored],
+        "named": [{"sample": sample, "file": name} for sample, name in report.named],
+        "headers": [{"input": name, "lost": count} for name, count in report.headers.items()],
+        **left_out(report.notes),
     }
 
 
 def tell(report: Report) -> None:
     """A report for a person, on stderr."""
-    for error in report.notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(report.notes)
     for sample, why in report.refused:
         say(f"refused: {sample}: {why}")
     for old, new in report.renamed:
         say(f"renamed: {old} occurs more than once, here as {new}")
-    if report.notes.ignored:
-        say(f"ignored: {len(report.notes.ignored)} files of no known format")
+    for sample, name in report.named:
+        say(f"named: {sample} is no file name, here in {name}; its id in the file is unchanged")
     read = ", ".join(f"{count} {name}" for name, count in report.notes.formats.items())
     where = _where(report.outputs)
     say(f"read {read or 'nothing'}; wrote {report.samples} samples as {report.to}{where}")

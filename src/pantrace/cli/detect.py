@@ -9,13 +9,17 @@ import click
 
 from pantrace.engine.contents import contents
 from pantrace.engine.read import Notes, inputs, open_run
-from pantrace.errors import ReadError
+from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import Format
 from pantrace.model import header_of
 from pantrace.wire.head import Head
 
 from .arguments import as_json, expand, from_format, sources
+from .left_out import left_out
 from .output import print_json, say, table
+
+LISTED = 100
+"""Ignored files are listed up to here."""
 
 
 @click.command("detect")
@@ -34,34 +38,57 @@ def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: b
     """
     notes = Notes.keeping()
     found: list[dict[str, Any]] = []
-    failed = False
     for path in expand(sources):
         try:
-            opened = list(inputs([path], from_, notes))
-            found += [_described(each, chosen, variant, quick) for each, chosen, variant in opened]
-            if not opened:
-                found.append({"path": str(path), "format": None, "error": "nothing readable in it"})
+            found += _inside(path, from_, quick, notes) or [_unread(path, UnknownFormat("nothing readable in it"))]
         except ReadError as error:
-            found.append({"path": str(path), "format": None, "error": error.message})
-        failed = failed or any(each["format"] is None for each in found)
+            found.append(_unread(path, error))
     if as_json:
-        print_json({"inputs": found, "ignored": [str(path) for path in notes.ignored]})
+        print_json({"inputs": found, **left_out(notes)})
     else:
         table(
             ["path", "format", "version", "samples", "steps", "calls", "also"],
             [_row(each) for each in found],
             right=("samples", "steps", "calls"),
+            spare=("version",),
         )
-        if notes.ignored:
-            say(f"{len(notes.ignored)} files of no known format are left out; --json lists them")
-    for each in found:
-        if each["format"] is None and not as_json:
-            say(f"pantrace: {each['path']}: {each['error']}")
-    raise click.exceptions.Exit(2 if failed else 0)
+        _tell_left_out(notes)
+    unread = [each for each in found if each["format"] is None]
+    for each in unread if not as_json else ():
+        say(f"pantrace: {each['path']}: {each['error']}")
+    raise click.exceptions.Exit(2 if unread else 0)
 
 
-def _described(path: Path, chosen: Format, variant: str, quick: bool) -> dict[str, Any]:
-    row: dict[str, Any] = {"path": str(path), "format": chosen.name, "version": variant or None}
+def _inside(path: Path, from_: str | None, quick: bool, notes: Notes) -> list[dict[str, Any]]:
+    """All inputs of a path. One in a directory that cannot be read does not hide the others."""
+    found = []
+    for each in list(inputs([path], from_, notes)):
+        try:
+            found.append(_described(*each, quick, notes))
+        except ReadError as error:
+            if not path.is_dir():
+                raise
+            notes.on_broken(error)
+    return found
+
+
+def _unread(path: Path, error: ReadError) -> dict[str, Any]:
+    sentence = str(ReadError(error.message, place=error.place, remedy=error.remedy))
+    return {"path": str(path), "format": None, "error": sentence}
+
+
+def _tell_left_out(notes: Notes) -> None:
+    for error in notes.broken:
+        say(f"left out: {error}")
+    for each in notes.ignored[:LISTED]:
+        say(f"ignored: {each.path}: {each.reason}")
+    if len(notes.ignored) > LISTED:
+        say(f"ignored: {len(notes.ignored) - LISTED} more; --json lists them all")
+
+
+def _described(path: Path, chosen: Format, variant: str, quick: bool, notes: Notes) -> dict[str, Any]:
+    files = notes.belonging[path] + (not path.is_dir())
+    row: dict[str, Any] = {"path": str(path), "format": chosen.name, "version": variant or None, "files": files}
     if quick:
         return row
     broken: list[ReadError] = []

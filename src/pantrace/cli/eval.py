@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import click
 from msgspec.structs import replace
 
 from pantrace.engine.calibrated import uncalibrated
-from pantrace.engine.evaluation import Done, evaluate_into
+from pantrace.engine.evaluation import evaluate_into
+from pantrace.engine.intake import Done
 from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.plan import JudgeTable, Ready, load_plan, prepare
 from pantrace.engine.reports import as_junit, as_markdown, estimate_words, write_explain_report
@@ -18,13 +20,15 @@ from pantrace.engine.summary import EvalSummary, gate_code, summarise
 from pantrace.engine.together import together_words
 from pantrace.errors import UsageError
 from pantrace.judges import Calibrations, Managed, Project, Settings
-from pantrace.wire import files
+from pantrace.wire.output import writing
 
 from .access import cache_file, reached
-from .arguments import as_json, calibration_files, expand, from_format, selecting, sources
+from .arguments import as_json, calibration_files, expand, from_format, keep_inputs, selecting, sources
 from .google_cloud import google_cloud, named_project
 from .judge import tell_judging
-from .output import print_json, progress, say, table
+from .left_out import left_out, tell_left_out
+from .output import print_json, say, table
+from .progress import progress
 
 
 @click.command("eval")
@@ -74,8 +78,9 @@ def command(
     """Evaluate recordings: read, measure, check, decide, keep, report.
 
     Results go to a run directory. The same command after an interruption goes on where it was; on unchanged input it
-    measures nothing again. Each case is decided by the profile it names, else by the plan's; what could not be
-    evaluated does not pass.
+    measures nothing again. Afterwards the directory holds what these inputs give and nothing else: what an input gave
+    before it was edited or removed is set aside. Each case is decided by the profile it names, else by the plan's; what
+    could not be evaluated does not pass.
 
     The table has the mean over cases of each metric, and under `together` what it comes to over all samples: a ratio
     of sums (pooled) or a sum. What has no value is left out of both and counted.
@@ -89,6 +94,12 @@ def command(
     path = Path(plan) if plan else None
     loaded, text, folder = load_plan(path)
     ready = prepare(loaded, folder, text, str(path or "plan"), calibrations=[*map(Path, calibrations)])
+    keep_inputs(
+        sources,
+        beside=[plan, *calibrations, str(ready.reference) if ready.reference else None],
+        recordings=[out, report],
+        others=[junit, markdown, cache],
+    )
     given: dict[str, Any] = {
         "models": list(dict.fromkeys(models)) or None,
         "base_url": base_url,
@@ -102,9 +113,10 @@ def command(
     # Cases may require managed metrics, too: whoever names a project wants them asked for.
     vertex = named_project(project, location, base_url) if managed or project or location else None
     judging = _judging(ready, asked, vertex, cache, replay)
+    paths = expand(sources)
     with progress("samples") as count:
         done = evaluate_into(
-            expand(sources),
+            paths,
             Path(out),
             ready,
             text,
@@ -121,9 +133,8 @@ def command(
         print_json(
             {
                 "out": out,
-                "measured": done.measured,
-                "kept": done.kept,
-                **_broken(done),
+                **_counts(done),
+                **left_out(done.notes),
                 "judging": judging.summary() if judging else None,
                 "summary": summary,
             }
@@ -147,6 +158,7 @@ def _judging(ready: Ready, table: JudgeTable, vertex: Project | None, cache: str
         return None
     access = Access(
         keys=judges.keys,
+        secrets=judges.secrets,
         base_url=judges.base_url,
         timeout=table.timeout,
         attempts=table.retries + 1,
@@ -171,19 +183,46 @@ def _judging(ready: Ready, table: JudgeTable, vertex: Project | None, cache: str
     return judging
 
 
-def _broken(done: Done) -> dict[str, object]:
-    broken = [{"path": each.path, "place": each.place, "message": each.message} for each in done.notes.broken]
-    return {"broken": broken, "ignored": [str(path) for path in done.notes.ignored]}
+def _counts(done: Done) -> dict[str, object]:
+    names = ("measured", "reused", "renewed", "superseded", "removed")
+    damaged = [*done.anew, *(str(path) for path in done.damaged)]
+    return {**{name: getattr(done, name) for name in names}, "damaged": damaged, "undone": done.undone}
 
 
 def _tell_done(done: Done, out: str) -> None:
-    for error in done.notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(done.notes)
     if done.prompted:
         say(f"{done.prompted} samples were joined with the reference by their first prompt, not by an id")
     if done.unmatched:
         say(f"{done.unmatched} samples have no counterpart in the reference")
-    say(f"measured {done.measured} samples, {done.kept} were there already; results in {out}")
+    for line in _changes(done):
+        say(line)
+    say(f"{_samples(done.measured)} measured, {done.reused} reused; results in {out}")
+
+
+def _samples(count: int) -> str:
+    return f"{count} sample" if count == 1 else f"{count} samples"
+
+
+def _changes(done: Done) -> Iterator[str]:
+    """What is not as the last run left it."""
+    for name in done.anew:
+        yield f"{name} was damaged or missing and was written anew"
+    if done.damaged:
+        names = ", ".join(path.name for path in done.damaged[:3])
+        more = f" and {len(done.damaged) - 3} more" if len(done.damaged) > 3 else ""
+        yield f"renewed: {names}{more} (damaged or missing)"
+    elif done.renewed:
+        yield f"{_samples(done.renewed)} judged again: not every question had been answered"
+    gone = []
+    if done.superseded:
+        gone.append(f"{done.superseded} superseded (input edited, or no longer selected)")
+    if done.removed:
+        gone.append(f"{done.removed} removed (input gone, or not named)")
+    if gone:
+        yield f"samples no longer in the results: {', '.join(gone)}; kept aside until the next change"
+    if done.undone:
+        yield f"decided by the plan again; `gate` had decided by {', '.join(done.undone)}"
 
 
 def write_reports(
@@ -191,10 +230,10 @@ def write_reports(
 ) -> None:
     """The files that were asked for, before any exit."""
     if junit:
-        with files.writing(Path(junit)) as file:
+        with writing(Path(junit)) as file:
             file.write(as_junit(out, profile))
     if markdown:
-        with files.writing(Path(markdown)) as file:
+        with writing(Path(markdown)) as file:
             file.write(as_markdown(summary, f"Evaluation of {out.name}").encode())
 
 
@@ -214,7 +253,7 @@ def tell_summary(summary: EvalSummary) -> None:
         ]
         for each in summary.metrics
     ]
-    _table(columns, rows, right=("scored", "n/a", "unscored"), prose="why not")
+    _table(columns, rows, right=("scored", "n/a", "unscored"), spare=("maker", "together"))
     shown = [each for each in summary.groups if each.estimate is not None]
     if len(shown) > 40:
         say(f"{len(shown)} rows by group: those of deterministic metrics are in --markdown and --json")
@@ -237,12 +276,14 @@ def tell_summary(summary: EvalSummary) -> None:
             click.echo(f"  {count} x {reason}")
 
 
-def _table(columns: list[str], rows: list[list[str]], *, right: tuple[str, ...] = (), prose: str | None = None) -> None:
+def _table(
+    columns: list[str], rows: list[list[str]], *, right: tuple[str, ...] = (), spare: tuple[str, ...] = ()
+) -> None:
     """A table; the column `together` stands in it only where a metric has such a number."""
     place = columns.index("together")
     if not any(row[place] for row in rows):
         columns, *rows = [[*row[:place], *row[place + 1 :]] for row in (columns, *rows)]
-    table(columns, rows, right=right, prose=prose)
+    table(columns, rows, right=right, spare=spare)
 
 
 def tell_gate(

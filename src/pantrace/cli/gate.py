@@ -8,13 +8,14 @@ import click
 
 from pantrace.engine.calibrated import calibrations_for
 from pantrace.engine.evaluation import decide_again
+from pantrace.engine.known_names import refuse_unknown
 from pantrace.engine.reports import write_explain_report
 from pantrace.engine.summary import summarise
 from pantrace.errors import UsageError
 from pantrace.policy import load_profile, profile_names
 from pantrace.store import is_run_directory
 
-from .arguments import as_json, calibration_files
+from .arguments import as_json, calibration_files, keep_inputs
 from .eval import tell_gate, tell_summary, write_reports
 from .output import print_json
 
@@ -40,17 +41,19 @@ def command(
 ) -> None:
     """Decide a run directory by a profile, without measuring or judging again.
 
-    What could not be evaluated does not pass.
+    What could not be evaluated does not pass. A profile that names a metric that nobody knows is refused.
 
     \b
     pantrace gate results/today --profile prep_default
     pantrace gate results/today --profile our-profile.toml --min-pass-rate 0.9 --junit gate.xml
 
-    Exit code: 0 pass, 1 fail, 3 could not decide.
+    Exit code: 0 pass, 1 fail, 2 refused, 3 could not decide.
     """
     if not is_run_directory(Path(directory)):
         raise UsageError(f"{directory} is not a run directory; `pantrace eval … --out DIR` makes one")
+    keep_inputs([directory], beside=[profile, *calibrations], recordings=[report], others=[junit, markdown])
     chosen = load_profile(profile)
+    refuse_unknown(chosen, Path(directory), file=None if profile in profile_names() else Path(profile))
     known = calibrations_for(Path(directory), [*map(Path, calibrations)])
     decide_again(Path(directory), chosen, known)
     summary = summarise(Path(directory))

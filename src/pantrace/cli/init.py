@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from pantrace.errors import UsageError
-from pantrace.wire import files
+from pantrace.wire.output import writing
 
 PLAN = """\
 # A plan for `pantrace eval RUNS --plan {name} --out results/today`.
@@ -64,6 +64,6 @@ def command(path: str, force: bool) -> None:
     target = Path(path)
     if target.exists() and not force:
         raise UsageError(f"{target} is there already; --force writes over it")
-    with files.writing(target) as file:
+    with writing(target) as file:
         file.write(PLAN.format(name=target.name).encode())
     click.echo(f"wrote {target}; next: pantrace eval RUNS --plan {target} --out results/today")

@@ -13,7 +13,7 @@ from pantrace.engine.asked import load_asked
 from pantrace.engine.convert import write_run
 from pantrace.engine.judge import Access, Bench, bench, judge_all, planned
 from pantrace.engine.measure import Row, row
-from pantrace.engine.read import Notes, read_pile, split_children, watched
+from pantrace.engine.read import Notes, read_pile, split_children
 from pantrace.engine.select import Selection
 from pantrace.engine.tables import write_table
 from pantrace.errors import UsageError
@@ -22,9 +22,14 @@ from pantrace.model import Run, Sample, Score, with_samples
 from pantrace.normalise.secrets import Redactor
 
 from .access import cache_file, reached
-from .arguments import as_json, expand, from_format, selecting, sources, sub_agents
+from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources, sub_agents
 from .google_cloud import google_cloud, named_project, required_project
-from .output import harmless, print_json, progress, say, table
+from .left_out import tell_left_out
+from .output import harmless, print_json, say, table
+from .progress import progress
+
+KINDS = ("json", "jsonl", "csv", "parquet", "native")
+"""What `-o` may hold: scores, or as native the samples with them."""
 
 
 @click.command("judge")
@@ -76,6 +81,9 @@ from .output import harmless, print_json, progress, say, table
     metavar="OUT",
     help="Write the scores (.json, .jsonl, .csv, .parquet), or the samples with them (.trace.jsonl).",
 )
+@click.option(
+    "--format", "format_", type=click.Choice(KINDS), help="What to write; by default what the name of -o says."
+)
 @sub_agents
 @selecting
 @as_json
@@ -105,6 +113,7 @@ def command(
     no_redact: bool,
     dry_run: bool,
     out: str | None,
+    format_: str | None,
     sub_agents: bool,
     chosen: Selection,
     as_json: bool,
@@ -133,8 +142,9 @@ def command(
             raise UsageError(f"nothing to judge: `pantrace measure` and `pantrace eval` measure {listed}")
         say(f"not judged but measured, by `pantrace measure` and `pantrace eval`: {listed}")
     rubrics = asked.rubrics
-    if out is not None and not dry_run:
-        _kind_of(out)
+    kind = None if out is None or dry_run else format_ or _kind_of(out)
+    if not dry_run:
+        _refuse_outputs(sources, names, out, kind, cache)
     managed = any(isinstance(rubric, Managed) for rubric in rubrics)
     judges = reached(models, base_url, asking=not dry_run and not replay)
     settings = Settings(
@@ -157,6 +167,7 @@ def command(
         vertex = find(project, location, None if models else base_url)
     access = Access(
         keys=judges.keys,
+        secrets=judges.secrets,
         base_url=judges.base_url,
         vertex=vertex,
         timeout=timeout,
@@ -167,41 +178,62 @@ def command(
         calls=budget_calls,
     )
     if dry_run:
-        judging = Bench(None, settings, Redactor() if not no_redact else None)
+        judging = Bench(None, settings, None if no_redact else Redactor(known=judges.secrets))
     else:
         judging = bench(settings, access, cache=kept, replay=replay, redact=not no_redact)
         judging.open()
     notes = Notes.keeping()
-    run = read_pile(expand(sources), format=from_, notes=notes)
-    picked = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
+    paths = expand(sources)
+
+    def read(notes: Notes) -> Run:
+        run = read_pile(paths, format=from_, notes=notes)
+        return with_samples(run, split_children(run.samples)) if sub_agents else run
+
+    if not dry_run:
+        chosen.look_up(lambda: read(Notes.keeping()).samples)
+    run = read(notes)
+    picked = chosen.apply(run.samples)
     if dry_run:
         _dry_run(picked, rubrics, judging, kept, as_json)
     else:
-        with progress("samples") as count:
-            _judge(with_samples(run, watched(picked, count)), rubrics, judging, out, as_json)
-    for error in notes.broken:
-        say(f"left out: {error}")
+        _judge(with_samples(run, picked), rubrics, judging, out, kind, as_json)
+    tell_left_out(notes)
     if not dry_run and judging.statuses["unscored"] and not judging.statuses["scored"]:
         raise click.exceptions.Exit(3)
 
 
-def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | None, as_json: bool) -> None:
-    rows: list[Row] = []
-
-    def told() -> Iterator[tuple[Sample, list[Score]]]:
-        for sample, scores in judge_all(run.samples, rubrics, judging):
-            rows.extend(row(run.name, sample, None, score) for score in scores)
-            yield sample, scores
-
-    if out is not None and _kind_of(out) == "native":
-        together = (msgspec.structs.replace(sample, scores=(*sample.scores, *scores)) for sample, scores in told())
-        write_run(with_samples(run, together), Path(out), to="native", measure=False)
-        say(f"wrote the samples with their scores to {out}")
+def _refuse_outputs(
+    sources: tuple[str, ...], rubrics: tuple[str, ...], out: str | None, kind: str | None, cache: str | None
+) -> None:
+    """Asked before anything is judged, since judging costs."""
+    beside = [part for name in rubrics for part in (name, name.rpartition(":")[0])]
+    if kind == "native":
+        keep_inputs(sources, beside=beside, recordings=[out], others=[cache])
     else:
-        for _ in told():
-            pass
-        if out is not None:
-            _write_rows(rows, out)
+        keep_inputs(sources, beside=beside, others=[out, cache])
+
+
+def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | None, kind: Any, as_json: bool) -> None:
+    rows: list[Row] = []
+    native = out is not None and kind == "native"
+    with progress("samples") as count:
+
+        def told() -> Iterator[tuple[Sample, list[Score]]]:
+            for sample, scores in judge_all(run.samples, rubrics, judging):
+                rows.extend(row(run.name, sample, None, score) for score in scores)
+                count(sample)
+                yield sample, scores
+
+        if native:
+            together = (msgspec.structs.replace(sample, scores=(*sample.scores, *scores)) for sample, scores in told())
+            write_run(with_samples(run, together), Path(str(out)), to="native", measure=False)
+        else:
+            for _ in told():
+                pass
+    if native:
+        say(f"wrote the samples with their scores to {out}")
+    elif out is not None:
+        say(f"wrote {write_table(rows, Path(out), kind, Row.__struct_fields__)} scores to {out}")
     if as_json:
         scores = [{name: getattr(each, name) for name in Row.__struct_fields__} for each in rows]
         print_json({"summary": judging.summary(), "scores": scores})
@@ -210,18 +242,16 @@ def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | No
     tell_judging(judging)
 
 
-def _write_rows(rows: list[Row], out: str) -> None:
-    say(f"wrote {write_table(rows, Path(out), _kind_of(out), Row.__struct_fields__)} scores to {out}")
-
-
-def _kind_of(out: str) -> Any:
-    """What is to be written; asked before anything is judged, since judging costs."""
-    kinds = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+def _kind_of(out: str) -> str:
+    """What a file's name says of its content."""
     if ".trace.jsonl" in Path(out).name:
         return "native"
-    if Path(out).suffix not in kinds:
-        raise UsageError(f"-o {out}: the name must end in .json, .jsonl, .csv, .parquet or .trace.jsonl")
-    return kinds[Path(out).suffix]
+    kind = Path(out).suffix.removeprefix(".")
+    if kind not in KINDS[:-1]:
+        raise UsageError(
+            f"-o {out}: the name must end in .json, .jsonl, .csv, .parquet or .trace.jsonl, or --format must say so"
+        )
+    return kind
 
 
 def _print(rows: list[Row], rubrics: Sequence[AnyRubric]) -> None:
@@ -236,7 +266,7 @@ def _print(rows: list[Row], rubrics: Sequence[AnyRubric]) -> None:
         why = max(dict.fromkeys(reasons), key=reasons.count) if reasons else ""
         lines.append([rubric.name, *map(str, counts), mean, *ends, why])
     columns = ["rubric", "scored", "n/a", "unscored", "mean", "min", "max", "most frequent reason for none"]
-    table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"))
+    table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"), spare=("min", "max"))
 
 
 def tell_judging(judging: Bench) -> None:

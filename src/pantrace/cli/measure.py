@@ -19,8 +19,10 @@ from pantrace.engine.together import number_words, together_words
 from pantrace.errors import UsageError
 from pantrace.model import Run, Sample
 
-from .arguments import as_json, expand, from_format, selecting, sources, sub_agents
-from .output import progress, say, table
+from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources, sub_agents
+from .left_out import tell_left_out
+from .output import say, table
+from .progress import progress
 
 COLUMNS = Row.__struct_fields__
 GUI = "gui"
@@ -83,6 +85,8 @@ def command(
             raise UsageError(f"{option} is for the metric {metric}, which is not among those measured")
         settings = (*settings, f"{setting}={file}") if file else settings
     kind = _kind(format_, out, as_json)
+    recordings, others = ([out], []) if kind == "openadapt-eval" else ([], [out])
+    keep_inputs(sources, beside=[reference, prices, milestones, *plugins], recordings=recordings, others=others)
     checks = choose(metrics, settings, [Path(path) for path in plugins])
     if kind == "openadapt-eval" and GUI not in [check.name for check, _ in checks]:
         raise UsageError(f"--format openadapt-eval holds the metrics of GUI agents: measure {GUI}, too")
@@ -92,20 +96,18 @@ def command(
     references = References.of(read_pile([Path(reference)], notes=Notes())) if reference else None
     if references is not None:
         samples = map(references.join, samples)
-    measuring = _Measuring(checks, notes, by == "turn", not no_stored and by != "turn", set(metrics))
+    measuring = _Measuring(checks, notes, chosen, by == "turn", not no_stored and by != "turn", set(metrics))
     failed: dict[str, list[str]] = {}
-    with progress("samples") as count:
+    with progress("samples", printing=out is None and kind != "table") as count:
         rows = chain(measuring.rows(samples, count), *([] if chosen.narrows else [measuring.stored_rows()]))
-        _write(_noting(rows, failed), kind, out, checks, run)
+        tell = _write(_noting(rows, failed), kind, out, checks, run)
+    tell()
     if references is not None:
         for told in references.to_tell(reference):
             say(told)
-    if chosen.undated:
-        say(f"{chosen.undated} samples have no time and are left out by --since")
     for told in measuring.to_tell():
         say(told)
-    for error in notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(notes)
     for metric, reasons in failed.items():
         say(f"{metric} failed on {len(reasons)} samples or turns: {reasons[0]}")
     raise click.exceptions.Exit(3 if failed else 0)
@@ -141,6 +143,7 @@ class _Measuring:
 
     checks: list[Chosen]
     notes: Notes
+    chosen: Selection
     by_turn: bool
     stored: bool
     wanted: set[str]
@@ -168,7 +171,7 @@ class _Measuring:
                 yield stored_row(run, found)
 
     def to_tell(self) -> Iterator[str]:
-        if not self.samples:
+        if not self.samples and not self.chosen.found_nothing:
             yield "there was no sample to measure"
         if self.without_turn:
             yield f"{self.without_turn} samples have no turn and are left out (--by turn): nothing of them was recorded"
@@ -177,20 +180,23 @@ class _Measuring:
             yield f"left out by --by turn, since only whole samples can be measured by it: {', '.join(whole)}"
 
 
-def _write(rows: Iterator[Row], kind: str, out: str | None, checks: list[Chosen], run: Run) -> None:
+def _write(rows: Iterator[Row], kind: str, out: str | None, checks: list[Chosen], run: Run) -> Callable[[], None]:
+    """Measure and write all rows; gives what is to be said of them when the progress is gone."""
     if kind == "openadapt-eval":
         assert out is not None
-        _write_evaluation(rows, out, [each for each in checks if each[0].name == GUI], run)
-    elif kind == "table":
-        _print_table(Overview(checks).add_all(each for each in rows if not each.details.get("labels")))
-    elif out is not None:
-        say(f"wrote {write_table(rows, Path(out), kind, COLUMNS)} rows to {out}")  # type: ignore[arg-type]
-    else:
-        for piece in encoded(rows, kind, COLUMNS, indent=2):  # type: ignore[arg-type]
-            sys.stdout.write(piece.decode())
+        return _write_evaluation(rows, out, [each for each in checks if each[0].name == GUI], run)
+    if kind == "table":
+        found = Overview(checks).add_all(each for each in rows if not each.details.get("labels"))
+        return lambda: _print_table(found)
+    if out is not None:
+        written = write_table(rows, Path(out), kind, COLUMNS)  # type: ignore[arg-type]
+        return lambda: say(f"wrote {written} rows to {out}")
+    for piece in encoded(rows, kind, COLUMNS, indent=2):  # type: ignore[arg-type]
+        sys.stdout.write(piece.decode())
+    return lambda: None
 
 
-def _write_evaluation(rows: Iterator[Row], out: str, gui: list[Chosen], run: Run) -> None:
+def _write_evaluation(rows: Iterator[Row], out: str, gui: list[Chosen], run: Run) -> Callable[[], None]:
     """The evaluation JSON of GUI agents, with the mode in which actions were compared."""
     from pantrace.engine.convert import write
 
@@ -198,10 +204,14 @@ def _write_evaluation(rows: Iterator[Row], out: str, gui: list[Chosen], run: Run
     results = overview.aggregates()
     config = {**run.config, "dsl_mode": getattr(gui[0][1], "dsl_mode")}  # noqa: B009 -- the settings' type is not known here
     write(Run(name=run.name, results=tuple(results), config=config, model=run.model), out, to="openadapt-eval")
-    say(f"wrote {len(results)} metrics to {out}")
-    line = overview.lines.get((GUI, "check"))
-    if line is not None and not line.scored:
-        say(f"no episode was measured: {line.usual_reason}")
+
+    def tell() -> None:
+        say(f"wrote {len(results)} metrics to {out}")
+        line = overview.lines.get((GUI, "check"))
+        if line is not None and not line.scored:
+            say(f"no episode was measured: {line.usual_reason}")
+
+    return tell
 
 
 def _print_table(found: Overview) -> None:
@@ -220,4 +230,4 @@ def _print_table(found: Overview) -> None:
         for line in found.lines.values()
     ]
     columns = ["metric", "maker", "scored", "n/a", "unscored", "mean", "min", "max", "together", "why not"]
-    table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"))
+    table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"), spare=("min", "max", "maker"))

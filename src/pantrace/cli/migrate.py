@@ -7,26 +7,40 @@ import click
 from pantrace.engine.migrate import migrate
 
 from .arguments import as_json, expand, sources
-from .output import print_json, table
+from .output import print_json, say, table
 
 
 @click.command("migrate")
 @sources
-@click.option("-o", "out", metavar="DIR", help="Folder to write to; without it, NAME.migrated.json beside the input.")
+@click.option(
+    "-o", "out", metavar="DIR", help="Folder to write to, or a file for one input; without it, one file is printed."
+)
 @as_json
 def command(sources: tuple[str, ...], out: str | None, as_json: bool) -> None:
     """Write files of an older version of their format as of today. Inputs are never changed.
 
+    Nothing is written but what -o names.
+
     \b
     pantrace migrate old/eval_*.json -o migrated/
+    pantrace migrate eval_base.json > eval_base_today.json
     """
     done = migrate(expand(sources), out)
     if as_json:
         print_json(
             [
-                {"input": str(path), "output": str(target) if target else None, "what": what}
-                for path, target, what in done
+                {
+                    "input": str(each.input),
+                    "output": str(each.output) if each.output else None,
+                    "what": each.what,
+                    "document": each.document,
+                }
+                for each in done
             ]
         )
-        return
-    table(["input", "output", "what was done"], [[str(path), str(target or "-"), what] for path, target, what in done])
+    elif out is None:
+        print_json(done[0].document)
+        say(f"{done[0].input}: {done[0].what}")
+    else:
+        rows = [[str(each.input), str(each.output or "-"), each.what] for each in done]
+        table(["input", "output", "what was done"], rows)

@@ -1,18 +1,16 @@
-"""How the command line speaks: tables, JSON, progress, hostile text made harmless."""
+"""How the command line speaks: tables, JSON, hostile text made harmless."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pantrace.wire.json import encode
 
-from .arguments import on_terminal
+from .layout import fit
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,53 +47,30 @@ def table(
     rows: list[list[str]],
     *,
     right: tuple[str, ...] = (),
-    prose: str | None = None,
+    spare: tuple[str, ...] = (),
     err: bool = False,
 ) -> None:
-    """A plain table. Where it is too wide, the column `prose` is folded before names and numbers are."""
+    """A plain table that breaks no word if it can. Where it is too wide for that, columns that can be spared are left
+    out, the first named first, and named below it."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     target = console(err=err)
-    whole = {name for name in columns if name != prose} if prose and _leaves_room(target, columns, rows, prose) else ()
-    for name in columns:
-        grid.add_column(name, justify="right" if name in right else "left", overflow="fold", no_wrap=name in whole)
-    for row in rows:
-        grid.add_row(*[Text(harmless(cell)) for cell in row])
+    cells = [[harmless(cell) for cell in column] for column in zip(columns, *rows, strict=True)]
+    layout = fit(cells, target.width, spare)
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=layout.tight)
+    for place, width in layout.widths.items():
+        name = columns[place]
+        grid.add_column(name, justify="right" if name in right else "left", overflow="fold", width=width)
+    for texts in zip(*(cells[place][1:] for place in layout.widths), strict=True):
+        grid.add_row(*map(Text, texts))
     target.print(grid)
-
-
-PROSE = 10
-"""Letters in a line of prose, at least."""
-
-
-def _leaves_room(target: Console, columns: list[str], rows: list[list[str]], prose: str) -> bool:
-    """Whether all other columns fit beside a narrow column of prose; else nothing may be kept from folding."""
-    from rich.cells import cell_len
-
-    widths = [
-        max(map(cell_len, map(harmless, cells))) for cells in zip(columns, *rows, strict=True) if cells[0] != prose
-    ]
-    return sum(widths) + 3 * len(widths) + PROSE <= target.width
+    if layout.left_out:
+        say(f"left out in {target.width} columns: {', '.join(layout.left_out)} (--json has all)")
 
 
 def say(text: str) -> None:
     """A line for the person, on stderr, behind all that was printed before it."""
     sys.stdout.flush()
     click.echo(harmless(text), err=True)
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[Any], None]]:
-    """A counter with its rate on stderr while a person is watching; a function to call for each thing done."""
-    if not on_terminal():
-        yield lambda _: None
-        return
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn(f"{what} {{task.completed:.0f}}"), TextColumn("{task.speed:.0f}/s"))
-    with Progress(*columns, TimeElapsedColumn(), console=console(err=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda _: bar.advance(task)

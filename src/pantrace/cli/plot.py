@@ -8,12 +8,14 @@ from typing import get_args
 
 import click
 
-from pantrace.engine.metric_values import read_evaluations
+from pantrace.engine.metric_values import read_evaluations, warnings_of
 from pantrace.engine.plot import Kind, figure, kind_of, labelled, save
 from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
+from pantrace.plots import KINDS
 
-from .arguments import as_json, expand, from_format, sources
+from .arguments import as_json, expand, from_format, keep_inputs, sources
+from .left_out import tell_left_out
 from .output import print_json, say
 
 
@@ -42,6 +44,9 @@ from .output import print_json, say
 )
 @click.option("--title", metavar="TEXT", help="A title instead of the usual one.")
 @click.option("-o", "out", metavar="OUT", required=True, help="Picture to write: .png, .svg, .pdf, .html or .vl.json.")
+@click.option(
+    "--format", "format_", type=click.Choice(KINDS), help="What to write; by default what the name of -o says."
+)
 @as_json
 def command(
     sources: tuple[str, ...],
@@ -52,6 +57,7 @@ def command(
     cluster: str | None,
     title: str | None,
     out: str,
+    format_: str | None,
     as_json: bool,
 ) -> None:
     """Draw evaluations: eval JSON files, or recordings whose samples have scores.
@@ -65,16 +71,18 @@ def command(
     pantrace plot monday.eval tuesday.eval --kind paired --metric accuracy -o change.html
     pantrace plot results/a results/b --kind paired --metric reward --cluster task -o change.png
     """
+    keep_inputs(sources, others=[out])
     target = Path(out)
-    kind_of(target)
+    written = format_ or kind_of(target)
     notes = Notes.keeping()
     found = read_evaluations(expand(sources), format=from_, cluster=cluster, notes=notes)
     if not found:
         raise UsageError("nothing to draw: no input has a stored result or a score")
     named = labelled(found, [name.strip() for row in csv.reader(labels) for name in row])
-    save(figure(kind, found, named, metrics, title, cluster), target)
-    for error in notes.broken:
-        say(f"left out: {error}")
+    save(figure(kind, found, named, metrics, title, cluster), target, written)
+    for warning in warnings_of(found):
+        say(f"warning: {warning}")
+    tell_left_out(notes)
     if as_json:
         print_json(
             {

@@ -11,10 +11,10 @@ from pantrace.engine.redact import redact
 from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
 from pantrace.normalise.secrets import Redactor, Replacement
-from pantrace.wire import files
 from pantrace.wire.json import encode
+from pantrace.wire.output import writing
 
-from .arguments import as_json, expand, from_format, selecting, sources
+from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources
 from .convert import tell
 from .output import print_json, say, table
 
@@ -45,15 +45,18 @@ def command(
     """Replace secrets in recordings: keys, tokens, passwords, private keys, connection strings.
 
     Each secret becomes [redacted:KIND]; the input is not changed, the output has its format unless --to names another.
-    Secrets are found by their shape: read what is left before you publish it.
+    Secrets are found by their form or by the name before them, in keys, run headers, JSON and base64 inside texts, too.
+    What has neither is not found: read what is left before you publish it.
 
     \b
     pantrace redact session.json -o clean/
     pantrace redact runs/ --to native -o clean.trace.jsonl --emails --list replaced.jsonl
     """
+    keep_inputs(sources, recordings=[out], others=[listing])
     found: list[Replacement] = []
+    paths = expand(sources)
     report = redact(
-        expand(sources),
+        paths,
         Path(out),
         to=to,
         format=from_,
@@ -62,7 +65,7 @@ def command(
         on_replacement=found.append,
     )
     if listing:
-        with files.writing(Path(listing)) as file:
+        with writing(Path(listing)) as file:
             file.writelines(encode(each) + b"\n" for each in found)
     if as_json:
         print_json(
@@ -83,7 +86,7 @@ def _pattern(text: str) -> tuple[str, str]:
     import re
 
     name, equals, shape = text.partition("=")
-    if not equals:
+    if not equals or not name or not shape:
         raise UsageError(f"--pattern {text!r} is not NAME=REGEX")
     try:
         re.compile(shape)

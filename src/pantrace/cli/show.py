@@ -10,9 +10,10 @@ from pantrace.engine.read import Notes, read_pile
 from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
 from pantrace.model import Sample, call_pairs, usage_total
-from pantrace.wire.times import iso
+from pantrace.wire.times import time_text
 
 from .arguments import as_json, expand, from_format, selecting, sources
+from .left_out import tell_left_out
 from .output import console, print_json, say, table
 
 if TYPE_CHECKING:
@@ -51,8 +52,7 @@ def command(
         print_json(list(samples))
     else:
         _print(list(samples), full, wanted)
-    for error in notes.broken:
-        say(f"left out: {error}")
+    tell_left_out(notes)
 
 
 def _pick(samples: Iterable[Sample], wanted: str) -> list[Sample]:
@@ -73,6 +73,8 @@ def _pick(samples: Iterable[Sample], wanted: str) -> list[Sample]:
 
 
 def _print(samples: list[Sample], full: bool, wanted: str | None) -> None:
+    if not samples:
+        return
     if len(samples) == 1:
         from .transcript import transcript
 
@@ -86,7 +88,7 @@ def _print(samples: list[Sample], full: bool, wanted: str | None) -> None:
             [
                 sample.id if sample.epoch is None else f"{sample.id} (epoch {sample.epoch})",
                 (trajectory.title if trajectory else None) or (sample.case.question or "" if sample.case else "")[:60],
-                iso(trajectory.created)[:19] if trajectory and trajectory.created else "",
+                (time_text(trajectory.created if trajectory else None) or "")[:19].replace("T", " "),
                 str(len(trajectory.steps)) if trajectory else "",
                 str(len(call_pairs(trajectory))) if trajectory else "",
                 _tokens(usage.input if usage else None, usage.output if usage else None),
@@ -94,9 +96,8 @@ def _print(samples: list[Sample], full: bool, wanted: str | None) -> None:
             ]
         )
     columns = ["sample", "title", "created (UTC)", "steps", "calls", "tokens in/out", "outcome"]
-    table(columns, rows, right=("steps", "calls", "tokens in/out"))
-    if samples:
-        say(f"{len(samples)} samples; --sample ID prints one")
+    table(columns, rows, right=("steps", "calls", "tokens in/out"), spare=("calls", "steps"))
+    say(f"{len(samples)} samples; --sample ID prints one")
 
 
 def _tokens(tokens_in: int | None, tokens_out: int | None) -> str:

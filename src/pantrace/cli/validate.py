@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import click
 
+from pantrace.engine.read import Notes
 from pantrace.engine.validate import file_violations
 from pantrace.errors import ReadError
 from pantrace.model import Violation
 
 from .arguments import as_json, expand, from_format, sources
+from .left_out import ignored, tell_left_out
 from .output import harmless, print_json, say
 
 
@@ -29,10 +31,11 @@ def command(sources: tuple[str, ...], from_: str | None, as_json: bool) -> None:
     """
     found: list[Violation] = []
     unreadable: list[ReadError] = []
+    notes = Notes()
     paths = expand(sources)
     for path in paths:
         try:
-            found += file_violations(path, from_)
+            found += file_violations(path, from_, notes.ignored)
         except ReadError as error:
             unreadable.append(error.at(path=str(path)))
     errors = sum(violation.level == "error" for violation in found)
@@ -46,6 +49,7 @@ def command(sources: tuple[str, ...], from_: str | None, as_json: bool) -> None:
                 "unreadable": [
                     {"path": each.path, "place": each.place, "message": each.message} for each in unreadable
                 ],
+                "ignored": ignored(notes),
             }
         )
     else:
@@ -54,6 +58,8 @@ def command(sources: tuple[str, ...], from_: str | None, as_json: bool) -> None:
             click.echo(harmless(f"{violation.level}: {where}: {violation.message}"))
     for each in unreadable:
         say(f"pantrace: {each}")
+    if not as_json:
+        tell_left_out(notes)
     if not as_json and not unreadable:
         say(f"{len(paths)} checked: {errors} errors, {len(found) - errors} warnings")
     raise click.exceptions.Exit(2 if unreadable else 1 if errors else 0)

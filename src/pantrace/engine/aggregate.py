@@ -8,7 +8,7 @@ from math import fsum
 from pantrace.model import Record, Scale
 from pantrace.stats import Estimate, mean
 
-from .compare import average
+from .compare_cases import average
 from .metric_values import Evaluation, Measured, share_of
 
 DOCUMENTED = {
@@ -27,13 +27,15 @@ class Summary(Record, frozen=True, kw_only=True):
     """That have a value."""
     null: int
     """That have none; left out, or counted as 0 where that was asked for."""
+    withdrawn: int = 0
+    """That have a sentinel in its place; always left out."""
     mean: float | None
     """Each evaluation counts the same."""
     low: float | None = None
     high: float | None = None
     method: str | None = None
     weighted_mean: float | None = None
-    """Each counts by its steps, clicks, episodes or samples."""
+    """Each counts by its steps, clicks, episodes or cases."""
     weighted_low: float | None = None
     weighted_high: float | None = None
     weighted_method: str | None = None
@@ -94,7 +96,8 @@ def aggregate(
 def _summary(name: str, found: list[Measured], *, null_as_zero: bool) -> Summary:
     present = [(each, each.estimate) for each in found if each.estimate is not None]
     values = [estimate.value for _, estimate in present]
-    null = len(found) - len(present)
+    withdrawn = sum(each.withdrawn for each in found)
+    null = len(found) - len(present) - withdrawn
     bounds = next((each.bounds for each in found if each.bounds is not None), None)
     over = mean([*values, *([0.0] * null if null_as_zero else [])]) if values or null_as_zero else None
     notes = [over.note] if over is not None and over.note else []
@@ -108,6 +111,7 @@ def _summary(name: str, found: list[Measured], *, null_as_zero: bool) -> Summary
         metric=name,
         evaluations=len(values),
         null=null,
+        withdrawn=withdrawn,
         mean=over.value if over else None,
         low=over.low if over else None,
         high=over.high if over else None,
@@ -159,9 +163,8 @@ def _weighted(found: list[Measured]) -> tuple[Estimate | None, float | None, int
         for each in found:
             for case, numbers in each.values.items():
                 values.setdefault(case, []).extend(numbers)
-        flat = [value for numbers in values.values() for value in numbers]
-        estimate = average(values, all(value in (0.0, 1.0) for value in flat))
-        return (within(estimate, found[0].bounds) if estimate else None), float(len(flat)), len(found)
+        estimate = average(values, all(each.binary for each in found))
+        return (within(estimate, found[0].bounds) if estimate else None), float(len(values)), len(found)
     known = [(each.estimate.value, each.weight, each.independent) for each in found if each.estimate and each.weight]
     if not known:
         return None, None, 0

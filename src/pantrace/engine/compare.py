@@ -8,26 +8,14 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Literal
 
+from msgspec.structs import replace
+
 from pantrace.model import Record, Run, Sample, Scale, Score
-from pantrace.stats import (
-    Estimate,
-    PairedDifference,
-    TooFew,
-    clustered_mean,
-    detectable_difference,
-    difference_of_means,
-    difference_of_proportions,
-    holm,
-    mean,
-    paired_difference,
-    paired_proportions,
-    wilson,
-)
+from pantrace.stats import ALPHA, CONFIDENCE, Estimate, detectable_difference, discordant_needed, holm, normal_quantile
+
+from .compare_cases import Difference, Values, average, mean_of, paired, unpaired
 
 Verdict = Literal["better", "worse", "higher", "lower", "equivalent", "inconclusive"]
-
-SMALL = 30
-"""Below so many cases an interval is taken with a word of caution."""
 
 
 @dataclass
@@ -39,8 +27,6 @@ class Side:
     """metric -> case -> values, one for each epoch."""
     binary: dict[str, bool] = field(default_factory=dict)
     scales: dict[str, Scale | None] = field(default_factory=dict)
-    counted: set[str] = field(default_factory=set)
-    """Metrics of our own that only count something: without a scale neither end of them is good."""
     left_out: Counter[str] = field(default_factory=Counter)
     """metric -> scores that are not numbers: unscored, failed, not applicable."""
     clusters: dict[str, str] = field(default_factory=dict)
@@ -95,11 +81,19 @@ def side_of(run: Run, samples: Iterable[Sample], *, cluster: str | None = None, 
                 side.left_out[score.name] += 1
                 continue
             side.values.setdefault(score.name, {}).setdefault(case, []).append(number)
-            side.binary[score.name] = side.binary.get(score.name, True) and number in (0.0, 1.0)
+            side.binary[score.name] = side.binary.get(score.name, True) and is_yes_or_no(score, number)
             side.scales.setdefault(score.name, score.scale)
-            if score.scale is None and score.maker is not None and score.maker.kind == "check":
-                side.counted.add(score.name)
     return side
+
+
+def is_yes_or_no(score: Score, number: float) -> bool:
+    """Whether a score stands for no or yes. What counts something may happen to count none or one: numbers whose scale
+    does not end at 1, and those of a check without a scale."""
+    if number not in (0.0, 1.0) or isinstance(score.value, bool):
+        return number in (0.0, 1.0)
+    if score.scale is None:
+        return score.maker is None or score.maker.kind != "check"
+    return (score.scale.low, score.scale.high) == (0, 1)
 
 
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
@@ -135,158 +129,82 @@ def compare_sides(
 ) -> list[Comparison]:
     """Every metric that both sides have (or those named), p-values adjusted together."""
     shared = [name for name in first.values if name in second.values]
-    wanted = list(metrics) or shared
-    found = [_compare(name, first, second) for name in wanted]
-    tested = [each for each in found if each.difference is not None and each.difference.p is not None]
-    adjusted = holm([each.difference.p for each in tested if each.difference and each.difference.p is not None])
-    by_name = {each.metric: p for each, p in zip(tested, adjusted, strict=True)}
-    return [judged(each, by_name.get(each.metric), margin) for each in found]
-
-
-def _compare(metric: str, first: Side, second: Side) -> Comparison:
-    one, two = first.values.get(metric, {}), second.values.get(metric, {})
-    binary = first.binary.get(metric, True) and second.binary.get(metric, True) and bool(one) and bool(two)
-    common = [case for case in one if case in two]
-    notes: list[str] = []
-    scale = first.scales.get(metric)
-    if one and two and scale != second.scales.get(metric):
-        notes.append("the two sides declare different scales, so a difference means nothing")
-    result = _Difference()
-    if not notes:
-        result = (
-            _paired(common, one, two, binary, first.clusters | second.clusters)
-            if common
-            else _unpaired(one, two, binary)
+    found = [_compare(name, first, second) for name in list(metrics) or shared]
+    p_values = [each.estimate.p for _, each in found if each.estimate is not None and each.estimate.p is not None]
+    adjusted = iter(holm(p_values))
+    return [
+        judged(
+            _with_power(comparison, each, len(p_values)),
+            next(adjusted) if each.estimate is not None and each.estimate.p is not None else None,
+            margin,
         )
-    notes += result.notes
-    return Comparison(
-        metric=metric,
-        first=average(one, binary),
-        second=average(two, binary),
-        difference=result.estimate,
-        verdict="inconclusive",
-        wins=result.wins,
-        losses=result.losses,
-        ties=result.ties,
-        common=len(common),
-        only_first=len(one) - len(common),
-        only_second=len(two) - len(common),
-        left_out=first.left_out[metric] + second.left_out[metric],
-        detectable=_detectable(result.estimate),
-        better=scale.better if scale is not None else "higher" if binary and metric not in first.counted else None,
-        flips=result.flips,
-        notes=tuple(notes),
-    )
+        for comparison, each in found
+    ]
 
 
-@dataclass
-class _Difference:
-    estimate: Estimate | None = None
-    wins: int | None = None
-    losses: int | None = None
-    ties: int | None = None
-    flips: tuple[Flip, ...] = ()
-    notes: list[str] = field(default_factory=list)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
-def _averaged(
-    common: Sequence[str], one: dict[str, list[float]], two: dict[str, list[float]]
-) -> tuple[list[float], list[float], bool]:
-    """The mean of each case before and after, and whether any case has more than one value."""
-    repeated = any(len(one[case]) > 1 or len(two[case]) > 1 for case in common)
-    return [_mean(one[case]) for case in common], [_mean(two[case]) for case in common], repeated
-
-
-def _paired(
-    common: list[str],
-    one: dict[str, list[float]],
-    two: dict[str, list[float]],
-    binary: bool,
-    clusters: dict[str, str],
-) -> _Difference:
-    before, after, repeated = _averaged(common, one, two)
-    found = difference_of_cases(common, one, two, binary, clusters)
-    notes = [] if found.estimate.note is None else [found.estimate.note]
-    if repeated:
-        notes.append("epochs are averaged within each case")
-    if len(common) < SMALL:
-        notes.append(f"only {len(common)} pairs")
-    flips = sorted(
-        (Flip(case=case, before=a, after=b) for case, a, b in zip(common, before, after, strict=True) if a != b),
-        key=lambda flip: (flip.after - flip.before, flip.case),
-    )
-    return _Difference(found.estimate, found.wins, found.losses, found.ties, tuple(flips), notes)
-
-
-def difference_of_cases(
-    common: Sequence[str],
-    one: dict[str, list[float]],
-    two: dict[str, list[float]],
-    binary: bool,
-    clusters: dict[str, str],
-) -> PairedDifference:
-    """Second - first over the cases of both, epochs averaged: McNemar for one yes or no per case, clustered where cases
-    belong together (a case without a cluster is one of its own), else a sign-flip permutation."""
-    before, after, repeated = _averaged(common, one, two)
-    # A tuple: a case must not fall into a cluster of the same name.
-    grouped = [(case in clusters, clusters.get(case, case)) for case in common] if clusters else None
-    if binary and not repeated and grouped is None:
-        return paired_proportions([value == 1 for value in before], [value == 1 for value in after])
-    return paired_difference(before, after, grouped)
-
-
-def _unpaired(one: dict[str, list[float]], two: dict[str, list[float]], binary: bool) -> _Difference:
-    first, second = _per_case(one), _per_case(two)
-    if not first or not second:
-        return _Difference(notes=["one side has no number"])
-    notes = ["no common case: the two sides are compared as independent"]
-    if binary and all(value in (0, 1) for value in first + second):
-        estimate = difference_of_proportions((int(sum(first)), len(first)), (int(sum(second)), len(second)))
+def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Difference]:
+    one, two = first.values.get(metric, {}), second.values.get(metric, {})
+    binary = bool(one) and bool(two) and first.binary[metric] and second.binary[metric]
+    common = [case for case in one if case in two]
+    only = len(one) - len(common), len(two) - len(common)
+    scale, clusters = first.scales.get(metric), first.clusters | second.clusters
+    if one and two and scale != second.scales.get(metric):
+        found = Difference(notes=("the two sides declare different scales, so a difference means nothing",))
+    elif common:
+        # One row speaks of one set of cases: B - A is the difference.
+        one, two = ({case: side[case] for case in common} for side in (one, two))
+        found = paired(one, two, binary, clusters, scale)
     else:
-        estimate = difference_of_means(first, second)
-    if estimate.note:
-        notes.append(estimate.note)
-    if min(len(first), len(second)) < SMALL:
-        notes.append(f"only {min(len(first), len(second))} cases on a side")
-    return _Difference(estimate, notes=notes)
+        found = unpaired(one, two, binary, (first.clusters, second.clusters), scale)
+    comparison = Comparison(
+        metric=metric,
+        first=average(one, binary, scale, clusters),
+        second=average(two, binary, second.scales.get(metric), clusters),
+        difference=found.estimate,
+        verdict="inconclusive",
+        wins=found.wins,
+        losses=found.losses,
+        ties=found.ties,
+        common=len(common),
+        only_first=only[0],
+        only_second=only[1],
+        left_out=first.left_out[metric] + second.left_out[metric],
+        better=scale.better if scale is not None else "higher" if binary else None,
+        flips=_flips(one, two) if common and found.estimate is not None else (),
+        notes=found.notes,
+    )
+    return comparison, found
 
 
-def _per_case(values: dict[str, list[float]]) -> list[float]:
-    return [_mean(each) for each in values.values()]
+def _flips(one: Values, two: Values) -> tuple[Flip, ...]:
+    flips = [Flip(case=case, before=mean_of(one[case]), after=mean_of(two[case])) for case in one]
+    changed = (flip for flip in flips if flip.before != flip.after)
+    return tuple(sorted(changed, key=lambda flip: (flip.after - flip.before, flip.case)))
 
 
-def average(values: dict[str, list[float]], binary: bool) -> Estimate | None:
-    """The mean of one side: Wilson for one yes or no per case, clustered where cases repeat."""
-    flat = [value for each in values.values() for value in each]
-    try:
-        if binary and len(flat) == len(values):
-            return wilson(int(sum(flat)), len(flat))
-        if len(flat) == len(values):
-            return mean(flat)
-        return clustered_mean(flat, [case for case, each in values.items() for _ in each])
-    except TooFew:
-        return None
-
-
-def _detectable(estimate: Estimate | None) -> float | None:
-    """From the interval's half width, which is about two standard errors."""
-    if estimate is None or estimate.low is None or estimate.high is None or estimate.low == estimate.high:
-        return None
-    return detectable_difference((estimate.high - estimate.low) / (2 * 1.959963985))
+def _with_power(comparison: Comparison, found: Difference, tests: int) -> Comparison:
+    """The comparison with the least true difference that it would have found four times of five, when so many metrics
+    are tested together; a note where it could not have found any."""
+    estimate, alpha = found.estimate, ALPHA / max(1, tests)
+    if estimate is None or estimate.p is None or estimate.low is None or estimate.high is None:
+        return comparison
+    if found.least_p >= alpha:
+        together = f", before it is adjusted for {tests} metrics" if tests > 1 else ""
+        note = f"so few cannot show a difference: p is never below {found.least_p:.3g}{together}"
+        return replace(comparison, notes=(*comparison.notes, note))
+    # The half width is about two standard errors; an interval without any spread behind it says nothing of them.
+    spread = 0.0 if "Clopper" in estimate.method else (estimate.high - estimate.low) / (2 * normal_quantile(CONFIDENCE))
+    least = discordant_needed(estimate.n, alpha) if found.yes_or_no else 0.0
+    detectable = max(detectable_difference(spread, alpha), least)
+    return replace(comparison, detectable=detectable or None)
 
 
 def judged(found: Comparison, p: float | None, margin: float | None) -> Comparison:
     """The comparison with its adjusted p-value and its verdict."""
-    from msgspec.structs import replace
-
     verdict: Verdict = "inconclusive"
     difference = found.difference
     if difference is not None and difference.low is not None and difference.high is not None:
-        apart = (difference.low > 0 or difference.high < 0) and p is not None and p < 0.05
+        apart = (difference.low > 0 or difference.high < 0) and p is not None and p < ALPHA
         if margin is not None and -margin <= difference.low and difference.high <= margin:
             verdict = "equivalent"
         elif apart:

@@ -20,8 +20,7 @@ def compare_stored(
     """Each metric that both have: shares over episodes as independent proportions, others without an interval."""
     one, two = (_evaluation(path) for path in (first, second))
     names = [name for name in one.metrics if name in two.metrics and (not metrics or name in metrics)]
-    found = [_comparison(one.metrics[name], two.metrics[name]) for name in names]
-    found = [each for each in found if each.first is not None and each.second is not None]
+    found = [_comparison(one.metrics[name], two.metrics[name]) for name in names if _tells(one, two, name)]
     tested = [each for each in found if each.difference is not None and each.difference.p is not None]
     adjusted = holm([each.difference.p for each in tested if each.difference and each.difference.p is not None])
     p_values = {each.metric: p for each, p in zip(tested, adjusted, strict=True)}
@@ -30,6 +29,14 @@ def compare_stored(
 
 def _evaluation(path: Path) -> Evaluation:
     return read_evaluations([path], notes=Notes())[0]
+
+
+def _tells(one: Evaluation, two: Evaluation, name: str) -> bool:
+    """Whether there is something to say about a metric: two numbers, or one that a side has withdrawn."""
+    sides = (one.metrics[name], two.metrics[name])
+    return all(each.estimate is not None or each.withdrawn for each in sides) and not all(
+        each.withdrawn for each in sides
+    )
 
 
 def _comparison(one: Measured, two: Measured) -> Comparison:
@@ -49,7 +56,11 @@ def _comparison(one: Measured, two: Measured) -> Comparison:
             notes.append("shares are taken over episodes, as steps of one episode are not independent")
         else:
             notes.append("the files do not say how far the number spreads, so no interval can be given")
-    better = one.scale.better if one.scale is not None else None
+    gone = [side for side, each in (("A", one), ("B", two)) if each.withdrawn]
+    if gone:
+        notes = [f"{gone[0]} has withdrawn this metric (-1), so there is nothing to compare"]
+    # Nothing that a gate could wait for.
+    better = one.scale.better if one.scale is not None and not gone else None
     return Comparison(
         metric=one.metric,
         first=one.estimate,

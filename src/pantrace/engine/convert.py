@@ -12,15 +12,25 @@ from typing import IO, Any
 
 import msgspec
 
-from pantrace.errors import LossRefused, PantraceError, ReadError, SampleRefused, UsageError, WriteError
-from pantrace.formats import Format, by_name
-from pantrace.model import Loss, Record, Run, Sample, with_samples
+from pantrace.errors import (
+    LossRefused,
+    NothingWritten,
+    ReadError,
+    SampleRefused,
+    UsageError,
+    WriteError,
+)
+from pantrace.formats import Format, by_name, detect
+from pantrace.model import Loss, Record, Run, RunHeader, Sample, with_samples
 from pantrace.wire import files
 from pantrace.wire.carried import without_carried
+from pantrace.wire.file_names import FileNames
 from pantrace.wire.json import decode, encode
 from pantrace.wire.loss import general, header_losses, sample_losses
+from pantrace.wire.output import staging
 from pantrace.wire.rows import raise_broken, write_rows
 
+from .overwriting import Output, refuse_overwriting
 from .read import Notes, open_run, read_pile, split_children, watched
 from .select import Selection
 
@@ -36,6 +46,7 @@ class Report:
 
     to: str
     samples: int = 0
+    """How many were written."""
     outputs: list[Path] = field(default_factory=list)
     losses: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """How often a path was lost: (path without numbers, what happened, why) -> count."""
@@ -45,6 +56,10 @@ class Report:
     """Samples that the target cannot say, with the reason."""
     renamed: list[tuple[str, str]] = field(default_factory=list)
     """Ids that occurred twice, and what they became."""
+    named: list[tuple[str, str]] = field(default_factory=list)
+    """Samples whose id is no file name, and the names of their files; inside, the id is as it was."""
+    headers: Counter[str] = field(default_factory=Counter)
+    """Of a pile of several inputs, whose headers have no place in it: input -> how many values it had."""
     measured: bool = True
     notes: Notes = field(default_factory=Notes)
 
@@ -85,6 +100,7 @@ def convert(
 
     With `strict`, any loss and any broken record is an error and no output is left behind."""
     paths = [Path(each) for each in ([sources] if isinstance(sources, (str, Path)) else sources)]
+    refuse_overwriting(paths, [Output(Path(target), recording=True)])
     report = Report(to=to, notes=Notes() if strict else Notes.keeping(), measured=measure)
     run = read_pile(paths, format=format, notes=report.notes)
     samples = selection.apply(run.samples) if selection else run.samples
@@ -99,13 +115,16 @@ def convert(
         measure=measure,
         on_loss=on_loss,
         report=report,
+        read=paths,
     )
     return report
 
 
 def write(run: Run, target: str | Path, *, to: str, options: dict[str, str] | Record | None = None) -> Report:
     """Write a run as format `to`; gives a report of what the target could not carry."""
-    return write_run(run, Path(target), to=to, options=options)
+    read = [Path(run.source.path)] if run.source and run.source.path else []
+    refuse_overwriting(read, [Output(Path(target), recording=True)])
+    return write_run(run, Path(target), to=to, options=options, read=read)
 
 
 def write_run(
@@ -118,52 +137,126 @@ def write_run(
     measure: bool = True,
     on_loss: OnLoss | None = None,
     report: Report | None = None,
+    read: Iterable[Path] = (),
 ) -> Report:
-    """Write a run and measure its losses."""
+    """Write a run and measure its losses; `read` are the files it comes from, of which none is written over.
+
+    All is measured and decided while the output is still hidden: it appears when nothing can go wrong any more."""
     format_ = by_name(to)
     report = report or Report(to=to, measured=measure)
     if not format_.writes:
         raise UsageError(f"{to} can be read, not written; `pantrace formats` lists what can")
     chosen = options if isinstance(options, Record) else parse_options(format_, options or {})
-
-    def lost(loss: Loss) -> None:
-        report.add(loss)
-        if on_loss is not None:
-            on_loss(loss)
-
-    def prepared() -> Iterator[Written]:
-        for sample in _unique(run.samples if format_.nests else split_children(run.samples), report):
-            if format_.dump is not None:
-                try:
-                    row = format_.dump(sample, chosen)
-                except SampleRefused as error:
-                    report.refused.append((sample.id, str(error)))
-                    lost(Loss(sample=sample.id, path="sample", what="refused", why=str(error)))
-                    continue
-                if measure:
-                    for loss in _measured(sample, row, format_):
-                        lost(loss)
-            else:
-                why = format_.lost.get("sample", f"{to} holds no samples")
-                lost(Loss(sample=sample.id, path="sample", what="absent", why=why))
-                continue
-            report.samples += 1
-            yield sample, row
+    measure = report.measured = measure and format_.reads
+    if strict and not measure:
+        raise UsageError("--strict needs the losses to be measured")
+    if target.is_dir() and not _is_split(format_):
+        raise UsageError(f"{target} is a directory; {to} is written to one file: name it with -o")
+    rows = _Rows(format_, chosen, report, on_loss)
+    report.notes.on_header = rows.drop_header
+    with staging(target) as place:
+        outputs = _save(run, rows.of(run), target, place, format_, chosen, report)
+        if _is_split(format_):
+            refuse_overwriting(read, [Output(each, recording=True) for each in outputs])
+        written = _reopened(place, format_) if format_.save is not None else None
+        if measure and not rows.headers:
+            for loss in header_losses(run, written or RunHeader(), _header_reasons(format_), to):
+                rows.lose(loss)
+        if not report.samples:
+            _refuse_nothing(rows, place, written)
         if strict and report.losses:
             count = sum(report.losses.values())
             raise LossRefused(f"{count} losses and --strict: nothing was written; --loss FILE lists them")
-
-    _save(run, prepared(), target, format_, chosen, report)
-    if measure and format_.open is not None and format_.save is not None and report.outputs:
-        written = _reopened(report.outputs[0], format_)
-        if written is not None:
-            for loss in header_losses(run, written, format_.lost, to):
-                lost(loss)
-    if strict and report.losses:
-        for output in report.outputs:
-            output.unlink(missing_ok=True)
-        raise LossRefused("the run's header cannot be carried whole and --strict: nothing was written")
+    report.outputs += outputs
     return report
+
+
+Written = tuple[Sample, Any]
+"""A sample and its row."""
+
+
+@dataclass
+class _Rows:
+    """The samples of a run as rows of a format, and what is lost and counted on the way."""
+
+    format: Format
+    options: Record
+    report: Report
+    on_loss: OnLoss | None
+    seen: int = 0
+    """Samples that came, written or not."""
+    headers: int = 0
+    """Inputs of a pile, whose headers have no place in it; its own header is none that an input has."""
+
+    def lose(self, loss: Loss) -> None:
+        self.report.add(loss)
+        if self.on_loss is not None:
+            self.on_loss(loss)
+
+    def drop_header(self, name: str, header: RunHeader) -> None:
+        self.headers += 1
+        why = {"run": "several inputs become one run: their samples are kept, not their headers"}
+        for loss in header_losses(header, RunHeader(), why, self.format.name) if self.report.measured else ():
+            self.report.headers[name] += 1
+            self.lose(msgspec.structs.replace(loss, input=name))
+
+    def of(self, run: Run) -> Iterator[Written]:
+        format_, report = self.format, self.report
+        for sample in _unique(run.samples if format_.nests else split_children(run.samples), report):
+            self.seen += 1
+            if format_.dump is None:
+                self.lose(Loss(sample=sample.id, path="sample", what="absent", why=_no_samples(format_)))
+                continue
+            try:
+                row = format_.dump(sample, self.options)
+            except SampleRefused as error:
+                report.refused.append((sample.id, str(error)))
+                self.lose(Loss(sample=sample.id, path="sample", what="refused", why=str(error)))
+                continue
+            for loss in _measured(sample, row, format_) if report.measured else ():
+                self.lose(loss)
+            report.samples += 1
+            yield sample, row
+
+
+def _no_samples(format_: Format) -> str:
+    return format_.lost.get("sample", f"{format_.name} holds no samples")
+
+
+def _header_reasons(format_: Format) -> dict[str, str]:
+    """Why a value of a run's header has no place; a format that writes no whole runs has none for any of them."""
+    none = {} if format_.save is not None else {"run": f"{format_.name} holds samples, and nothing about the run"}
+    return {**none, **format_.lost}
+
+
+def _refuse_nothing(rows: _Rows, place: Path, written: Run | None) -> None:
+    """No sample was written: an error, unless the file says something of the run and can be read again."""
+    format_, report = rows.format, rows.report
+    read, broken = sum(report.notes.formats.values()), len(report.notes.broken)
+    if report.refused:
+        sample, why = report.refused[0]
+        reason = f"none of {rows.seen} samples can be written as {format_.name}: {sample}: {why}"
+    elif rows.seen and any(each.value is not None for each in (written.results if written else ())):
+        return
+    elif rows.seen:
+        reason = f"{_no_samples(format_)}, and this run has no results"
+    elif read:
+        reason = f"{read} samples were read and none was chosen"
+    elif rows.headers:
+        reason = f"{rows.headers} inputs have no samples, and their headers cannot be joined (convert them one by one)"
+    elif _is_recognised(place, format_):
+        return
+    else:
+        reason = f"there is no sample to write, and {format_.name} cannot hold a run without samples"
+    left_out = f"; {broken} records could not be read" if broken else ""
+    raise NothingWritten(f"{reason}{left_out}; nothing was written")
+
+
+def _is_recognised(place: Path, format_: Format) -> bool:
+    try:
+        return detect(place)[0] is format_
+    except ReadError:
+        return False
 
 
 def _measured(sample: Sample, row: Any, format_: Format) -> list[Loss]:
@@ -191,75 +284,73 @@ def _carried(sample: Sample, row: Any, format_: Format, losses: list[Loss]) -> l
     return [Loss(sample=sample.id, path=each.path, what=CARRIED, why=why) for each in found if each.path not in lost]
 
 
-def _reopened(path: Path, format_: Format) -> Run | None:
+def _reopened(place: Path, format_: Format) -> Run | None:
+    """What was written, read again; None for a format that is only written."""
     try:
-        return open_run(path, format_, "", raise_broken)
-    except PantraceError:
-        return None
+        return open_run(place, format_, "", raise_broken) if format_.open is not None else None
+    except ReadError as error:
+        raise WriteError(f"what was written as {format_.name} cannot be read back: {error.message}") from None
 
 
 def _unique(samples: Iterable[Sample], report: Report) -> Iterator[Sample]:
-    """Samples whose (id, epoch) no other has; a repeated one is led by the name of its source."""
-    seen: set[tuple[str, int | None]] = set()
+    """Samples whose (id, epoch) no other has; a repeated one is led by the name of its source.
+
+    No epoch is the first one: formats that demand a number write 1."""
+    seen: set[tuple[str, int]] = set()
     for sample in samples:
-        name = sample.id
-        if (name, sample.epoch) in seen:
+        name, epoch = sample.id, sample.epoch or 1
+        if (name, epoch) in seen:
             source = sample.trajectory.source if sample.trajectory else None
             prefix = Path(source.path).stem if source and source.path else "other"
             name = f"{prefix}/{sample.id}"
             number = 2
-            while (name, sample.epoch) in seen:
+            while (name, epoch) in seen:
                 name = f"{prefix}/{sample.id}#{number}"
                 number += 1
             report.renamed.append((sample.id, name))
             sample = msgspec.structs.replace(sample, id=name)
-        seen.add((name, sample.epoch))
+        seen.add((name, epoch))
         yield sample
 
 
-Written = tuple[Sample, Any]
-"""A sample and its row."""
+def _is_split(format_: Format) -> bool:
+    """Whether each sample is a file of its own."""
+    return format_.layout == "document" and format_.save is None
 
 
-def _save(run: Run, written: Iterator[Written], target: Path, format_: Format, options: Record, report: Report) -> None:
+def _save(
+    run: Run, written: Iterator[Written], target: Path, place: Path, format_: Format, options: Record, report: Report
+) -> list[Path]:
+    """Write all into a private place; gives what the target's files will be called."""
+    if _is_split(format_):
+        return _save_documents(written, target, place, format_, report)
     if format_.save is not None:
-        if target.is_dir():
-            raise UsageError(f"{target} is a directory; {format_.name} is written to one file: name it with -o")
-        format_.save(with_samples(run, (sample for sample, _ in written)), target, options)
-        report.outputs.append(target)
-    elif format_.layout == "document":
-        _save_documents(written, target, format_, report)
+        format_.save(with_samples(run, (sample for sample, _ in written)), place, options)
     else:
-        if target.is_dir():
-            raise UsageError(f"{target} is a directory; {format_.name} is written to one file: name it with -o")
-        write_rows((row for _, row in written), target, default=format_.layout)
-        report.outputs.append(target)
+        write_rows((row for _, row in written), place, default=format_.layout)
+    return [target]
 
 
-def _save_documents(samples: Iterator[Written], target: Path, format_: Format, report: Report) -> None:
+def _save_documents(
+    samples: Iterator[Written], target: Path, place: Path, format_: Format, report: Report
+) -> list[Path]:
     """One file per sample: a directory of them, or the named file when there is only one."""
-    single = not target.is_dir() and files.bare_suffix(target) in (".json", ".jsonl", format_.suffix)
-    folder = target.parent if single else target
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=folder) as temporary:
-            written: list[str] = []
-            for sample, row in samples:
-                if single and written:
-                    raise UsageError(f"{format_.name} holds one sample per file: give a directory, -o {target.stem}/")
-                name = target.name if single else f"{_file_name(sample)}{format_.suffix}"
-                write_rows([row], Path(temporary, name), default="document")
-                written.append(name)
-            for name in written:
-                shutil.move(Path(temporary, name), folder / name)
-                report.outputs.append(folder / name)
-    except OSError as error:
-        raise files.write_error(target, error) from None
-
-
-def _file_name(sample: Sample) -> str:
-    safe = "".join(letter if letter.isalnum() or letter in "-_.@+" else "_" for letter in sample.id).lstrip(".")
-    return f"{safe or 'sample'}_{sample.epoch}" if sample.epoch is not None else safe or "sample"
+    if not target.is_dir() and (target.exists() or files.bare_suffix(target) in (".json", ".jsonl", format_.suffix)):
+        for number, (_, row) in enumerate(samples):
+            if number:
+                raise UsageError(f"{format_.name} holds one sample per file: give a directory, -o {target.stem}/")
+            write_rows([row], place, default="document")
+        return [target]
+    place.mkdir()
+    names, outputs = FileNames(format_.suffix), []
+    for sample, row in samples:
+        stem = sample.id if sample.epoch is None else f"{sample.id}_{sample.epoch}"
+        name = names.name(stem)
+        if name != f"{stem}{format_.suffix}":
+            report.named.append((sample.id, name))
+        write_rows([row], place / name, default="document")
+        outputs.append(target / name)
+    return outputs
 
 
 def to_stream(run_to: Callable[[Path], Report], stream: IO[bytes], suffix: str) -> Report:

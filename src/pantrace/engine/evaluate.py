@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pantrace.checks.rules import rule_scores
-from pantrace.judges import NO_JUDGE
-from pantrace.model import Decision, Sample, Score
-from pantrace.policy import decide
+from pantrace.judges import NO_JUDGE, Calibrations
+from pantrace.model import Case, Decision, Sample, Score
+from pantrace.policy import Profile, decide
 
 from .measure import scores_of
 from .plan import Ready, profile_for
@@ -45,8 +45,19 @@ def decided(sample: Sample, scores: Iterable[Score], ready: Ready) -> Decision |
         return Decision(
             sample=sample.id, profile=named, passed=None, reasons=(f"there is no profile {named!r} to decide by",)
         )
-    required = sample.case.required_evals or () if sample.case is not None else ()
-    return decide(sample.id, ready.calibrations.stamped(together(sample, scores)), profile, required=required)
+    return decide_sample(sample, scores, profile, ready.calibrations)
+
+
+def decide_sample(sample: Sample, scores: Iterable[Score], profile: Profile, calibrations: Calibrations) -> Decision:
+    """The decision on a sample by our scores and those it brings, with what its case requires."""
+    case = sample.case or Case()
+    return decide(
+        sample.id,
+        calibrations.stamped(together(sample, scores)),
+        profile,
+        required=case.required_evals or (),
+        contract=case.contract,
+    )
 
 
 def together(sample: Sample, scores: Iterable[Score]) -> list[Score]:

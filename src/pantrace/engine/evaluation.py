@@ -3,43 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from hashlib import sha256
-from itertools import islice
 from pathlib import Path
 
-from pantrace.errors import ReadError
-from pantrace.judges import Calibrations
-from pantrace.model import Run, RunHeader, Sample, header_of
-from pantrace.policy import Profile, decide
-from pantrace.store import RunDirectory, query
+from msgspec.structs import replace
 
-from .evaluate import together
+from pantrace.errors import ReadError, UsageError
+from pantrace.formats import Format
+from pantrace.judges import Calibrations
+from pantrace.model import Run, RunHeader, Sample
+from pantrace.policy import Profile
+from pantrace.store import RunDirectory
+
+from .evaluate import decide_sample
+from .fingerprint import content_hash, signature
+from .intake import Done, Intakes
 from .judge import Bench
-from .judging import Judges, parts_to_ask_again
+from .judging import Judges
+from .known_names import refuse_unknown_of
 from .measure import References
 from .plan import Ready
-from .read import Notes, inputs, open_run, read_pile, watched
+from .read import Notes, inputs, read_pile
 from .select import Selection
-
-CHUNK = 64
-"""Samples that are kept together: what a crash can cost is this much measuring."""
-
-
-@dataclass
-class Done:
-    """What an evaluation did."""
-
-    measured: int = 0
-    """Samples measured now."""
-    kept: int = 0
-    """Samples that were there already, of a run that was interrupted or repeated."""
-    notes: Notes = field(default_factory=Notes.keeping)
-    unmatched: int = 0
-    """Samples without a counterpart in the reference."""
-    prompted: int = 0
-    """Samples joined with the reference by their first prompt, for want of an id."""
 
 
 def evaluate_into(
@@ -53,83 +39,69 @@ def evaluate_into(
     on_sample: Callable[[Sample], None] = lambda _: None,
     judging: Bench | None = None,
 ) -> Done:
-    """Evaluate inputs into a run directory; the same call after a crash goes on where it was."""
+    """Evaluate inputs into a run directory; the same call after a crash goes on where it was.
+
+    Afterwards the directory holds what these inputs and this plan give, whatever it held before."""
     done = Done()
-    opened = list(inputs(paths, format, done.notes))
-    if not opened:
-        raise ReadError("nothing readable in it", path=", ".join(map(str, paths)))
+    opened = _opened(paths, out, format, done.notes)
+    if selection is not None:
+        selection.begin()
+        selection.look_up(lambda: read_pile(paths, format=format, notes=Notes.keeping()).samples)
     references = References.of(read_pile([ready.reference], notes=Notes())) if ready.reference else None
-    header, hashed = _header(paths, ready), plan_hash(ready, selection, judging)
+    circumstances = _circumstances(ready, selection)
+    header, hashed = _header(paths, ready), plan_hash(ready, judging)
     with RunDirectory.open_for_writing(out, header, plan_text, hashed) as directory, Judges(ready, judging) as judges:
-        again = parts_to_ask_again(out) if judging is not None else set()
+        done.anew = directory.renewed
+        directory.begin(_all_of(opened, f"{circumstances} {selection.limit if selection else None}"))
+        intakes = Intakes(directory, judges, done, circumstances, references, selection, on_sample)
         for path, chosen, variant in opened:
-            digest = digest_of(path)
-            end = f"{digest}-end"
-            if directory.is_done(end) and not any(part.startswith(digest) for part in again):
-                continue
-            run = open_run(path, chosen, variant, done.notes.on_broken)
-            samples = selection.apply(run.samples) if selection else run.samples
-            if references is not None:
-                samples = map(references.join, samples)
-            _keep(directory, digest, watched(samples, on_sample), judges, done, again)
-            directory.write_part(end, ())
-        directory.finish(_finished(directory.header, opened, done))
-    done.kept = query(out, "select count(*) from samples").rows[0][0] - done.measured
-    if references is not None:
-        done.unmatched, done.prompted = references.unmatched, references.prompted
+            intakes.take(path, chosen, variant)
+        intakes.settle()
+        broken = [str(error) for error in done.notes.broken]
+        directory.finish(
+            replace(
+                header,
+                created=directory.header.created,
+                status="complete",
+                config={"broken_records": broken} if broken else {},
+            )
+        )
+    refuse_unknown_of(ready, out)
     return done
 
 
-def _keep(
-    directory: RunDirectory, digest: str, samples: Iterable[Sample], judges: Judges, done: Done, again: set[str]
-) -> None:
-    for number, chunk in enumerate(_chunks(samples)):
-        part = f"{digest}-{number:08d}"
-        if directory.is_done(part) and part not in again:
-            continue
-        directory.write_part(part, judges.results(chunk), again=part in again)
-        done.measured += len(chunk)
+def _opened(paths: list[Path], out: Path, format_name: str | None, notes: Notes) -> list[tuple[Path, Format, str]]:
+    """The inputs, each once however often it is named; the results are none of them."""
+    own = out.resolve()
+    if any(path.resolve() == own for path in paths):
+        raise UsageError(f"{out} is named as input and as --out; choose another directory for the results")
+    found = {each[0].resolve(): each for each in inputs(paths, format_name, notes)}
+    found.pop(own, None)
+    if not found:
+        raise ReadError("nothing readable in it", path=", ".join(map(str, paths)))
+    return [*found.values()]
 
 
-def _chunks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
-    iterator = iter(samples)
-    while chunk := list(islice(iterator, CHUNK)):
-        yield chunk
+def _circumstances(ready: Ready, selection: Selection | None) -> str:
+    """What decides, beside the input itself, which samples it gives. How many are left to choose is told apart."""
+    reference = content_hash(ready.reference) if ready.reference else None
+    chosen = (selection.since, selection.sessions, selection.where) if selection is not None else None
+    return repr((reference, chosen))
+
+
+def _all_of(opened: list[tuple[Path, Format, str]], circumstances: str) -> str:
+    described = [(str(path), chosen.name, variant, signature(path, chosen)) for path, chosen, variant in opened]
+    return sha256(repr((described, circumstances)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _header(paths: list[Path], ready: Ready) -> RunHeader:
     return RunHeader(name=ready.plan.name, created=time.time(), dataset={"inputs": [str(path) for path in paths]})
 
 
-def _finished(header: RunHeader, opened: Iterable[tuple[Path, object, str]], done: Done) -> RunHeader:
-    from msgspec.structs import replace
-
-    broken = [str(error) for error in done.notes.broken]
-    config = {**header.config, "broken_records": broken} if broken else header.config
-    return replace(header_of(header), status="complete", config=config)
-
-
-def plan_hash(ready: Ready, selection: Selection | None, judging: Bench | None = None) -> str:
-    """What a run directory is bound to: the plan, which samples were chosen, and who judges."""
-    chosen = "" if selection is None else f"{selection.since} {selection.sessions} {selection.where} {selection.limit}"
+def plan_hash(ready: Ready, judging: Bench | None = None) -> str:
+    """What a run directory is bound to: the plan, and who judges."""
     judge = "" if judging is None else repr(judging.settings) + (" managed" if judging.manages else "")
-    return sha256(f"{ready.hash} {chosen} {judge}".encode()).hexdigest()
-
-
-def digest_of(path: Path) -> str:
-    """A hash of an input's content: of a file's bytes, of a directory's names and bytes."""
-    digest = sha256()
-    files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
-    for file in files:
-        digest.update(str(file.relative_to(path) if path.is_dir() else "").encode() + b"\0")
-        try:
-            with file.open("rb") as stream:
-                while block := stream.read(1 << 20):
-                    digest.update(block)
-        except OSError as error:
-            raise ReadError(f"cannot be read: {error.strerror}", path=str(file)) from None
-        digest.update(b"\0")
-    return digest.hexdigest()[:32]
+    return sha256(f"{ready.hash}  {judge}".encode()).hexdigest()
 
 
 def decide_again(out: Path, profile: Profile, calibrations: Calibrations | None = None) -> Run:
@@ -138,8 +110,6 @@ def decide_again(out: Path, profile: Profile, calibrations: Calibrations | None 
     with RunDirectory.open(out, writing=True) as directory:
         found = []
         for result in directory.results():
-            required = (result.sample.case.required_evals or ()) if result.sample.case else ()
-            scores = known.stamped(together(result.sample, result.scores))
-            found.append(decide(result.sample.id, scores, profile, required=required))
+            found.append(decide_sample(result.sample, result.scores, profile, known))
         directory.replace_decisions(profile.name, found)
         return directory.run()

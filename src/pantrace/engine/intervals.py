@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from pantrace.model import Aggregate, Score
-from pantrace.stats import Estimate, TooFew, mean, ratio, wilson
+from pantrace.stats import Estimate, TooFew, pooled_share, share_over_cases, wilson
 
 _SHARES_OF_STEPS = {
     "action_type_accuracy": ("type_matches", "steps"),
@@ -21,8 +21,9 @@ _MEANS_OF_EPISODES = {"mean_episode_progress": "type_matches", "mean_episode_ste
 
 
 def with_intervals(found: Iterable[Aggregate], scores: Iterable[Score]) -> list[Aggregate]:
-    """The metrics of a run with 95 % intervals where one can be given: a seeded bootstrap over episodes for shares of
-    steps, Wilson for shares of episodes, t for means of episodes."""
+    """The metrics of a run with 95 % intervals where one can be given. All are shares, so all are Wilson's, which never
+    leave 0..1: plain for shares of episodes, with the steps of an episode as a cluster for shares of steps, and over
+    episodes for means of their shares."""
     episodes = [score.details for score in scores if score.status == "scored"]
     return [each if each.labels or each.value is None else _with_interval(each, episodes) for each in found]
 
@@ -40,10 +41,12 @@ def _with_interval(each: Aggregate, episodes: Sequence[dict[str, Any]]) -> Aggre
 def _estimate(each: Aggregate, episodes: Sequence[dict[str, Any]]) -> Estimate | None:
     if each.name in _SHARES_OF_STEPS:
         hits, total = _SHARES_OF_STEPS[each.name]
-        return ratio([episode[hits] for episode in episodes], [episode[total] for episode in episodes])
+        return pooled_share([episode[hits] for episode in episodes], [episode[total] for episode in episodes])
     if each.name in _SHARES_OF_EPISODES and each.n:
         return wilson(round(float(each.value or 0) * each.n), each.n)
     if each.name in _MEANS_OF_EPISODES:
         part = _MEANS_OF_EPISODES[each.name]
-        return mean([episode[part] / episode["steps"] for episode in episodes if episode["steps"]])
+        walked = [episode for episode in episodes if episode["steps"]]
+        steps = sum(episode["steps"] for episode in walked)
+        return share_over_cases([episode[part] / episode["steps"] for episode in walked], steps)
     return None

@@ -20,6 +20,7 @@ from pantrace.judges import (
     Cache,
     Cached,
     Defined,
+    Discreet,
     Judge,
     Managed,
     Patient,
@@ -32,6 +33,7 @@ from pantrace.judges import (
     RowOf,
     Settings,
     Vertex,
+    asked_as,
     gathered,
     judged,
     managed_request,
@@ -42,6 +44,7 @@ from pantrace.model import Record, Sample, Score
 from pantrace.normalise.secrets import Redactor
 
 from .asked import row_once
+from .event_loop import EventLoop
 from .managed import case_of, managed_judged
 
 _AHEAD = 3
@@ -53,6 +56,8 @@ class Access(Record, frozen=True, kw_only=True):
 
     keys: dict[str, str] = {}
     """Provider -> key."""
+    secrets: tuple[str, ...] = ()
+    """Further values that nobody may read: keys that this process could use."""
     base_url: str | None = None
     vertex: Project | None = None
     """Where managed metrics are asked for; None: they are not."""
@@ -70,7 +75,8 @@ class Access(Record, frozen=True, kw_only=True):
 
 @dataclass
 class Bench:
-    """The judges of one run, put together from the outside in: cache, budget, patience, concurrency, provider."""
+    """The judges of one run, put together from the outside in: cache, budget, patience, concurrency, discretion,
+    provider."""
 
     judge: Judge | None
     settings: Settings
@@ -84,6 +90,8 @@ class Bench:
     vertex: Vertex | None = None
     manages: bool = False
     """Whether managed metrics can be asked for."""
+    heard: Redactor = field(default_factory=Redactor)
+    """Cleans what judges say, also where texts are sent to them as they are."""
     statuses: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
     """Why scores are unscored."""
@@ -132,11 +140,12 @@ def bench(
     seed: int = 0,
 ) -> Bench:
     """The judges of a run. `judge` takes the place of the providers; without any there is no judge at all."""
-    redactor = Redactor() if redact else None
+    heard = Redactor(known=(*access.keys.values(), *access.secrets))
+    redactor = heard if redact else None
     if replay:
         assert cache is not None
         replayed = Replayed(Cache(cache))
-        return Bench(replayed, settings, redactor, access.concurrency, cached=replayed, manages=True)
+        return Bench(replayed, settings, redactor, access.concurrency, cached=replayed, manages=True, heard=heard)
     if not settings.models and access.vertex is None:
         return Bench(None, settings, redactor)
     reached: dict[str, Judge] = {
@@ -150,8 +159,9 @@ def bench(
         vertex = Vertex(access.vertex, timeout=access.timeout, at_once=access.concurrency)
         reached["vertex"] = vertex
     providers = Routed(reached)
+    discreet = Discreet(judge or providers, lambda text: heard.text(text)[0])
     patient = Patient(
-        AtMost(judge or providers, access.concurrency),
+        AtMost(discreet, access.concurrency),
         dice=Random(seed),
         attempts=access.attempts,
         first_wait=access.first_wait,
@@ -159,7 +169,7 @@ def bench(
     )
     budget = Budgeted(patient, tokens=access.tokens, dollars=access.dollars, questions=access.calls)
     found = Bench(budget, settings, redactor, access.concurrency, budget=budget, patient=patient, providers=providers)
-    found.vertex, found.manages = vertex, vertex is not None
+    found.vertex, found.manages, found.heard = vertex, vertex is not None, heard
     if cache is not None:
         found.cached = Cached(budget, Cache(cache))
         found.judge = found.cached
@@ -188,15 +198,15 @@ def judge_all(
             await asyncio.gather(*(other for _, other in waiting), return_exceptions=True)
             raise
 
-    with asyncio.Runner() as runner:
+    with EventLoop() as loop:
         try:
-            while (found := runner.run(following())) is not None:
+            while (found := loop.run(following())) is not None:
                 for score in found[1]:
                     run.count(score)
                 yield found
         finally:
             if run.providers is not None:
-                runner.run(run.providers.close())
+                loop.run(run.providers.close())
 
 
 async def judge_one(sample: Sample, rubrics: Sequence[AnyRubric], run: Bench) -> list[Score]:
@@ -212,7 +222,8 @@ async def judge_one(sample: Sample, rubrics: Sequence[AnyRubric], run: Bench) ->
         seen = shown if _takes_sample(rubric) else sample
         return await judged(seen, rubric, run.judge, run.settings, run.clean, row_of)
 
-    return list(await asyncio.gather(*map(score, rubrics)))
+    # Once more: escapes in a reply have become letters, and a cache may be older than its owner's discretion.
+    return [run.heard.record(each)[0] for each in await asyncio.gather(*map(score, rubrics))]
 
 
 def _takes_sample(rubric: AnyRubric) -> bool:
@@ -275,6 +286,7 @@ def _questions(
             return case
         request = managed_request(rubric, case)
         return Prompt(request.system, request.prompt, {}, []), [request]
+    rubric = asked_as(sample, rubric)
     material = gathered(shown if _takes_sample(rubric) else sample, rubric, row_of)
     if isinstance(material, Absent):
         return material

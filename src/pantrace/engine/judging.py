@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from msgspec.json import decode
@@ -13,9 +12,10 @@ from msgspec.json import decode
 from pantrace.errors import UsageError
 from pantrace.judges import AnyRubric, is_managed, load_any_rubric, rubric_names
 from pantrace.model import Sample, Score
-from pantrace.store import Result, query
+from pantrace.store import Result, RunDirectory
 
 from .evaluate import evaluated
+from .event_loop import EventLoop
 from .judge import Bench, judge_one
 from .plan import Ready
 
@@ -26,18 +26,18 @@ class Judges:
     def __init__(self, ready: Ready, bench: Bench | None):
         self.ready = ready
         self.bench = bench
-        self._runner: asyncio.Runner | None = None
+        self._loop: EventLoop | None = None
 
     def __enter__(self) -> Judges:
         if self.bench is not None:
-            self._runner = asyncio.Runner()
+            self._loop = EventLoop()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._runner is not None:
-            if self.bench is not None and self.bench.providers is not None:
-                self._runner.run(self.bench.providers.close())
-            self._runner.close()
+        if self._loop is not None:
+            with self._loop:
+                if self.bench is not None and self.bench.providers is not None:
+                    self._loop.run(self.bench.providers.close())
 
     def results(self, samples: list[Sample]) -> Iterator[Result]:
         """Samples with all their scores and decisions."""
@@ -47,9 +47,9 @@ class Judges:
             yield Result(sample=sample, scores=tuple(scores), decisions=tuple(decisions))
 
     def _judged(self, samples: list[Sample]) -> list[list[Score]]:
-        if self.bench is None or self._runner is None:
+        if self.bench is None or self._loop is None:
             return [[] for _ in samples]
-        found = self._runner.run(self._ask(samples))
+        found = self._loop.run(self._ask(samples))
         for scores in found:
             for score in scores:
                 self.bench.count(score)
@@ -73,11 +73,11 @@ class Judges:
         return [*await judge_one(sample, list(rubrics.values()), bench), *unknown]
 
 
-def parts_to_ask_again(out: Path) -> set[str]:
-    """Parts of a run directory with a score that no judge has answered for yet: a budget that ran out, a server that
-    was down, a cache that did not know. A reply that could not be used was an answer."""
-    rows = query(out, "select part, details from scores where status = 'unscored' and maker_kind = 'rubric'").rows
-    return {part for part, details in rows if details and _unanswered(decode(details))}
+def lacks_answers(directory: RunDirectory, part: str) -> bool:
+    """Whether a part has a score that no judge has answered for yet: a budget that ran out, a server that was down, a
+    cache that did not know. A reply that could not be used was an answer."""
+    rows = directory.rows(part, "scores", "maker_kind", "details", only=("status", ("unscored",)))
+    return any(kind == "rubric" and details and _unanswered(decode(details)) for kind, details in rows)
 
 
 def _unanswered(details: dict[str, Any]) -> bool:

@@ -32,8 +32,6 @@ class Cell:
         if self.report is None:
             return "cannot be written"
         left_out = len(self.report.refused)
-        if self.report.samples == 0:
-            return "no sample can be said in it"
         said = f"{self.report.samples} samples" + (f", {left_out} refused" if left_out else "")
         carried = sum(self.report.carried.values())
         lost = f"{self.lost} lost" if self.lost else "nothing lost"

@@ -262,7 +262,7 @@ def stored_row(run: str | None, found: Aggregate) -> Row:
         metric=found.name if found.metric is None else f"{found.name}.{found.metric}",
         value=found.value,
         status="not_applicable" if found.value is None else "scored",
-        explanation=None if found.value is not None else "the source says null",
+        explanation=_why_none(found) if found.value is None else None,
         scale=None,
         maker={"kind": "stored", "of": "run"},
         details={name: value for name, value in told.items() if value not in (None, {})},
@@ -270,6 +270,10 @@ def stored_row(run: str | None, found: Aggregate) -> Row:
         threshold=None,
         passed=None,
     )
+
+
+def _why_none(found: Aggregate) -> str:
+    return "the source has withdrawn it" if found.withdrawn else "the source says null"
 
 
 def kind_of(found: Row) -> str:

@@ -12,8 +12,10 @@ from pantrace.errors import ReadError, UsageError
 from pantrace.formats import Format
 from pantrace.model import Aggregate, Record, Run, Sample, Scale, Score
 from pantrace.stats import Estimate, wilson
+from pantrace.wire.json import encode
 
-from .compare import as_number, average, cluster_of
+from .compare import as_number, cluster_of, is_yes_or_no
+from .compare_cases import average
 from .read import Notes, inputs, open_run
 
 
@@ -70,8 +72,12 @@ class Measured:
     """Of samples: case -> numbers, one for each epoch."""
     passes: dict[str, list[bool]] = field(default_factory=dict)
     """Of samples: case -> passed or not, where that is clear."""
+    binary: bool = True
+    """All numbers so far stand for no and yes."""
     left_out: int = 0
     """Scores of samples that are no numbers."""
+    withdrawn: bool = False
+    """The file gives a sentinel instead of a number."""
     stored: bool = False
     """Came with the samples; not measured or judged by pantrace."""
 
@@ -89,6 +95,10 @@ class Evaluation:
     clusters: dict[str, str] = field(default_factory=dict)
     """case -> cluster, where one was asked for and the case says it."""
     samples: int = 0
+    origin: str = ""
+    """What the file says of the run: model, settings, time."""
+    withdrawn: tuple[str, ...] = ()
+    """Metrics and counts that the file gives a sentinel for."""
 
 
 def read_evaluations(
@@ -146,6 +156,7 @@ def ungrouped(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     for part in evaluations:
         whole = found.setdefault(part.path, Evaluation(name=part.name, path=part.path, format=part.format))
         whole.samples += part.samples
+        whole.withdrawn, whole.origin = part.withdrawn, part.origin
         whole.counts |= part.counts
         for name, measured in part.metrics.items():
             if not measured.values and not measured.left_out:
@@ -155,8 +166,30 @@ def ungrouped(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
             for case, values in measured.values.items():
                 mine.values.setdefault(case, []).extend(values)
             mine.left_out += measured.left_out
+            mine.binary = mine.binary and measured.binary
             _finish(mine)
     return list(found.values())
+
+
+def warnings_of(evaluations: Sequence[Evaluation]) -> Iterator[str]:
+    """What a reader of numbers over these evaluations must know."""
+    for each in evaluations:
+        if each.withdrawn:
+            listed = ", ".join(each.withdrawn)
+            yield f"{each.path}: left out: {listed} (-1 in the file says that a metric was withdrawn)"
+
+
+def copies_among(evaluations: Sequence[Evaluation]) -> Iterator[str]:
+    """Pairs of evaluations that hold the same numbers, such as a file and its migrated copy."""
+    first: dict[object, Evaluation] = {}
+    for each in evaluations:
+        numbers = [
+            (name, tuple(sorted((case, *values) for case, values in found.values.items())) or found.estimate)
+            for name, found in sorted(each.metrics.items())
+        ]
+        content = (each.origin, tuple(sorted(each.counts.items())), encode(numbers))
+        if (other := first.setdefault(content, each)) is not each:
+            yield f"{other.path} and {each.path} hold the same numbers; if one is a copy, it counts twice"
 
 
 def _samples_into(
@@ -193,6 +226,7 @@ def _add(measured: Measured, sample: Sample, score: Score) -> None:
         return
     case = _case(sample)
     measured.values.setdefault(case, []).append(number)
+    measured.binary = measured.binary and is_yes_or_no(score, number)
     graded = isinstance(score.value, str) or (score.passed is not None and number in (0.0, 1.0))
     measured.scale = measured.scale or score.scale or (_SHARE if graded else None)
     passed = score.passed
@@ -209,19 +243,19 @@ def _case(sample: Sample) -> str:
 def _finish(measured: Measured) -> None:
     if not measured.values:
         return
-    flat = [value for values in measured.values.values() for value in values]
-    binary = all(value in (0.0, 1.0) for value in flat)
-    measured.estimate = average(measured.values, binary)
-    measured.weight = len(flat)
+    measured.estimate = average(measured.values, measured.binary)
+    measured.weight = len(measured.values)
     # Zeros and ones end at 0 and 1; which of them is good, only a declared scale or a grade says.
-    measured.bounds = measured.scale or (_SHARE if binary else None)
+    measured.bounds = measured.scale or (_SHARE if measured.binary else None)
 
 
 def _stored(run: Run, chosen: Format, place: Path, keys: list[GroupKey]) -> Evaluation:
     group = tuple(key(run, None) for key in keys)
     evaluation = Evaluation(name=_name(place), path=str(place), format=chosen.name, group=group)
+    evaluation.origin = encode([run.model, run.config, run.created, run.checkpoint]).decode()
     results = {_key(each): each for each in reversed(run.results) if each.metric not in _SPREADS}
     numbers = {name: float(each.value) for name, each in results.items() if is_number(each.value)}
+    evaluation.withdrawn = tuple(name for name, each in reversed(results.items()) if each.withdrawn)
     for name, each in reversed(results.items()):
         known = KNOWN.get(name)
         if known is not None and known.kind == "count":
@@ -250,7 +284,8 @@ def is_number(value: Any) -> TypeGuard[float]:
 
 def _measured(name: str, each: Aggregate, known: Known | None, numbers: dict[str, float]) -> Measured:
     scale = known.scale if known else None
-    measured = Measured(name, scale=scale, bounds=scale, unit=known.unit if known else "")
+    unit = known.unit if known else ""
+    measured = Measured(name, scale=scale, bounds=scale, unit=unit, withdrawn=each.withdrawn)
     if name not in numbers:
         return measured
     value = numbers[name]
@@ -259,7 +294,7 @@ def _measured(name: str, each: Aggregate, known: Known | None, numbers: dict[str
     if known is not None and known.kind == "share" and count:
         # Steps of one episode may succeed or fail together: at worst an episode counts once.
         measured.independent = min(count, numbers.get("num_episodes", count)) or None
-    if each.low is not None and each.high is not None:
+    if each.low is not None and each.high is not None and each.low <= value <= each.high:
         measured.estimate = Estimate(value=value, low=each.low, high=each.high, n=int(count or 0), method="as stored")
     elif measured.independent and 0 <= value <= 1:
         measured.estimate = share_of(value, measured.independent)

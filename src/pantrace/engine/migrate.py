@@ -2,45 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
 from pantrace.errors import ReadError, UsageError
 from pantrace.formats import Format
+from pantrace.model import Record
 from pantrace.wire import files
 from pantrace.wire.json import decode_document, encode
+from pantrace.wire.output import writing
 
+from .overwriting import Output, refuse_overwriting
 from .read import Notes, inputs
 
-Migrated = tuple[Path, Path | None, str]
-"""Input, output (None when nothing was written) and what was done."""
+
+class Migrated(Record, frozen=True, kw_only=True):
+    """What became of one input."""
+
+    input: Path
+    output: Path | None = None
+    """None when nothing was written."""
+    what: str
+    document: Any = None
+    """The document of today, where it was to be printed."""
 
 
-def migrate(paths: Iterable[str | Path], out_dir: str | Path | None = None) -> list[Migrated]:
+def migrate(paths: Iterable[str | Path], out: str | Path | None = None) -> list[Migrated]:
     """Bring documents to the current version of their format; inputs are never changed.
 
-    Outputs have the names of their inputs, in `out_dir`; without one they lie beside them as NAME.migrated.json, and
-    what is current already is not written again. A name that occurs twice is led by its folder's."""
-    folder = Path(out_dir) if out_dir is not None else None
-    notes = Notes()
-    done: list[Migrated] = []
-    taken: set[Path] = set()
-    for path, chosen, _ in inputs([Path(each) for each in paths], None, notes):
-        if path.is_dir() or chosen.migrate is None:
-            done.append((path, None, f"{chosen.name} has no older versions that can be migrated: left alone"))
-            continue
-        before, after = _migrated(path, chosen)
-        current = encode(before) == encode(after)
-        if current and folder is None:
-            done.append((path, None, f"{chosen.name}: is current already"))
-            continue
-        target = _target(path, folder, taken)
-        taken.add(target)
-        with files.writing(target) as file:
-            file.write(encode(after, indent=2) + b"\n")
-        done.append((path, target, f"{chosen.name}: {'copied, is current already' if current else 'migrated'}"))
-    return done
+    They go into the folder `out` under the names of their inputs, a name that occurs twice led by its folder's; one
+    file may also be given a file. Without `out` there must be one file, whose document is handed back."""
+    given = [Path(each) for each in paths]
+    alone = len(given) == 1 and not given[0].is_dir()
+    if out is None and not alone:
+        raise UsageError("several documents need a folder to go to: name it with -o")
+    target = Path(out) if out is not None else None
+    if target is not None:
+        refuse_overwriting(given, [Output(target, recording=True)])
+    found = [(path, chosen) for path, chosen, _ in inputs(given, None, Notes())]
+    targets: dict[Path, Path] = {}
+    for path, chosen in found:
+        if target is not None and _is_movable(path, chosen):
+            targets[path] = _target(path, target, targets.values(), alone=alone)
+    refuse_overwriting([path for path, _ in found], [Output(each) for each in targets.values()])
+    return [_one(path, chosen, targets.get(path), printed=target is None) for path, chosen in found]
+
+
+def _is_movable(path: Path, chosen: Format) -> bool:
+    return not path.is_dir() and chosen.migrate is not None
+
+
+def _one(path: Path, chosen: Format, target: Path | None, *, printed: bool) -> Migrated:
+    if not _is_movable(path, chosen):
+        what = f"{chosen.name} has no older versions that can be migrated"
+        if printed:
+            raise UsageError(f"{path}: {what}")
+        return Migrated(input=path, what=f"{what}: left alone")
+    before, after = _migrated(path, chosen)
+    current = encode(before) == encode(after)
+    if target is None:
+        what = "is current already" if current else "migrated"
+        return Migrated(input=path, what=f"{chosen.name}: {what}", document=after)
+    with writing(target) as file:
+        file.write(encode(after, indent=2) + b"\n")
+    what = "copied, is current already" if current else "migrated"
+    return Migrated(input=path, output=target, what=f"{chosen.name}: {what}")
 
 
 def _migrated(path: Path, chosen: Format) -> tuple[Any, Any]:
@@ -54,15 +81,10 @@ def _migrated(path: Path, chosen: Format) -> tuple[Any, Any]:
         raise ReadError(f"cannot be migrated as {chosen.name}: {error}", path=str(path)) from None
 
 
-def _target(path: Path, folder: Path | None, taken: set[Path]) -> Path:
-    if folder is None:
-        target = path.with_name(f"{path.stem}.migrated{path.suffix or '.json'}")
-    else:
-        target = folder / path.name
-        if target in taken:
-            target = folder / f"{path.parent.name}_{path.name}"
-        if target.resolve() == path.resolve():
-            raise UsageError(f"{path} would be overwritten: give another folder with -o")
+def _target(path: Path, out: Path, taken: Collection[Path], *, alone: bool) -> Path:
+    target = out if alone and out.suffix and not out.is_dir() else out / path.name
+    if target in taken:
+        target = out / f"{path.parent.name}_{path.name}"
     if target in taken:
         raise UsageError(f"two inputs would be written as {target}: migrate them one by one")
     return target

@@ -159,7 +159,8 @@ def prepare(
     default = load_profile(_located(plan.decide.profile, folder)) if plan.decide.profile else None
     profiles = {profile.name: profile for profile in [*named, *([default] if default else [])]}
     known = read_calibrations([*(folder / each for each in plan.judge.calibrations), *calibrations])
-    hashed = _hash(plan, checks, rules, [each.hash for each in asked.rubrics], profiles, known)
+    rubrics = [each.hash for each in asked.rubrics]
+    hashed = _hash(plan, checks, rules, rubrics, profiles, known, _named_files(plan, folder))
     return Ready(
         plan, checks, rules, asked.rubrics, profiles, default, known, _beside(plan.reference.path, folder), hashed
     )
@@ -217,6 +218,14 @@ def _located(name: str, folder: Path) -> str:
     return str(beside) if beside.is_file() else name
 
 
+def _named_files(plan: Plan, folder: Path) -> list[str]:
+    """Hashes of the files that metrics come from or are set by: plugins, prices, contracts."""
+    values = [value for settings in plan.measure.settings.values() for value in settings.values()]
+    named = [folder / path for path in plan.measure.plugins]
+    named += [Path(value) for value in values if isinstance(value, str) and len(value) < 250]
+    return [sha256(path.read_bytes()).hexdigest() for path in named if path.is_file()]
+
+
 _REACHING = (
     "base_url",
     "timeout",
@@ -236,6 +245,7 @@ def _hash(
     rubrics: list[str],
     profiles: dict[str, Profile],
     calibrations: Calibrations,
+    files: list[str],
 ) -> str:
     """Changes when anything changes that results depend on: the plan, versions of checks, rules, profiles, pantrace."""
     usual = JudgeTable()
@@ -250,4 +260,4 @@ def _hash(
         list(profiles.values()),
         calibrations,
     ]
-    return sha256(encode(described)).hexdigest()
+    return sha256(encode([*described, files] if files else described)).hexdigest()

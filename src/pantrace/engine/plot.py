@@ -21,10 +21,10 @@ from pantrace.plots import (
     render,
 )
 from pantrace.stats import Estimate, pass_hat_k, pass_k
-from pantrace.wire import files
+from pantrace.wire.output import writing
 
 from .aggregate import within
-from .compare import difference_of_cases
+from .compare_cases import difference_of_cases
 from .metric_values import KNOWN, Evaluation, Measured, short_names
 
 Figure = dict[str, Any]
@@ -112,12 +112,13 @@ def _comparison(
     chosen = list(metrics) or _present(evaluations)
     if not chosen:
         raise UsageError("nothing to draw: no input has a stored result or a score that is a number")
-    bars, methods, gap = [], set(), False
+    bars, methods, gap, withdrawn = [], set(), False, False
     scales: dict[str, Scale] = {}
     units: dict[str, str] = {}
     for metric in chosen:
         for evaluation, label in zip(evaluations, labels, strict=True):
             found = _estimate(evaluation, metric)
+            withdrawn = withdrawn or metric in evaluation.withdrawn
             gap = gap or found is None
             if found is None:
                 bars.append(Bar(label=label, metric=metric))
@@ -136,7 +137,7 @@ def _comparison(
     if methods:
         notes.append(f"Lines: 95 % intervals ({', '.join(sorted(methods))}).")
     if gap:
-        notes.append("n/a: not applicable or not in the file.")
+        notes.append(f"n/a: not applicable{', withdrawn' if withdrawn else ''} or not in the file.")
     text = [" ".join(notes)] if notes else []
     return comparison(bars, title=title or "Evaluations compared", subtitle=text, scales=scales, units=units)
 
@@ -179,8 +180,9 @@ def _paired(
         )
         for case in common
     ]
+    before, after = ({case: side[case] for case in common} for side in (first, second))
     scale = measured[0].scale or measured[1].scale
-    binary = all(value in (0.0, 1.0) for side in (first, second) for values in side.values() for value in values)
+    binary = all(each.binary for each in measured)
     notes = [f"Cases of one {cluster} count as belonging together."] if cluster is not None else []
     if any(len(side[case]) > 1 for side in (first, second) for case in common):
         notes.append("Trials of a case are averaged.")
@@ -190,7 +192,7 @@ def _paired(
     return paired(
         metric,
         pairs,
-        difference_of_cases(common, first, second, binary, clusters),
+        difference_of_cases(before, after, binary, clusters, scale),
         labels=(labels[0], labels[1]),
         better=scale.better if scale is not None else None,
         title=title,
@@ -214,7 +216,7 @@ def _passk(metric: str, measured: Sequence[Measured], labels: Sequence[str], tit
     tasks_told = f"{sizes[0]} tasks" if len(set(sizes)) == 1 else f"Tasks: {', '.join(listed)}"
     if len(set(sizes)) > 1 and len(sizes) > 6:
         tasks_told = f"{min(sizes, key=int)} to {max(sizes, key=int)} tasks each"
-    notes = [f"{tasks_told}. Lines: 95 % t intervals over tasks."]
+    notes = [f"{tasks_told}. Lines: 95 % intervals (Wilson over tasks)."]
     if uneven:
         notes.append("Tasks with fewer than k trials are left out of pass^k.")
     return pass_curve(curves, metric=metric, title=title, subtitle=notes)
@@ -225,12 +227,13 @@ def kind_of(target: Path) -> str:
     suffix = target.suffix.removeprefix(".")
     kind = "vl.json" if suffix == "json" else suffix
     if kind not in KINDS:
-        raise UsageError(f"{target}: the name must end in {', '.join('.' + each for each in KINDS)}")
+        endings = ", ".join("." + each for each in KINDS)
+        raise UsageError(f"{target}: the name must end in {endings}, or --format must say what to write")
     return kind
 
 
-def save(drawn: Figure, target: Path) -> None:
-    """Write a picture; it appears when it is complete."""
-    picture = render(drawn, kind_of(target))
-    with files.writing(target) as file:
+def save(drawn: Figure, target: Path, kind: str | None = None) -> None:
+    """Write a picture, of the kind that its name says if none is given; it appears when it is complete."""
+    picture = render(drawn, kind or kind_of(target))
+    with writing(target) as file:
         file.write(picture)

@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import Format, by_name, detect
-from pantrace.model import Aggregate, Run, Sample, Source, all_trajectories
-from pantrace.store import RunDirectory, is_run_directory
+from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, all_trajectories, header_of
+from pantrace.store import FILES, RunDirectory, is_run_directory
+from pantrace.wire.claim import of_patterns
+from pantrace.wire.head import Head
 from pantrace.wire.rows import OnBroken, raise_broken, read_rows
 from pantrace.wire.source import with_source
 
+from .search import Found, Ignored, Search
 from .sound import sound
 
-_SKIPPED = {".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"}
+OnHeader = Callable[[str, RunHeader], None]
+"""Takes the name of an input and all that its run says beside its samples."""
 
 
 @dataclass
@@ -28,14 +33,18 @@ class Notes:
     on_broken: OnBroken = raise_broken
     """What to do with a broken record: raise, or count it (`keeping`)."""
     broken: list[ReadError] = field(default_factory=list)
-    ignored: list[Path] = field(default_factory=list)
-    """Files in a directory that no format recognises."""
+    ignored: list[Ignored] = field(default_factory=list)
+    """What is not read in a directory, each with the reason."""
+    belonging: Counter[Path] = field(default_factory=Counter)
+    """How many files belong to an input, where they are more than the input itself."""
     formats: dict[str, int] = field(default_factory=dict)
     """Samples read, by format."""
     reading: str | None = None
     """Name of the run whose samples are being read: its own, or in a pile of several that of its file."""
     results: list[tuple[str, Aggregate]] = field(default_factory=list)
     """Aggregates that the runs read so far store themselves, with the names of these runs."""
+    on_header: OnHeader = lambda _name, _header: None
+    """What to do with the headers of several inputs, of which a pile keeps only the samples."""
 
     @classmethod
     def keeping(cls) -> Notes:
@@ -51,14 +60,8 @@ def read(path: str | Path, *, format: str | None = None, on_broken: OnBroken = r
     The samples are read while they are iterated, one at a time. A broken record raises a ReadError, or goes to
     `on_broken` and is left out."""
     path = Path(path)
-    if is_run_directory(path):
-        return open_run(path, RUN_DIRECTORY, "", on_broken)
-    if format is None and path.is_dir():
-        try:
-            chosen, variant = detect(path)
-        except UnknownFormat:
-            return read_pile([path], notes=Notes(on_broken=on_broken))
-        return open_run(path, chosen, variant, on_broken)
+    if path.is_dir():
+        return read_pile([path], format=format, notes=Notes(on_broken=on_broken))
     if format is None:
         chosen, variant = detect(path)
     else:
@@ -70,13 +73,49 @@ def read(path: str | Path, *, format: str | None = None, on_broken: OnBroken = r
 
 def open_run(path: Path, chosen: Format, variant: str, on_broken: OnBroken) -> Run:
     """Open one input of a known format; what does not fit the model is left out."""
+    patience = _Patience(path, on_broken)
     if chosen.open is not None:
-        return sound(chosen.open(path, on_broken), chosen, path, on_broken)
+        run = sound(chosen.open(path, patience.broken), chosen, path, patience.broken)
+        return msgspec.structs.replace(run, samples=patience.over(run.samples))
     if chosen.load is None:
         raise ReadError(f"{chosen.name} can be written, not read", path=str(path))
     source = Source(format=chosen.name, version=variant or None, path=str(path))
-    run = Run(name=path.name, source=source, samples=_row_samples(path, chosen, source, on_broken))
-    return sound(run, chosen, path, on_broken)
+    run = Run(name=path.name, source=source, samples=_row_samples(path, chosen, source, patience.broken))
+    run = sound(run, chosen, path, patience.broken)
+    return msgspec.structs.replace(run, samples=patience.over(run.samples))
+
+
+IN_A_ROW = 1_000
+"""Broken records one after another, after which the rest of an input is not read: it is not what it seems to be."""
+
+
+class _GivenUp(ReadError):
+    """The last error of an input."""
+
+
+class _Patience:
+    """Tells broken records to whoever keeps them, and gives an input up that seems to hold nothing else."""
+
+    def __init__(self, path: Path, on_broken: OnBroken):
+        self._path = str(path)
+        self._on_broken = on_broken
+        self._row = 0
+
+    def broken(self, error: ReadError) -> None:
+        if isinstance(error, _GivenUp):
+            raise error
+        self._on_broken(error)
+        self._row += 1
+        if self._row == IN_A_ROW:
+            raise _GivenUp(f"{IN_A_ROW:,} broken records in a row: the rest is not read", path=self._path)
+
+    def over(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        try:
+            for sample in samples:
+                self._row = 0
+                yield sample
+        except _GivenUp as error:
+            self._on_broken(error)
 
 
 def _row_samples(path: Path, chosen: Format, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
@@ -87,7 +126,7 @@ def _row_samples(path: Path, chosen: Format, source: Source, on_broken: OnBroken
         except ReadError as error:
             on_broken(error.at(path=str(path), place=place))
             continue
-        except (KeyError, TypeError, ValueError, AttributeError, msgspec.ValidationError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError, msgspec.ValidationError) as error:
             on_broken(not_of_format(chosen.name, error).at(path=str(path), place=place))
             continue
         yield stamped(sample, msgspec.structs.replace(source, place=place))
@@ -106,17 +145,28 @@ def stamped(sample: Sample, source: Source) -> Sample:
     return with_source(sample, source)
 
 
-def inputs(paths: Iterable[Path], format_name: str | None, notes: Notes) -> Iterator[tuple[Path, Format, str]]:
-    """What is to be opened: each path that a format claims, directories searched where none claims them whole."""
+def inputs(paths: Iterable[Path], format_name: str | None, notes: Notes) -> Iterator[Found]:
+    """What is to be opened: each path that a format claims, each once. Directories are searched; what is not read in
+    them is noted."""
+    search = Search(partial(_recognised, format_name), format_name, notes.on_broken, notes.ignored.append)
     for path in paths:
+        if path.is_dir():
+            yield from search.directory(path)
+        elif search.is_new(path):
+            found = (by_name(format_name), "") if format_name is not None else detect(path)
+            search.read(path)
+            yield path, *found
+    notes.belonging += search.belonging
+
+
+def _recognised(format_name: str | None, path: Path) -> tuple[Format, str]:
+    """The format of something in a directory. One that is named takes a directory before any other may."""
+    if path.is_dir():
         if is_run_directory(path):
-            yield path, RUN_DIRECTORY, ""
-        elif format_name is not None and (not path.is_dir() or _takes_directories(by_name(format_name), path)):
-            yield path, by_name(format_name), ""
-        elif path.is_dir():
-            yield from _search(path, format_name, notes)
-        else:
-            yield path, *detect(path)
+            return RUN_DIRECTORY, ""
+        if format_name is not None and (variant := by_name(format_name).detect(Head(path))) is not None:
+            return by_name(format_name), variant
+    return detect(path)
 
 
 def _open_directory(path: Path, on_broken: OnBroken) -> Run:
@@ -129,57 +179,16 @@ RUN_DIRECTORY = Format(
     spec="docs/store.md",
     detect=lambda head: "" if is_run_directory(head.path) else None,
     open=_open_directory,
+    claim=lambda folder: of_patterns(folder, *FILES),
     typed=True,
 )
 """Run directories are read like any format; `eval` writes them."""
 
 
-def _takes_directories(format_: Format, path: Path) -> bool:
-    from pantrace.wire.head import Head
-
-    return format_.detect(Head(path)) is not None
-
-
-def _search(folder: Path, format_name: str | None, notes: Notes) -> Iterator[tuple[Path, Format, str]]:
-    if is_run_directory(folder):
-        yield folder, RUN_DIRECTORY, ""
-        return
-    try:
-        found, variant = detect(folder)
-    except UnknownFormat:
-        pass
-    else:
-        if format_name in (None, found.name):
-            yield folder, found, variant
-        return
-    try:
-        children = sorted(folder.iterdir())
-    except OSError as error:
-        notes.on_broken(ReadError(f"cannot be listed: {error.strerror}", path=str(folder)))
-        return
-    for child in children:
-        if child.is_dir():
-            if child.name not in _SKIPPED:
-                yield from _search(child, format_name, notes)
-            continue
-        try:
-            found, variant = detect(child)
-        except UnknownFormat:
-            notes.ignored.append(child)
-        except ReadError as error:
-            notes.on_broken(error)
-        else:
-            if format_name in (None, found.name):
-                yield child, found, variant
-            else:
-                notes.ignored.append(child)
-
-
 def read_pile(paths: Iterable[Path], *, format: str | None = None, notes: Notes) -> Run:  # noqa: A002
     """Many inputs as one run. One alone keeps its header; of several only the samples are taken."""
     paths = list(paths)
-    # A file that is named twice, or named beside its folder, is there once.
-    opened = list({each[0].resolve(): each for each in inputs(paths, format, notes)}.values())
+    opened = list(inputs(paths, format, notes))
     if not opened:
         where = ", ".join(str(path) for path in paths)
         raise UnknownFormat("nothing readable in it", path=where, remedy="`pantrace formats` lists what can be read")
@@ -203,7 +212,9 @@ def _chained(opened: list[tuple[Path, Format, str]], notes: Notes) -> Iterator[S
     for path, chosen, variant in opened:
         try:
             run = open_run(path, chosen, variant, notes.on_broken)
-            yield from _counted(run, chosen, notes, path.name if shared[path.name] == 1 else str(path))
+            name = path.name if shared[path.name] == 1 else str(path)
+            notes.on_header(name, header_of(run))
+            yield from _counted(run, chosen, notes, name)
         except ReadError as error:
             notes.on_broken(error)
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from pantrace.errors import UsageError
-from pantrace.model import Sample
-from pantrace.wire.json import to_plain
+from pantrace.model import Sample, all_trajectories
+from pantrace.wire.times import time_text
+
+from .where import Condition
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_REMEMBERED = 10_000
+"""Names that are kept to suggest one of them."""
+_LISTED = 8
+"""Values that are named where none fits."""
 
 
 @dataclass
@@ -24,8 +28,28 @@ class Selection:
     sessions: tuple[str, ...] = ()
     where: tuple[Condition, ...] = ()
     limit: int | None = None
+    read: int = 0
+    """Samples looked at so far."""
+    taken: int = 0
     undated: int = 0
     """Samples left out because `since` was given and they have no time."""
+    _ids: dict[str, None] = field(init=False, repr=False)
+    _met: set[str] = field(init=False, repr=False)
+    _callers: dict[str, str] = field(init=False, repr=False)
+    """Sub-agents that were asked for by their ids, and the samples they are in."""
+    _beside: dict[Condition, dict[str, None]] = field(init=False, repr=False)
+    """Conditions whose field no sample has had yet, and the names that there were instead."""
+    _seen: dict[Condition, dict[str, None]] = field(init=False, repr=False)
+    """What the fields of conditions held that did not hold."""
+
+    def __post_init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was seen and counted, since a pile is read from its start."""
+        self.read = self.taken = self.undated = 0
+        self._ids, self._met, self._callers, self._seen = {}, set(), {}, {}
+        self._beside = {condition: {} for condition in self.where if condition.open}
 
     @property
     def narrows(self) -> bool:
@@ -33,16 +57,56 @@ class Selection:
         return bool(self.since is not None or self.sessions or self.where or self.limit is not None)
 
     def apply(self, samples: Iterable[Sample]) -> Iterator[Sample]:
-        count = 0
-        for sample in samples:
+        """The wanted ones of all samples; at their end, a UsageError for a name that none of them has."""
+        self.begin()
+        yield from self.wanted(samples)
+        self.settle()
+
+    def wanted(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        """The wanted ones of some samples; the limit is for all that are asked for."""
+        for sample in samples if self.taken != self.limit else ():
+            self.read += 1
             if self._wants(sample):
+                self.taken += 1
                 yield sample
-                count += 1
-                if count == self.limit:
+                if self.taken == self.limit:
                     return
 
+    def settle(self) -> None:
+        """When all has been read: refuse a sample that is not there, and a label or key that no sample has."""
+        if self.taken == self.limit:
+            return
+        for wanted in self.sessions:
+            if wanted not in self._met:
+                raise UsageError(f"no sample {wanted!r} among the {self.read} that were read{self._instead(wanted)}")
+        for condition, beside in self._beside.items() if self.read else ():
+            hint = _did_you_mean(condition.name, beside) or "."
+            listed = f" There are {', '.join(sorted(beside)[:20])}" if beside else ""
+            raise UsageError(f"--where {condition.text!r}: no sample has {condition.name}{hint}{listed}")
+
+    def look_up(self, read: Callable[[], Iterable[Sample]]) -> None:
+        """Refuse a name that no sample has before anything is done, where the end would be too late: judges cost money,
+        and a run directory is bound to what was asked for. Reads everything once, if there are such names."""
+        if self.sessions or self._beside:
+            for _ in Selection(sessions=self.sessions, where=self.where).apply(read()):
+                pass
+
+    @property
+    def found_nothing(self) -> str | None:
+        """A sentence where samples were read and all of them left out."""
+        if not self.read or self.taken:
+            return None
+        asked = [
+            *([f"--since {time_text(int(self.since))}"] if self.since is not None else []),
+            *(f"--session {each}" for each in self.sessions),
+            *(f"--where {each.text!r}{self._instead_of(each)}" for each in self.where),
+        ]
+        return f"nothing was selected: {self.read} samples were read, and none fits {' '.join(asked)}"
+
     def _wants(self, sample: Sample) -> bool:
-        if self.sessions and sample.id not in self.sessions and _session(sample) not in self.sessions:
+        for condition in [each for each in self._beside if self._has(sample, each)]:
+            del self._beside[condition]
+        if self.sessions and not self._is_named(sample):
             return False
         if self.since is not None:
             created = sample.trajectory.created if sample.trajectory else None
@@ -51,115 +115,74 @@ class Selection:
                 return False
             if created < self.since:
                 return False
-        return not self.where or all(condition.holds(sample) for condition in self.where)
+        return all(self._fits(sample, condition) for condition in self.where)
+
+    def _fits(self, sample: Sample, condition: Condition) -> bool:
+        values = condition.values(sample)
+        fits = condition.fits(values)
+        seen = self._seen.setdefault(condition, {})
+        if not fits and len(seen) <= _LISTED:
+            seen.update(dict.fromkeys(" ".join(str(value).split())[:60] for value in values))
+        return fits
+
+    def _has(self, sample: Sample, condition: Condition) -> bool:
+        if condition.values(sample):
+            return True
+        beside = self._beside[condition]
+        if len(beside) < _REMEMBERED:
+            beside.update(dict.fromkeys(condition.names_beside(sample)))
+        return False
+
+    def _is_named(self, sample: Sample) -> bool:
+        trajectory = sample.trajectory
+        named = {sample.id, trajectory.id if trajectory else None} & set(self.sessions)
+        self._met |= {each for each in named if each is not None}
+        if not named and len(self._ids) < _REMEMBERED:
+            self._ids[sample.id] = None
+        if trajectory is not None and trajectory.children:
+            inside = {each.id: sample.id for each in all_trajectories(trajectory) if each.id in self.sessions}
+            self._callers |= {name: caller for name, caller in inside.items() if name is not None}
+        return bool(named)
+
+    def _instead_of(self, condition: Condition) -> str:
+        """What the field of a condition holds instead."""
+        if condition not in self._seen or condition.op not in ("=", "~"):
+            return ""
+        seen = sorted(self._seen[condition])
+        listed = ", ".join(seen[:_LISTED]) + (" and others" if len(seen) > _LISTED else "")
+        return f" ({condition.name} is {listed})" if seen else f" (no sample has {condition.name})"
+
+    def _instead(self, wanted: str) -> str:
+        if wanted in self._callers:
+            return f": it is a sub-agent of {self._callers[wanted]}"
+        return _did_you_mean(wanted, self._ids)
 
 
-def _session(sample: Sample) -> str | None:
-    return sample.trajectory.id if sample.trajectory else None
+def _did_you_mean(given: str, names: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(given, list(names), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def parse_since(text: str, now: datetime) -> float:
     """30m, 2h, 7d, 1w, today, yesterday, 2026-11-15 or 2026-11-15T08:00 (local time unless a zone is given)."""
-    if (match := re.fullmatch(r"(\d+)([mhdw])", text)) is not None:
-        return (now - timedelta(**{_UNITS[match[2]]: int(match[1])})).timestamp()
-    midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
-    if text == "today":
-        return midnight.timestamp()
-    if text == "yesterday":
-        return (midnight - timedelta(days=1)).timestamp()
     try:
-        return datetime.fromisoformat(text).astimezone(UTC).timestamp()
+        return _moment(text, now).timestamp()
     except ValueError:
         raise UsageError(
             f"--since {text!r} is not a time; try 30m, 2h, 7d, today, 2026-11-15 or 2026-11-15T08:00"
         ) from None
+    except OverflowError:
+        raise UsageError(f"--since {text!r} lies outside the calendar") from None
 
 
-_SHORT = {
-    "agent": ("case.agent", "trajectory.agents.name", "trajectory.steps.agent"),
-    "model": ("trajectory.agents.model", "trajectory.steps.model"),
-    "title": ("trajectory.title",),
-    "status": ("trajectory.outcome.status",),
-    "format": ("trajectory.source.format",),
-    "session": ("trajectory.id",),
-    "tool": ("trajectory.steps.parts.name",),
-    "label": ("case.labels",),
-}
-
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-}
-
-
-@dataclass(frozen=True)
-class Condition:
-    """FIELD OP VALUE over one sample; true if any value at the path fits (for != : if none is equal)."""
-
-    paths: tuple[str, ...]
-    op: str
-    value: str
-    pattern: re.Pattern[str] | None = None
-
-    def holds(self, sample: Sample) -> bool:
-        plain = to_plain(sample)
-        values = [value for path in self.paths for value in _values(plain, path.split("."))]
-        if self.op == "!=":
-            return not any(_equal(value, self.value) for value in values)
-        if self.op == "=":
-            return any(_equal(value, self.value) for value in values)
-        if self.pattern is not None:
-            return any(self.pattern.search(str(value)) for value in values)
-        compare = _COMPARE[self.op]
-        number = float(self.value)
-        return any(
-            compare(value, number)
-            for value in values
-            if isinstance(value, (int, float)) and not isinstance(value, bool)
-        )
-
-
-def _equal(value: Any, wanted: str) -> bool:
-    if isinstance(value, bool):
-        return wanted.lower() == str(value).lower()
-    if isinstance(value, (int, float)):
-        try:
-            return value == float(wanted)
-        except ValueError:
-            return False
-    return str(value) == wanted
-
-
-def _values(value: Any, path: list[str]) -> Iterator[Any]:
-    if isinstance(value, list):
-        for item in value:
-            yield from _values(item, path)
-    elif not path:
-        if value is not None and not isinstance(value, dict):
-            yield value
-    elif isinstance(value, dict) and path[0] in value:
-        yield from _values(value[path[0]], path[1:])
-
-
-def parse_where(text: str) -> Condition:
-    """agent=build, label.difficulty!=easy, title~^S1, trajectory.steps.usage.input>1000."""
-    match = re.fullmatch(r"\s*([\w.\-]+)\s*(!=|>=|<=|=|~|>|<)\s*(.*)", text, re.DOTALL)
-    if match is None:
-        raise UsageError(f"--where {text!r} is not FIELD OP VALUE; OP is one of = != ~ > >= < <=")
-    name, op, value = match.groups()
-    first, _, rest = name.partition(".")
-    paths = tuple(f"{path}.{rest}" if rest else path for path in _SHORT[first]) if first in _SHORT else (name,)
-    pattern = None
-    if op == "~":
-        try:
-            pattern = re.compile(value)
-        except re.error as error:
-            raise UsageError(f"--where {text!r}: not a regular expression: {error}") from None
-    elif op in _COMPARE:
-        try:
-            float(value)
-        except ValueError:
-            raise UsageError(f"--where {text!r}: {op} needs a number") from None
-    return Condition(paths, op, value, pattern)
+def _moment(text: str, now: datetime) -> datetime:
+    if (match := re.fullmatch(r"(\d+)([mhdw])", text)) is not None:
+        return now - timedelta(**{_UNITS[match[2]]: int(match[1])})
+    midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+    if text == "today":
+        return midnight
+    if text == "yesterday":
+        return midnight - timedelta(days=1)
+    return datetime.fromisoformat(text).astimezone(UTC)

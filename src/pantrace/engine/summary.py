@@ -14,7 +14,7 @@ from pantrace.stats import Estimate
 from pantrace.store import query
 
 from .aggregate import within
-from .compare import average
+from .compare_cases import average
 from .measure import Chosen
 from .pooled import Place, stored_numbers
 from .together import Together

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from pantrace.errors import MissingExtra
 from pantrace.model import Record
-from pantrace.wire import files
 from pantrace.wire.json import encode
+from pantrace.wire.output import writing
 
 Kind = Literal["jsonl", "json", "csv", "parquet"]
 
@@ -22,7 +22,7 @@ def write_table(rows: Iterable[Record], target: Path, kind: Kind, columns: tuple
     if kind == "parquet":
         return _write_parquet(rows, target, columns)
     pieces = 0
-    with files.writing(target) as file:
+    with writing(target) as file:
         for piece in encoded(rows, kind, columns):
             file.write(piece)
             pieces += 1
@@ -91,7 +91,7 @@ def _write_parquet(rows: Iterable[Record], target: Path, columns: tuple[str, ...
     names = [each for name in columns for each in ((name, "number") if name == "value" else (name,))]
     schema = pa.schema([(name, getattr(pa, _TYPES.get(name, "string"))()) for name in names])
     count, left = 0, iter(rows)
-    with files.writing(target) as file, pq.ParquetWriter(file, schema) as writer:
+    with writing(target) as file, pq.ParquetWriter(file, schema) as writer:
         while batch := list(islice(left, _BATCH)):
             data = {name: [_entry(row, name) for row in batch] for name in names}
             writer.write_table(pa.table(data, schema=schema))

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 
-from pantrace.errors import ReadError, UsageError
+from pantrace.errors import ReadError, UnknownFormat, UsageError
 from pantrace.formats import Format, by_name, detect
 from pantrace.model import Sample, Violation
 from pantrace.wire.rows import read_rows
 
 from .read import Notes, inputs, open_run
+from .search import Ignored
 
 
 def validate(path_or_data: str | Path | Any, format: str | None = None) -> list[Violation]:  # noqa: A002
@@ -28,20 +29,45 @@ def validate(path_or_data: str | Path | Any, format: str | None = None) -> list[
     return list(_load_violations(chosen, path_or_data))
 
 
-def file_violations(path: Path, format_name: str | None) -> Iterator[Violation]:
-    """Violations of a file, or of all files of a directory; ReadError when it is not readable at all."""
+def file_violations(path: Path, format_name: str | None, ignored: list[Ignored] | None = None) -> Iterator[Violation]:
+    """Violations of a file, or of all files of a directory; ReadError when nothing can be read. What a directory holds
+    beside recordings is noted in `ignored`."""
     if path.is_dir():
-        for inner, chosen, _ in inputs([path], format_name, Notes.keeping()):
-            yield from _violations(inner, chosen)
+        yield from _directory_violations(path, format_name, [] if ignored is None else ignored)
         return
     if not path.exists():
         raise ReadError("no such file or directory", path=str(path))
     yield from _violations(path, by_name(format_name) if format_name else detect(path)[0])
 
 
+def _directory_violations(folder: Path, format_name: str | None, ignored: list[Ignored]) -> Iterator[Violation]:
+    notes = Notes.keeping()
+    notes.ignored = ignored
+    found = list(inputs([folder], format_name, notes))
+    if not found and not notes.broken:
+        raise UnknownFormat("nothing readable in it", path=str(folder), remedy="`pantrace formats` lists what can be")
+    for path, chosen, _ in found:
+        try:
+            yield from _violations(path, chosen)
+        except ReadError as error:
+            notes.on_broken(error.at(path=str(path)))
+    for each in notes.broken:
+        yield Violation(level="error", message=each.message, place=each.place, path=each.path)
+
+
+MOST = 10_000
+"""Errors of one file, after which it is not looked at any further."""
+
+
 def _violations(path: Path, chosen: Format) -> Iterator[Violation]:
+    errors = 0
     for violation in _of(path, chosen):
         yield msgspec.structs.replace(violation, path=str(path))
+        errors += violation.level == "error"
+        if errors == MOST:
+            message = f"{MOST:,} errors: the rest of the file is not checked"
+            yield Violation(level="error", message=message, path=str(path))
+            return
 
 
 def _of(path: Path, chosen: Format) -> Iterator[Violation]:
@@ -70,7 +96,7 @@ def _load_violations(chosen: Format, row: Any) -> Iterator[Violation]:
         sample: Sample = chosen.load(row)
     except ReadError as error:
         yield Violation(level="error", message=error.message, place=error.place)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         yield Violation(level="error", message=f"not a record of {chosen.name}: {error}")
     else:
         if not sample.id:

@@ -12,6 +12,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from pantrace.errors import ReadError, UnknownFormat, UsageError
+from pantrace.wire.depth import refusal
+from pantrace.wire.files import read_error
 from pantrace.wire.head import Head
 
 from .format import Format, NoOptions
@@ -34,7 +36,9 @@ NAMES = (
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
 
-__all__ = ["NAMES", "Format", "NoOptions", "all_formats", "by_name", "detect", "names"]
+NO_FORMAT = "no format recognises"
+
+__all__ = ["NAMES", "NO_FORMAT", "Format", "NoOptions", "all_formats", "by_name", "detect", "names"]
 
 
 @cache
@@ -75,15 +79,20 @@ def detect(path: Path) -> tuple[Format, str]:
     if not path.exists():
         raise ReadError("no such file or directory", path=str(path))
     head = Head(path)
-    for format_ in all_formats():
-        if format_.reads and (variant := format_.detect(head)) is not None:
-            return format_, variant
+    try:
+        for format_ in all_formats():
+            if format_.reads and (variant := format_.detect(head)) is not None:
+                return format_, variant
+    except OSError as error:
+        raise read_error(path, error) from None
     if head.kind == "empty":
         raise UnknownFormat("the file is empty", path=str(path))
+    if head.kind == "json" and (why := refusal(head.data)) is not None:
+        raise UnknownFormat(why.message, path=str(path), place=why.place, remedy=why.remedy)
     if head.kind == "zip" and not head.members:
         raise UnknownFormat("the archive is cut off or damaged", path=str(path), remedy="it may still be being written")
     raise UnknownFormat(
-        f"no format recognises this {head.kind if head.kind != 'text' else 'file'}",
+        f"{NO_FORMAT} this {head.kind if head.kind != 'text' else 'file'}",
         path=str(path),
         remedy="name one with --from; `pantrace formats` lists them",
     )

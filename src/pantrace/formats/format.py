@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pantrace.model import Record, Run, Sample, Violation
+from pantrace.wire.claim import Claim
 from pantrace.wire.head import Head
 from pantrace.wire.rows import Layout, OnBroken
 
@@ -38,8 +39,12 @@ class Format:
     dump: Callable[[Sample, Any], Any] | None = None
     """One sample, with the writer's options, to one row; raises SampleRefused."""
     open: Callable[[Path, OnBroken], Run] | None = None
+    beside: Callable[[Path], Iterable[Path]] = lambda _: ()
+    """Files and folders outside an input that `open` looks into; when one of them changes, the input is read again."""
+    claim: Callable[[Path], Claim] | None = None
+    """Which files of a directory that `detect` takes belong to it; None: all of them."""
     save: Callable[[Run, Path, Any], None] | None = None
-    """Write a whole run to a file that appears only when all of it is written (`wire.files.writing`)."""
+    """Write a whole run to a file that appears only when all of it is written (`wire.output.writing`)."""
     check: Callable[[Any], Iterable[Violation]] | None = None
     """Every violation of one decoded row."""
     validate: Callable[[Path], Iterable[Violation]] | None = None

@@ -1,7 +1,7 @@
 """pantrace's own format: the model itself, as JSON Lines.
 
-Spec: `pantrace schema`. The first line is `{"pantrace": "1", "run": {...}}`, each further line one sample. Keys that
-the model does not know are kept in the `extra` of their level, under `native`.
+Spec: `pantrace schema`. The first line is `{"pantrace": "2", "run": {...}}`, each further line one sample. Keys that
+the model does not know are kept in the `extra` of their level, under `native`. Files of version 1 are read, too.
 Detect: the key `pantrace` in the first line.
 Lost: nothing.
 """
@@ -21,13 +21,17 @@ from pantrace.model import Extra, Run, RunHeader, Sample, Source, Violation, hea
 from pantrace.wire import files
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, decode_as, decode_document, encode, misfit, to_plain
+from pantrace.wire.output import writing
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.unknown import Unknown, with_unknown
+from pantrace.wire.upgrade import upgraded
 
 from .format import Format, NoOptions
 
 NAME = "native"
-VERSION = "1"
+VERSION = "2"
+OLD = "1"
+"""A version whose samples are brought to today's as they are read."""
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -66,24 +70,26 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
         raise ReadError(
             f"the first line is not that of a native file: {error}", path=str(path), place=f"line {number}"
         ) from None
-    if head.pantrace != VERSION:
+    if head.pantrace not in (VERSION, OLD):
         raise ReadError(
             f"version {head.pantrace} of the native format is not known here",
             path=str(path),
             place=f"line {number}",
-            remedy=f"this pantrace reads version {VERSION}; a newer one may help",
+            remedy=f"this pantrace reads versions {OLD} and {VERSION}; a newer one may help",
         )
+    is_old = head.pantrace == OLD
 
     def samples() -> Iterator[Sample]:
         for number, line in lines:
             try:
-                yield _whole(line, Sample)
+                sample = _whole(line, Sample)
+                yield upgraded(sample) if is_old else sample
             except ReadError as error:
                 on_broken(ReadError(error.message, path=str(path), place=f"line {number}"))
             except msgspec.ValidationError as error:
                 on_broken(ReadError(f"not a sample: {error}", path=str(path), place=f"line {number}"))
 
-    source = head.run.source or Source(format=NAME, version=VERSION, path=str(path))
+    source = head.run.source or Source(format=NAME, version=head.pantrace, path=str(path))
     extra = {**head.run.extra, **head.extra}
     if NAME in extra:
         extra[NAME] = {**head.run.extra.get(NAME, {}), **head.extra.get(NAME, {})}
@@ -101,7 +107,7 @@ def _whole(line: bytes, kind: type[T]) -> T:
 def save(run: Run, target: Path, options: NoOptions) -> None:
     """One line for the header and one for each sample; a value that could not be read again is not written."""
     header = header_of(run)
-    with files.writing(target) as file:
+    with writing(target) as file:
         if (why := misfit(header, RunHeader)) is not None:
             raise WriteError(f"{target}: not written: the run's {why}")
         file.write(encode(FirstLine(pantrace=VERSION, run=header)) + b"\n")

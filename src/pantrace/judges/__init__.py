@@ -20,7 +20,8 @@ from .calibration import (
 from .cut import Absent
 from .defined import ALWAYS, Defined, RowOf, columns_of
 from .definitions import Measured, load_definitions
-from .inputs import INPUTS, gathered
+from .discreet import Discreet
+from .inputs import INPUTS, asked_as, gathered
 from .judge import NO_JUDGE, Settings, judged, judged_material, requests_for
 from .managed import NO_PROJECT, Managed, is_managed, managed_metric, managed_names, managed_request, managed_score
 from .managed_inputs import managed_case
@@ -50,6 +51,7 @@ __all__ = [
     "Calibration",
     "Calibrations",
     "Defined",
+    "Discreet",
     "Judge",
     "Judged",
     "LabelKind",
@@ -72,6 +74,7 @@ __all__ = [
     "Verdict",
     "Vertex",
     "added",
+    "asked_as",
     "check_rubric",
     "columns_of",
     "gathered",

@@ -11,6 +11,7 @@ import msgspec
 from pantrace.errors import UsageError
 from pantrace.model import Record, Score
 from pantrace.stats import Estimate
+from pantrace.wire.output import is_stream
 
 from .rubric import rubric_names
 
@@ -144,7 +145,7 @@ def _read(path: Path) -> Calibrations:
 
 def added(path: Path, new: Sequence[Calibration], version: str) -> bytes:
     """The content of a calibration file with new calibrations in place of those of the same judges."""
-    known = _read(path).calibrations if path.exists() else ()
+    known = _read(path).calibrations if path.exists() and not is_stream(path) else ()
     replaced = [each.judged for each in new]
     kept = [each for each in known if each.judged not in replaced]
     content: Any = Calibrations(pantrace=version, calibrations=(*kept, *new))

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 
-from pantrace.model import Citation, Sample, ToolResult, all_trajectories, call_pairs, final_response, merged_turns
-from pantrace.wire.told import Told, plain_call, told_by
+from pantrace.model import (
+    Citation,
+    Sample,
+    ToolResult,
+    active_steps,
+    agent_trajectories,
+    call_pairs,
+    final_response,
+    merged_turns,
+)
+from pantrace.wire.told import Told, plain_call, stated_inputs, told_by
 
 from .cut import Absent, Block, Material
 from .defined import Defined, RowOf, row_material
-from .rubric import Rubric
+from .rubric import Rubric, chosen
 from .transcript import outcome, told, transcript
 
 
@@ -62,8 +72,8 @@ def _evidence(view: _View) -> list[Block] | None:
     found = [Block(f"context: {view.told.context}", "output")] if view.told.context else []
     if view.told.relevant_context:
         found.append(Block(f"context: {view.told.relevant_context}", "output"))
-    for trajectory in all_trajectories(view.sample.trajectory) if view.sample.trajectory else ():
-        for step in trajectory.steps:
+    for trajectory in agent_trajectories(view.sample.trajectory) if view.sample.trajectory else ():
+        for step in active_steps(trajectory):
             for part in step.parts:
                 if isinstance(part, ToolResult) and step.kind != "copied":
                     found.append(Block(outcome(part), "output"))
@@ -145,22 +155,71 @@ INPUTS: dict[str, tuple[Callable[[_View], list[Block] | None], str]] = {
 """What a rubric may ask for: how it is taken from a sample, and what its absence means."""
 
 
+def _stated(name: str, value: Any) -> list[Block] | None:
+    """An input as the case states it for one eval."""
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        return _text(told(value))
+    if name != "invoked_tools":
+        return [Block(told(each)) for each in value] or [Block("(none)")]
+    return [block for each in value for block in _stated_call(each)] or None
+
+
+def _stated_call(call: Any) -> list[Block]:
+    """A call in the words that calls of a recording are told in; one of another shape as it is."""
+    if (
+        not isinstance(call, dict)
+        or not isinstance(call.get("tool"), str)
+        or call.keys() - {"tool", "arguments", "outcome"}
+    ):
+        return [Block(told(call))]
+    found = [Block(f"calls {call['tool']} {told(call.get('arguments'))}")]
+    if "outcome" not in call:
+        return [*found, Block("no result was recorded")]
+    said = call["outcome"]
+    if isinstance(said, dict) and isinstance(said.get("error"), str) and not said.keys() - {"output", "error"}:
+        result = ToolResult(name=call["tool"], output=said.get("output"), error=said["error"], failure="error")
+    else:
+        failed = isinstance(said, str) and said.lower() == "error"
+        result = ToolResult(name=call["tool"], output=said, failure="error" if failed else None)
+    return [*found, Block(outcome(result), "output")]
+
+
+def asked_as(sample: Sample, rubric: Rubric) -> Rubric:
+    """The rubric in the variant that the case asks for (`rag_mode`), unless a variant was named."""
+    if isinstance(rubric, Defined) or ":" in rubric.name:
+        return rubric
+    mode = stated_inputs(sample.case, rubric.name).get("rag_mode")
+    if not isinstance(mode, str) or mode not in rubric.variants:
+        return rubric
+    return msgspec.structs.replace(chosen(rubric, mode), name=rubric.name)
+
+
 def gathered(sample: Sample, rubric: Rubric, row_of: RowOf | None = None) -> Material | Absent:
-    """The inputs that a rubric asks for, or why the sample cannot be judged by it; `row_of` serves defined rubrics."""
+    """The inputs that a rubric asks for, or why the sample cannot be judged by it; `row_of` serves defined rubrics.
+
+    What the case states for this very eval is taken as it is; the rest follows from the sample."""
     if isinstance(rubric, Defined):
         assert row_of is not None, "a defined rubric takes its inputs from a row"
         return row_material(sample, rubric, row_of)
-    if sample.trajectory is None and set(rubric.inputs) - {"question", "context", "goal", "reference", "expected"}:
+    stated = stated_inputs(sample.case, rubric.name.partition(":")[0])
+    missing = set(rubric.inputs) - {"question", "context", "goal", "reference", "expected"} - stated.keys()
+    if sample.trajectory is None and missing:
         return Absent("it has not been run: there is no trajectory")
     view = _View(sample, told_by(sample))
     found: Material = {}
     for name in rubric.inputs:
-        blocks = INPUTS[name][0](view)
+        blocks = _stated(name, stated[name]) if name in stated else INPUTS[name][0](view)
         if blocks is not None:
             found[name] = blocks
         elif rubric.inputs[name] == "required":
-            return Absent(INPUTS[name][1])
+            return Absent(_why_not(name, stated))
     either = [name for name, need in rubric.inputs.items() if need == "one_of"]
     if either and not any(name in found for name in either):
-        return Absent(" and ".join(INPUTS[name][1] for name in either))
+        return Absent(" and ".join(_why_not(name, stated) for name in either))
     return found
+
+
+def _why_not(name: str, stated: dict[str, Any]) -> str:
+    return f"its inputs for this eval say that there is no {name}" if name in stated else INPUTS[name][1]

@@ -18,7 +18,7 @@ from .ask import Judge, Reply, Request
 from .cut import Absent, Material
 from .defined import RowOf
 from .frame import COMPLAINT
-from .inputs import gathered
+from .inputs import asked_as, gathered
 from .patience import tokens_of
 from .prompt import BUDGET, Clean, Prompt, choices, prompt_for
 from .rubric import Rubric
@@ -79,6 +79,7 @@ async def judged(
     row_of: RowOf | None = None,
 ) -> Score:
     """The score of one sample. What cannot be judged is not applicable; what got no usable verdict is unscored."""
+    named, rubric = rubric, asked_as(sample, rubric)
     material = gathered(sample, rubric, row_of)
     if isinstance(material, Absent):
         return Score(
@@ -88,7 +89,10 @@ async def judged(
             details={"rubric_hash": rubric.hash},
             maker=_maker(rubric, settings),
         )
-    return await judged_material(material, rubric, judge, settings, clean)
+    score = await judged_material(material, rubric, judge, settings, clean)
+    if rubric is named:
+        return score
+    return msgspec.structs.replace(score, details={**score.details, "variant": rubric.variant})
 
 
 async def judged_material(

@@ -81,13 +81,13 @@ class Provider:
         except exceptions.ModelHTTPError as error:
             raise _refused(error) from None
         except exceptions.ModelAPIError as error:
-            raise Unanswered(f"no answer from the server: {_short(error.message)}", again=True) from None
+            raise Unanswered(f"no answer from the server: {error.message}", again=True) from None
         except exceptions.UnexpectedModelBehavior as error:
-            raise Unanswered(f"the reply is not what the protocol demands: {_short(str(error))}", again=True) from None
+            raise Unanswered(f"the reply is not what the protocol demands: {error}", again=True) from None
         except exceptions.UserError as error:
-            raise Unanswered(f"cannot be asked: {_short(str(error))}", hopeless=True) from None
+            raise Unanswered(f"cannot be asked: {error}", hopeless=True) from None
         except Exception as error:  # noqa: BLE001 -- an answer of an odd shape surfaces as whatever the client stumbles over
-            raise Unanswered(f"unreadable reply: {type(error).__name__}: {_short(str(error))}", again=True) from None
+            raise Unanswered(f"unreadable reply: {type(error).__name__}: {error}", again=True) from None
         # A price list knows the provider's own models, not what a server of one's own calls by the same name.
         return _reply(response, cost=_cost(response) if self.base_url is None else None)
 
@@ -137,7 +137,7 @@ class _Refused(Unanswered):
 def _refused(error: Any) -> _Refused:
     status = int(error.status_code)
     found = _Refused(
-        f"HTTP {status}: {_short(_body(error.body))}",
+        f"HTTP {status}: {_body(error.body)}",
         again=status in _AGAIN,
         wait=_seconds(error),
         hopeless=status in _HOPELESS,
@@ -158,11 +158,6 @@ def _body(body: Any) -> str:
 def _seconds(error: Any) -> float | None:
     wait = getattr(error, "retry_after", None)
     return float(wait) if isinstance(wait, (int, float)) and wait >= 0 else None
-
-
-def _short(text: str) -> str:
-    plain = " ".join(text.split())
-    return plain if len(plain) <= 200 else plain[:197] + "..."
 
 
 def _messages(request: Request) -> list[Any]:

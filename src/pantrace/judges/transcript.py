@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pantrace.matching.graders import is_grader
 from pantrace.model import (
     Action,
     Citation,
@@ -17,7 +16,9 @@ from pantrace.model import (
     ToolCall,
     ToolResult,
     Trajectory,
+    active_steps,
     is_prompt,
+    is_staff,
 )
 from pantrace.wire.json import encode
 
@@ -36,10 +37,10 @@ def transcript(trajectory: Trajectory, *, who: str = "agent") -> list[Block]:
     the run is left out."""
     children: dict[str | None, list[Trajectory]] = {}
     for child in trajectory.children:
-        if not is_grader(child):
+        if not is_staff(child.purpose):
             children.setdefault(child.caller, []).append(child)
     found: list[Block] = []
-    for step in trajectory.steps:
+    for step in active_steps(trajectory):
         if step.kind == "copied":
             continue
         speaker = _speaker(step, who)

@@ -76,7 +76,7 @@ class Vertex:
         result = results[0] if results else {}
         if (trouble := trouble_in(result)) is not None:
             code = (result.get("error") or {}).get("code")
-            raise Unanswered(_short(trouble), again=code is None or code in _AGAIN_RPC, code=code)
+            raise Unanswered(trouble, again=code is None or code in _AGAIN_RPC, code=code)
         return Reply(text=encode(result).decode())
 
 
@@ -109,7 +109,7 @@ def _found_credentials() -> Any:
     except GoogleAuthError as error:
         raise UsageError(
             "no credentials for Google Cloud: run `gcloud auth application-default login`, or let"
-            f" GOOGLE_APPLICATION_CREDENTIALS name a key file ({_short(str(error))})"
+            f" GOOGLE_APPLICATION_CREDENTIALS name a key file ({' '.join(str(error).split())[:200]})"
         ) from None
 
 
@@ -127,7 +127,7 @@ def _question(client: Any, metric: str, guidelines: str | None, case: dict[str, 
         handler = handlers.PredefinedMetricHandler(module=client.evals, metric=pinned)
         instance = handler._build_request_payload(row, 0)["instance"]
     except ValueError as error:
-        raise Unanswered(f"Google's client refuses the sample: {_short(str(error))}") from None
+        raise Unanswered(f"Google's client refuses the sample: {error}") from None
     # The converter only logs what it drops.
     if ("agent_data" in case and row.agent_data is None) or ("rubric_groups" in case and not row.rubric_groups):
         raise Unanswered("Google's client refuses the sample: it cannot read its agent data or its rubrics")
@@ -139,11 +139,11 @@ def _unanswered(error: Exception, timeout: float) -> Unanswered:
     from google.auth.exceptions import GoogleAuthError, TransportError
     from google.genai.errors import APIError
 
-    words = _short(str(error)) or type(error).__name__
+    words = str(error) or type(error).__name__
     if isinstance(error, APIError):
         code = error.code
         return Unanswered(
-            f"HTTP {code}: {_short(error.message or error.status or 'no further word')}",
+            f"HTTP {code}: {error.message or error.status or 'no further word'}",
             again=code in _AGAIN,
             hopeless=code in _HOPELESS,
             wait=_seconds(error.response),
@@ -164,8 +164,3 @@ def _seconds(response: Any) -> float | None:
     """How long the server asks to wait."""
     text = str((getattr(response, "headers", None) or {}).get("retry-after", ""))
     return float(text) if text.isdigit() else None
-
-
-def _short(text: str) -> str:
-    plain = " ".join(text.split())
-    return plain if len(plain) <= 200 else plain[:197] + "..."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from operator import itemgetter
 
 from pantrace.model import (
@@ -14,13 +14,15 @@ from pantrace.model import (
     ToolResult,
     Trajectory,
     Usage,
+    active_steps,
+    agent_trajectories,
+    counts_usage,
     has_failed,
+    is_staff,
     pair_up,
     reports,
     total_tokens,
 )
-
-from .graders import is_grader
 
 
 class Recording:
@@ -28,8 +30,8 @@ class Recording:
 
     def __init__(self, trajectory: Trajectory) -> None:
         self.trajectory = trajectory
-        self.trajectories = list(_with_sub_agents(trajectory)) if trajectory.children else [trajectory]
-        """The trajectory and, depth first, those of its sub-agents; what a scorer asked a model is not the agent's."""
+        self.trajectories = list(agent_trajectories(trajectory)) if trajectory.children else [trajectory]
+        """The trajectory and, depth first, those of its sub-agents; what a grader asked a model is not the agent's."""
         self.pairs_by_trajectory: list[list[CallPair]] = []
         """The agents' calls of each of them."""
         self.responses: list[Step] = []
@@ -66,9 +68,9 @@ class Recording:
         responses, silent, model_calls = self.responses, self.silent, self.model_calls
         part_types = self.part_types
         tool_parts: list[tuple[Part, Step]] = []
-        for step in trajectory.steps:
+        for step in active_steps(trajectory):
             kind, usage = step.kind, step.usage
-            if step.role == "agent":
+            if step.role == "agent" and not is_staff(step.purpose):
                 if kind == "message" or kind == "compaction":
                     responses.append(step)
                     if usage is None or not reports(usage):
@@ -77,7 +79,7 @@ class Recording:
                 self.has_acted = True
             if step.error is not None:
                 self.broken.append(step)
-            if usage is not None and kind != "copied" and kind != "user_shell" and reports(usage):
+            if usage is not None and counts_usage(step) and reports(usage):
                 model_calls.append((step.model or models.get(step.agent or ""), step, usage))
             for part in step.parts:
                 part_type = type(part)
@@ -93,13 +95,6 @@ class Recording:
         if not self.has_acted:
             return "the recording holds nothing that the agent did"
         return "the agent acts by GUI actions, not by tools" if Action in self.part_types else None
-
-
-def _with_sub_agents(trajectory: Trajectory) -> Iterator[Trajectory]:
-    yield trajectory
-    for child in trajectory.children:
-        if not is_grader(child):
-            yield from _with_sub_agents(child)
 
 
 def tally(names: Iterable[str]) -> dict[str, int]:

@@ -9,18 +9,35 @@ from .record import Extra, Record
 from .report import Loss, Violation
 from .run import Run, RunHeader, Sample, header_of, with_samples
 from .score import Aggregate, Decision, Maker, Scale, Score
-from .trajectory import Agent, Invocation, Kind, Outcome, Role, Source, Step, StepError, Tool, Trajectory
-from .usage import Usage, add_usage, answer_tokens, prompt_tokens, reports, tool_prompt_tokens, total_tokens
+from .trajectory import (
+    Agent,
+    Invocation,
+    Kind,
+    Origin,
+    Outcome,
+    Purpose,
+    Role,
+    Source,
+    Step,
+    StepError,
+    Tool,
+    Trajectory,
+)
+from .usage import NUMBERS, Usage, add_usage, answer_tokens, prompt_tokens, reports, total_tokens
 from .views import (
     CallPair,
     MergedTurn,
     Turn,
+    active_steps,
+    agent_trajectories,
     all_trajectories,
     call_pairs,
+    counts_usage,
     final_response,
     has_failed,
     is_agents,
     is_prompt,
+    is_staff,
     merged_turns,
     pair_up,
     said,
@@ -29,6 +46,7 @@ from .views import (
 )
 
 __all__ = [
+    "NUMBERS",
     "Action",
     "Agent",
     "Aggregate",
@@ -46,9 +64,11 @@ __all__ = [
     "Maker",
     "Media",
     "MergedTurn",
+    "Origin",
     "Outcome",
     "Part",
     "Point",
+    "Purpose",
     "Record",
     "Role",
     "Run",
@@ -71,21 +91,24 @@ __all__ = [
     "Unknown",
     "Usage",
     "Violation",
+    "active_steps",
     "add_usage",
+    "agent_trajectories",
     "all_trajectories",
     "answer_tokens",
     "call_pairs",
+    "counts_usage",
     "final_response",
     "has_failed",
     "header_of",
     "is_agents",
     "is_prompt",
+    "is_staff",
     "merged_turns",
     "pair_up",
     "prompt_tokens",
     "reports",
     "said",
-    "tool_prompt_tokens",
     "total_tokens",
     "turns",
     "usage_total",

@@ -56,6 +56,8 @@ class Media(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     """Base64, when the source holds it inline."""
     size: tuple[int, int] | None = None
     """Width and height in pixels."""
+    seconds: float | None = None
+    """How long a recording lasts."""
     name: str | None = None
     extra: Extra = {}
 

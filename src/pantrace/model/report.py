@@ -10,6 +10,8 @@ from .record import Record
 class Loss(Record, frozen=True, kw_only=True):
     """Something a writer could not carry."""
 
+    input: str | None = None
+    """Which of several inputs lost its header."""
     sample: str | None = None
     path: str
     """Where it stood in the model: "trajectory.steps[3].usage.input"."""

@@ -34,6 +34,10 @@ class Score(Record, frozen=True, kw_only=True):
     status: Literal["scored", "not_applicable", "failed", "unscored"] = "scored"
     explanation: str | None = None
     """Reason for the value, or why there is none."""
+    values: dict[str, float | None] = {}
+    """The metric's other measures by name; None: not applicable."""
+    step: str | None = None
+    """Id of the one step it speaks of; None: it speaks of the whole sample."""
     evidence: tuple[str, ...] = ()
     """Ids of the steps it rests on."""
     details: dict[str, Any] = {}
@@ -48,7 +52,9 @@ class Aggregate(Record, frozen=True, kw_only=True):
 
     name: str
     value: float | bool | str | None = None
-    """None: not applicable."""
+    """None: not applicable, or withdrawn."""
+    withdrawn: bool = False
+    """The source no longer gives this number, and says so by a sentinel where it stood."""
     metric: str | None = None
     """How it was aggregated: mean, accuracy, stderr."""
     n: int | None = None

@@ -10,6 +10,10 @@ from .usage import Usage
 
 Role = Literal["system", "user", "agent", "tool"]
 Kind = Literal["message", "compaction", "synthetic", "copied", "user_shell", "note"]
+Purpose = Literal["agent", "grader", "simulated_user", "tool"]
+"""On whose behalf models were asked. agent: the agent under test; tool: a tool of the agent's that asks a model itself
+(its tokens are the run's, its words are not the agent's); grader and simulated_user: the test's own staff, never
+counted as the agent's."""
 
 
 class StepError(Record, frozen=True, kw_only=True):
@@ -46,6 +50,14 @@ class Step(Record, frozen=True, kw_only=True):
     kind: Kind = "message"
     """compaction: a summary that replaced context; synthetic: inserted by the program; copied: repeated from another
     trajectory; user_shell: a command that the user ran; note: a record beside the conversation."""
+    purpose: Purpose | None = None
+    """Where it differs from that of the trajectory: a prompt that a model wrote in the user's place."""
+    replaces: tuple[str, ...] = ()
+    """Of a compaction: ids of the steps that the model no longer saw from here on."""
+    settings: dict[str, Any] | None = None
+    """What the model was asked with (temperature, max_tokens ...), in the source's names; None: not recorded."""
+    first_token: float | None = None
+    """Seconds from `at` until the model's first token."""
     state_delta: dict[str, Any] | None = None
     extra: Extra = {}
 
@@ -106,6 +118,19 @@ class Invocation(Record, frozen=True, kw_only=True):
     extra: Extra = {}
 
 
+class Origin(Record, frozen=True, kw_only=True):
+    """The earlier trajectory that this one begins with or goes on from."""
+
+    kind: Literal["forked", "resumed", "continues", "copied"]
+    """forked: branched off at `step`; resumed: the same conversation, taken up again; continues: a new context that
+    carries on (after a compaction, a handover); copied: begins with a copy of it."""
+    trajectory: str | None = None
+    """Its id."""
+    step: str | None = None
+    """Id of its last step that belongs to this one, too."""
+    extra: Extra = {}
+
+
 class Trajectory(Record, frozen=True, kw_only=True):
     """What was done: agents, steps, final state, outcome, and the trajectories of sub-agents."""
 
@@ -118,6 +143,11 @@ class Trajectory(Record, frozen=True, kw_only=True):
     """Id of the trajectory that started this one."""
     caller: str | None = None
     """Id of the tool call in the parent that started this one."""
+    purpose: Purpose = "agent"
+    origin: Origin | None = None
+    leaf: str | None = None
+    """Id of the last step of the active path. Steps that do not lie on the way from it to the root belong to branches
+    that were given up: kept, never counted. None: every step is active."""
     agents: tuple[Agent, ...] = ()
     steps: tuple[Step, ...] = ()
     invocations: tuple[Invocation, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any
 
 from .record import Extra, Record
 
@@ -20,25 +20,35 @@ class Usage(Record, frozen=True, kw_only=True, gc=False):
     """The part of `input` that was written to a cache."""
     reasoning: int | None = None
     """The part of `output` that was reasoning."""
+    tool_prompt: int | None = None
+    """The part of `input` that tools of the provider wrote (Gemini's tool_use_prompt_token_count)."""
     total: int | None = None
     cost_usd: float | None = None
-    provenance: Literal["reported", "derived", "absent"] = "reported"
-    """derived: computed by pantrace from other numbers of the source."""
+    derived: tuple[str, ...] = ()
+    """Names of the numbers above that pantrace computed; the others stand as the source reports them."""
+    partial: tuple[str, ...] = ()
+    """Names of the numbers above that are sums of which a part was not reported: lower bounds."""
     extra: Extra = {}
 
 
-_COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning", "total", "cost_usd")
+NUMBERS = ("input", "output", "cache_read", "cache_write", "reasoning", "tool_prompt", "total", "cost_usd")
+"""The fields of a usage that count something."""
 
 
 def add_usage(usages: list[Usage]) -> Usage | None:
-    """The sum of several usages: each number over those that report it, None where none does."""
-    if not usages:
-        return None
-    sums: dict[str, float | None] = {}
-    for name in _COUNTS:
+    """The sum of several usages: each number over those that report it, None where none does.
+
+    A number that one usage reports and another does not is `partial`: of what is missing nobody knows the size."""
+    if len(usages) < 2:
+        return usages[0] if usages else None
+    sums: dict[str, Any] = {}
+    partial: list[str] = []
+    for name in NUMBERS:
         reported = [value for usage in usages if (value := getattr(usage, name)) is not None]
         sums[name] = sum(reported) if reported else None
-    return Usage(**sums, provenance="derived" if len(usages) > 1 else usages[0].provenance)  # type: ignore[arg-type]
+        if reported and (len(reported) < len(usages) or any(name in usage.partial for usage in usages)):
+            partial.append(name)
+    return Usage(**sums, derived=tuple([name for name in NUMBERS if sums[name] is not None]), partial=tuple(partial))
 
 
 def answer_tokens(usage: Usage) -> int | None:
@@ -46,17 +56,9 @@ def answer_tokens(usage: Usage) -> int | None:
     return usage.output if usage.output is None else usage.output - (usage.reasoning or 0)
 
 
-def tool_prompt_tokens(usage: Usage) -> int | None:
-    """The part of `input` that tools of the provider wrote (Gemini's tool_use_prompt_token_count)."""
-    for kept in usage.extra.values():
-        if isinstance(kept, dict) and isinstance(count := kept.get("tool_use_prompt_token_count"), int):
-            return count
-    return None
-
-
 def prompt_tokens(usage: Usage) -> int | None:
     """The part of `input` that was the prompt itself."""
-    return usage.input if usage.input is None else usage.input - (tool_prompt_tokens(usage) or 0)
+    return usage.input if usage.input is None else usage.input - (usage.tool_prompt or 0)
 
 
 def reports(usage: Usage) -> bool:

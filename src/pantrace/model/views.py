@@ -40,6 +40,33 @@ class MergedTurn(msgspec.Struct, frozen=True):
     pairs: tuple[CallPair, ...] = ()
 
 
+def active_steps(trajectory: Trajectory) -> tuple[Step, ...]:
+    """The steps that count: all, or those on the way from the leaf to the root where branches were given up.
+
+    A step without an id belongs to the branch of the step before it: sources that number only some steps exist."""
+    if trajectory.leaf is None:
+        return trajectory.steps
+    by_id = {step.id: step for step in trajectory.steps if step.id is not None}
+    path: set[str] = set()
+    name: str | None = trajectory.leaf
+    while name is not None and name in by_id and name not in path:
+        path.add(name)
+        name = by_id[name].parent
+    found: list[Step] = []
+    active = True
+    for step in trajectory.steps:
+        if step.id is not None:
+            active = step.id in path
+        if active:
+            found.append(step)
+    return tuple(found)
+
+
+def is_staff(purpose: str | None) -> bool:
+    """Whether it is the test's own doing, not the agent's: a grader's or a simulated user's."""
+    return purpose == "grader" or purpose == "simulated_user"
+
+
 def said(step: Step) -> str | None:
     """The words of one step without what the program inserted; None when it says nothing."""
     texts = [part.text for part in step.parts if type(part) is Text and not part.synthetic and part.text]
@@ -62,14 +89,14 @@ def is_prompt(step: Step) -> bool:
 
 def is_agents(step: Step) -> bool:
     """Whether a step is the agent's own doing or a tool's answer to it."""
-    return step.role in ("agent", "tool") and step.kind == "message"
+    return step.role in ("agent", "tool") and step.kind == "message" and not is_staff(step.purpose)
 
 
 def turns(trajectory: Trajectory) -> list[Turn]:
     """Steps grouped by user prompt; prompts that follow each other directly share a turn."""
     groups: list[list[Step]] = []
     first, answered = 1, True
-    for step in trajectory.steps:
+    for step in active_steps(trajectory):
         if answered and step.role == "user" and is_prompt(step):
             groups.append([])
             answered = False
@@ -85,13 +112,13 @@ def turns(trajectory: Trajectory) -> list[Turn]:
 def call_pairs(trajectory: Trajectory, *, agent_only: bool = True, children: bool = False) -> list[CallPair]:
     """Tool calls in order, each with its result: by id, without an id by name and order.
 
-    With `agent_only`, commands that the user ran and copied context are left out; with `children`, the calls of
-    sub-agents follow those of their parent."""
-    return [
-        pair
-        for each in (all_trajectories(trajectory) if children else (trajectory,))
-        for pair in pair_up([(part, step) for step in each.steps for part in step.parts], agent_only=agent_only)
-    ]
+    With `agent_only`, what the user ran or called, copied context and branches that were given up are left out; with
+    `children`, the calls of sub-agents follow those of their parent, those of graders and simulated users do not."""
+    found: list[CallPair] = []
+    for each in agent_trajectories(trajectory) if children else (trajectory,):
+        steps = active_steps(each) if agent_only else each.steps
+        found += pair_up([(part, step) for step in steps for part in step.parts], agent_only=agent_only)
+    return found
 
 
 def pair_up(parts: Iterable[tuple[Part, Step]], *, agent_only: bool = True) -> list[CallPair]:
@@ -127,8 +154,14 @@ def pair_up(parts: Iterable[tuple[Part, Step]], *, agent_only: bool = True) -> l
     return [
         CallPair(call, results.get(place), step)
         for place, (call, step) in enumerate(calls)
-        if not agent_only or step.kind not in ("user_shell", "copied", "synthetic")
+        if not agent_only or _is_agents_call(step)
     ]
+
+
+def _is_agents_call(step: Step) -> bool:
+    if step.role == "user" or step.kind in ("user_shell", "copied", "synthetic"):
+        return False
+    return not is_staff(step.purpose)
 
 
 def has_failed(result: ToolResult) -> bool:
@@ -148,7 +181,7 @@ def merged_turns(trajectory: Trajectory) -> list[MergedTurn]:
     for pair in call_pairs(trajectory):
         by_step.setdefault(id(pair.step), []).append(pair)
     merged: list[tuple[str, list[Step], list[str], list[CallPair]]] = []
-    for step in trajectory.steps:
+    for step in active_steps(trajectory):
         prompt = is_prompt(step)
         if not prompt and not is_agents(step):
             continue
@@ -171,22 +204,36 @@ def final_response(trajectory: Trajectory) -> str | None:
     nothing."""
     if trajectory.response is not None:
         return trajectory.response or None
-    for step in reversed(trajectory.steps):
+    for step in reversed(active_steps(trajectory)):
         if is_prompt(step) and said(step):
             return None
-        if step.role == "agent" and step.kind == "message" and (text := said(step)):
+        if step.role == "agent" and is_agents(step) and (text := said(step)):
             return text
     return None
 
 
 def usage_total(trajectory: Trajectory, *, children: bool = False) -> Usage | None:
-    """Tokens and cost of all steps; of the totals the source reports where no step has its own; None if neither."""
-    usages = [step.usage for step in trajectory.steps if step.usage is not None and step.kind != "copied"]
-    if not usages and trajectory.usage:
-        usages = list(trajectory.usage.values())
-    if children:
-        usages += [total for child in trajectory.children if (total := usage_total(child, children=True))]
+    """Tokens and cost of all steps; of the totals the source reports where no step has its own; None if neither.
+
+    What graders and simulated users asked is not in it, and neither are branches that were given up."""
+    usages: list[Usage] = []
+    for each in agent_trajectories(trajectory) if children else (trajectory,):
+        own = [step.usage for step in active_steps(each) if step.usage is not None and counts_usage(step)]
+        usages += own or (each.usage.values() if each.usage else ())
     return add_usage(usages)
+
+
+def counts_usage(step: Step) -> bool:
+    """Whether the tokens of a step are the run's: not copied from another trajectory, not the test's own staff's."""
+    return step.kind != "copied" and step.kind != "user_shell" and not is_staff(step.purpose)
+
+
+def agent_trajectories(trajectory: Trajectory) -> Iterator[Trajectory]:
+    """The trajectory and, depth first, those of its sub-agents and of tools that ask a model; not the graders'."""
+    yield trajectory
+    for child in trajectory.children:
+        if not is_staff(child.purpose):
+            yield from agent_trajectories(child)
 
 
 def all_trajectories(trajectory: Trajectory) -> Iterator[Trajectory]:

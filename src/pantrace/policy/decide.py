@@ -26,8 +26,17 @@ class Reading(msgspec.Struct, frozen=True):
     """What a missing value means to the decision."""
 
 
-def decide(sample: str, scores: Sequence[Score], profile: Profile, *, required: Iterable[str] = ()) -> Decision:
-    """The decision on one sample. A definite failure fails; else what could not be evaluated leaves it undecided."""
+def decide(
+    sample: str,
+    scores: Sequence[Score],
+    profile: Profile,
+    *,
+    required: Iterable[str] = (),
+    contract: str | None = None,
+) -> Decision:
+    """The decision on one sample. A definite failure fails; else what could not be evaluated leaves it undecided.
+
+    `required` and `contract` are what the sample's case names: the evals it requires, its output contract."""
     wanted = profile.metrics
     by_name = {score.name: score for score in scores}
     # The original texts list metrics in the order of the case.
@@ -42,9 +51,9 @@ def decide(sample: str, scores: Sequence[Score], profile: Profile, *, required: 
         below = profile.hard_fail.below
         assert below is not None
         reasons.append(f"Hard-fail metrics (<{below:.2f}): {_listed(failures)}")
-    contract = by_name.get(CONTRACT)
-    if profile.hard_fail.contract and contract is not None and contract.value is False:
-        reasons.append(f"Contract violation: {contract.explanation or 'the answer breaks its contract'}")
+    held = by_name.get(CONTRACT) if profile.hard_fail.contract else None
+    if held is not None and held.value is False:
+        reasons.append(f"Contract violation: {held.explanation or 'the answer breaks its contract'}")
     missed = [
         f"{name}={value:.2f} (<{profile.thresholds[name]:.2f})"
         for name, value in values.items()
@@ -67,14 +76,16 @@ def decide(sample: str, scores: Sequence[Score], profile: Profile, *, required: 
     if reasons:
         return _decision(sample, profile, False, composite, reasons, values)
     open_questions = [f"{reading.name} {reading.problem}" for reading in missing if reading.means == "undecided"]
-    open_questions += _absent(by_name, profile, required)
+    open_questions += _absent(by_name, profile, required, contract)
     if refusal is not None:
         open_questions.append(refusal)
-    if profile.hard_fail.contract and contract is not None and contract.status == "failed":
-        open_questions.append(f"{CONTRACT} could not be evaluated: {contract.explanation}")
+    if held is not None and held.status in ("failed", "unscored"):
+        open_questions.append(f"{CONTRACT} could not be evaluated: {held.explanation or 'no reason given'}")
     if not values and not open_questions:
         open_questions += [f"{reading.name} {reading.problem}" for reading in readings]
         open_questions = open_questions or ["no score that the profile decides by"]
+    elif values and composite is None and refusal is None and profile.composite_min is not None:
+        open_questions.append("no metric with a weight has a number, so there is no composite")
     return _decision(sample, profile, None if open_questions else True, composite, open_questions, values)
 
 
@@ -107,22 +118,27 @@ def _only_reading(name: str, scores: Sequence[Score], profile: Profile) -> Readi
 
 
 def _reading(score: Score, profile: Profile) -> Reading:
-    name = score.name
+    name, unmade = score.name, _unmade(score, profile)
     if score.status == "not_applicable":
         why = f"is not applicable: {score.explanation or 'no reason given'}"
         return Reading(name, None, why, profile.not_applicable)
     if profile.as_stored and isinstance(raw := score.details.get("stored_value"), (int, float)):
         return Reading(name, float(raw))
     if score.status != "scored" or score.value is None:
-        return Reading(name, None, f"is {score.status}: {score.explanation or 'no reason given'}", profile.unscored)
+        return Reading(name, None, f"is {score.status}: {score.explanation or 'no reason given'}", unmade)
     if isinstance(score.value, str):
-        return Reading(name, None, f"is a word ({score.value!r}), not a number", profile.unscored)
+        return Reading(name, None, f"is a word ({score.value!r}), not a number", unmade)
     if not isfinite(score.value):
         # No comparison with it is true, so that no threshold would ever fail it.
-        return Reading(name, None, f"is {score.value}, which is no number", profile.unscored)
+        return Reading(name, None, f"is {score.value}, which is no number", unmade)
     if profile.require_calibrated and _is_judged(score) and score.details.get("calibrated") is not True:
         return Reading(name, None, "comes from a judge that was not calibrated")
     return _scaled(score, float(score.value), profile)
+
+
+def _unmade(score: Score, profile: Profile) -> Literal["undecided", "fail", "ignore"]:
+    """What it means that the score could not be made."""
+    return "ignore" if score.name in profile.optional else profile.unscored
 
 
 def _is_judged(score: Score) -> bool:
@@ -139,9 +155,9 @@ def _scaled(score: Score, value: float, profile: Profile) -> Reading:
         if low <= value <= high:
             return Reading(score.name, value)
         why = f"={value:g} declares no scale and lies outside {low:g} to {high:g}"
-        return Reading(score.name, None, why, profile.unscored)
+        return Reading(score.name, None, why, _unmade(score, profile))
     if scale.low == scale.high:
-        return Reading(score.name, None, "has a scale without width", profile.unscored)
+        return Reading(score.name, None, "has a scale without width", _unmade(score, profile))
     share = (value - scale.low) / (scale.high - scale.low)
     if scale.better == "lower":
         share = 1 - share
@@ -170,20 +186,25 @@ def _composite(values: dict[str, float], scores: dict[str, Score], profile: Prof
     return sum(profile.weights[name] * values[name] for name in present) / total, None
 
 
-def _absent(scores: dict[str, Score], profile: Profile, required: Iterable[str]) -> list[str]:
-    needed = list(required)
+def _absent(scores: dict[str, Score], profile: Profile, required: Iterable[str], contract: str | None) -> list[str]:
+    """What nobody evaluated, of what the case requires and the profile demands."""
+    needed = list(dict.fromkeys(required))
     found = [f"{name} is required by the case and was not evaluated" for name in needed if name not in scores]
     if profile.unscored == "undecided" and not profile.as_stored:
-        # Those that the profile names were read with its other metrics.
+        # Those that the profile demands were read with its other metrics.
         found += [
             f"{name} is required by the case and is {score.status}: {score.explanation or 'no reason given'}"
-            for name in dict.fromkeys(needed)
-            if name not in profile.metrics
+            for name in needed
+            if (name not in profile.metrics or name in profile.optional)
             and (score := scores.get(name)) is not None
             and score.status in ("unscored", "failed")
         ]
-    if profile.missing == "undecided":
-        found += [f"{name} was not evaluated" for name in profile.metrics if name not in scores and name not in needed]
+    if profile.missing == "ignore":
+        return found
+    demanded = [] if needed and profile.demands == "case" else profile.demanded
+    found += [f"{name} was not evaluated" for name in demanded if name not in scores and name not in needed]
+    if profile.hard_fail.contract and contract is not None and CONTRACT not in scores:
+        found.append(f"{CONTRACT} was not evaluated, and the case names the contract {contract}")
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from functools import cache
 from importlib import resources
 from math import isnan
@@ -45,8 +46,14 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     unscored: Literal["undecided", "fail", "ignore"] = "undecided"
     """What a score means that could not be made (unscored, failed)."""
     not_applicable: Literal["ignore", "undecided"] = "ignore"
-    missing: Literal["ignore", "undecided"] = "ignore"
-    """What a metric of the profile means that the sample has no score of. What the case requires is never ignored."""
+    missing: Literal["ignore", "undecided"] = "undecided"
+    """What a metric means that the profile demands and the sample has no score of. What the case requires is never
+    ignored."""
+    optional: list[str] = []
+    """Metrics that count where there is a score, and are not missed where there is none."""
+    demands: Literal["profile", "case"] = "profile"
+    """profile: every sample needs a score of each metric that the profile demands. case: a sample whose case lists its
+    required evals needs only these."""
     require_calibrated: bool = False
     """Refuse to decide by a judge that was not calibrated against labels."""
 
@@ -55,6 +62,14 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """Every metric that can decide."""
         named = (*self.thresholds, *self.limits, *self.weights, *self.hard_fail.metrics)
         return list(dict.fromkeys(named))
+
+    @property
+    def demanded(self) -> list[str]:
+        """Metrics without which there is no decision: those with a threshold, a limit or a hard fail, and those that
+        the composite is made of where it has a minimum."""
+        weighed = self.weights if self.composite_min is not None else {}
+        named = dict.fromkeys((*self.thresholds, *self.limits, *weighed, *self.hard_fail.metrics))
+        return [name for name in named if name not in self.optional]
 
 
 @cache
@@ -102,3 +117,7 @@ def _check(profile: Profile, name: str) -> None:
         raise UsageError(f"{name}: hard_fail.metrics needs hard_fail.below")
     if profile.scale is not None and profile.scale[0] >= profile.scale[1]:
         raise UsageError(f"{name}: the scale must go from low to high")
+    if idle := [metric for metric in profile.optional if metric not in profile.metrics]:
+        close = get_close_matches(idle[0], profile.metrics, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise UsageError(f"{name}: {idle[0]} is optional, but the profile decides nothing by it{hint}")

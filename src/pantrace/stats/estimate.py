@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pantrace.errors import MissingExtra
@@ -25,6 +26,10 @@ class Estimate(Record, frozen=True, kw_only=True):
     note: str | None = None
 
 
+Bounds = tuple[float, float]
+"""The least and the greatest value that can be."""
+
+
 class TooFew(ValueError):
     """There is nothing to estimate from."""
 
@@ -39,6 +44,15 @@ def normal_quantile(confidence: float) -> float:
 def t_quantile(confidence: float, freedom: float) -> float:
     """The t of a two-sided interval."""
     return float(distributions().t.ppf(0.5 + confidence / 2, freedom))
+
+
+def root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function between two ends of different sign is zero."""
+    try:
+        from scipy.optimize import brentq
+    except ImportError:
+        raise MissingExtra("an interval of a difference", "analysis") from None
+    return float(brentq(function, low, high, xtol=1e-12))
 
 
 def distributions() -> Any:

@@ -1,20 +1,54 @@
-"""Means and ratios, with clusters where measurements belong together."""
+"""Means, with clusters where measurements belong together."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from math import fsum, sqrt
+from math import ceil, fsum, sqrt
 
-from .estimate import CONFIDENCE, Estimate, TooFew, t_quantile
+from .estimate import CONFIDENCE, Bounds, Estimate, TooFew, t_quantile
 
 SEED = 20260101
 """Bootstrap intervals are the same each time."""
 RESAMPLES = 9999
-_NO_SPREAD = "all values are equal: no spread to take an interval from"
+NO_SPREAD = "all values are equal: no spread to take an interval from"
+ALIKE = "all values are equal: the interval allows for as many others as so few values could have missed"
 
 
-def mean(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
-    """The mean of independent values with its t interval."""
+def is_noise(spread: float, values: Sequence[float]) -> bool:
+    """Whether a spread is no more than what adding up such values leaves behind."""
+    return spread <= 1e-12 * max(map(abs, values), default=0.0)
+
+
+def cases_for_t(values: Sequence[float]) -> int:
+    """How many values like these a t interval needs to hold what it promises: 25 times the square of their skewness, by
+    Cochran's rule. 0 where they do not spread."""
+    n, average = len(values), fsum(values) / len(values)
+    square = fsum((value - average) ** 2 for value in values) / n
+    if is_noise(sqrt(square), values):
+        return 0
+    skewness = fsum((value - average) ** 3 for value in values) / n / (square * sqrt(square))
+    return ceil(25 * skewness * skewness)
+
+
+def alike(value: float, n: int, bounds: Bounds, confidence: float = CONFIDENCE) -> Bounds:
+    """The interval of a mean of n values that are all the same and could have been anything within the bounds.
+
+    Others may be so rare that n draws missed them: no more of them than Clopper and Pearson's upper limit of 0 in n,
+    all at one end."""
+    others = 1 - (0.5 - confidence / 2) ** (1 / n)
+    low, high = bounds
+    return value - others * (value - low), value + others * (high - value)
+
+
+def bounded_t(value: float, error: float, freedom: float, bounds: Bounds | None, confidence: float) -> Bounds:
+    """A t interval, cut where values end."""
+    half = t_quantile(confidence, freedom) * error
+    low, high = value - half, value + half
+    return (low, high) if bounds is None else (max(low, bounds[0]), min(high, bounds[1]))
+
+
+def mean(values: Sequence[float], confidence: float = CONFIDENCE, bounds: Bounds | None = None) -> Estimate:
+    """The mean of independent values with its t interval; with bounds there is one for equal values, too."""
     n = len(values)
     if n == 0:
         raise TooFew("no value")
@@ -22,13 +56,27 @@ def mean(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
     if n == 1:
         return Estimate(value=average, n=1, method="t", note="one value has no interval")
     spread = sqrt(fsum((value - average) ** 2 for value in values) / (n - 1))
-    if spread == 0:
-        return Estimate(value=average, n=n, method="t", note=_NO_SPREAD)
-    half = t_quantile(confidence, n - 1) * spread / sqrt(n)
-    return Estimate(value=average, low=average - half, high=average + half, n=n, method="t")
+    if is_noise(spread, values):
+        return _without_spread(average, n, n, "t", bounds, confidence)
+    low, high = bounded_t(average, spread / sqrt(n), n - 1, bounds, confidence)
+    return Estimate(value=average, low=low, high=high, n=n, method="t")
 
 
-def clustered_mean(values: Sequence[float], clusters: Sequence[Hashable], confidence: float = CONFIDENCE) -> Estimate:
+def _without_spread(
+    value: float, n: int, clusters: int, method: str, bounds: Bounds | None, confidence: float
+) -> Estimate:
+    if bounds is None:
+        return Estimate(value=value, n=n, method=method, note=NO_SPREAD)
+    low, high = alike(value, clusters, bounds, confidence)
+    return Estimate(value=value, low=low, high=high, n=n, method="Clopper-Pearson", note=ALIKE)
+
+
+def clustered_mean(
+    values: Sequence[float],
+    clusters: Sequence[Hashable],
+    confidence: float = CONFIDENCE,
+    bounds: Bounds | None = None,
+) -> Estimate:
     """The mean of values that come in clusters (epochs of a task, steps of an episode): clustered standard error with
     the C/(C-1) correction and t with C-1 degrees of freedom."""
     n = len(values)
@@ -38,21 +86,14 @@ def clustered_mean(values: Sequence[float], clusters: Sequence[Hashable], confid
     groups = _grouped([value - average for value in values], clusters)
     count = len(groups)
     if count == n:
-        return mean(values, confidence)
+        return mean(values, confidence, bounds)
     if count < 2:
         return Estimate(value=average, n=n, method="clustered t", note="one cluster has no interval")
     error = sqrt(fsum(fsum(group) ** 2 for group in groups) * count / (count - 1)) / n
-    if error == 0:
-        return Estimate(value=average, n=n, method="clustered t", note=_NO_SPREAD)
-    half = t_quantile(confidence, count - 1) * error
-    return Estimate(
-        value=average,
-        low=average - half,
-        high=average + half,
-        n=n,
-        method="clustered t",
-        note=f"{count} clusters",
-    )
+    if is_noise(error, values):
+        return _without_spread(average, n, count, "clustered t", bounds, confidence)
+    low, high = bounded_t(average, error, count - 1, bounds, confidence)
+    return Estimate(value=average, low=low, high=high, n=n, method="clustered t", note=f"{count} clusters")
 
 
 def _grouped(values: Sequence[float], clusters: Sequence[Hashable]) -> list[list[float]]:
@@ -60,25 +101,3 @@ def _grouped(values: Sequence[float], clusters: Sequence[Hashable]) -> list[list
     for value, cluster in zip(values, clusters, strict=True):
         groups.setdefault(cluster, []).append(value)
     return list(groups.values())
-
-
-def ratio(parts: Sequence[float], wholes: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
-    """A ratio of sums over episodes (hits of clicks, failures of calls): seeded bootstrap over the episodes."""
-    whole = fsum(wholes)
-    if whole == 0:
-        raise TooFew("nothing to take a share of")
-    value = fsum(parts) / whole
-    count = sum(each > 0 for each in wholes)
-    if count < 2:
-        return Estimate(value=value, n=count, method="cluster bootstrap", note="one cluster has no interval")
-    import numpy as np
-
-    dice = np.random.default_rng(SEED)
-    upper, lower = np.asarray(parts, float), np.asarray(wholes, float)
-    picks = dice.integers(0, len(upper), size=(RESAMPLES, len(upper)))
-    sums = lower[picks].sum(axis=1)
-    shares = np.divide(upper[picks].sum(axis=1), sums, out=np.full(RESAMPLES, np.nan), where=sums > 0)
-    low, high = np.nanquantile(shares, [0.5 - confidence / 2, 0.5 + confidence / 2])
-    if low == high:
-        return Estimate(value=value, n=count, method="cluster bootstrap", note=_NO_SPREAD)
-    return Estimate(value=value, low=float(low), high=float(high), n=count, method="cluster bootstrap")

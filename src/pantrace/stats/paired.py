@@ -8,9 +8,10 @@ from math import comb
 
 from pantrace.model import Record
 
-from .estimate import CONFIDENCE, Estimate, TooFew
+from .estimate import CONFIDENCE, Bounds, Estimate, TooFew
 from .means import RESAMPLES as FLIPS
-from .means import SEED, clustered_mean, mean
+from .means import SEED, clustered_mean, is_noise
+from .proportions import tango
 
 
 class PairedDifference(Record, frozen=True, kw_only=True):
@@ -27,14 +28,16 @@ def paired_difference(
     second: Sequence[float],
     clusters: Sequence[Hashable] | None = None,
     confidence: float = CONFIDENCE,
+    bounds: Bounds | None = None,
 ) -> PairedDifference:
-    """The mean of second - first: t interval (clustered where pairs belong together), p by sign-flip permutation."""
+    """The mean of second - first: t interval (clustered where pairs belong together), p by sign-flip permutation.
+    With the bounds of a difference there is an interval when all pairs change alike, too."""
     if len(first) != len(second):
         raise ValueError("pairs need two values each")
     if not first:
         raise TooFew("no pair")
-    differences = [after - before for before, after in zip(first, second, strict=True)]
-    found = mean(differences, confidence) if clusters is None else clustered_mean(differences, clusters, confidence)
+    differences = [_difference(before, after) for before, after in zip(first, second, strict=True)]
+    found = clustered_mean(differences, range(len(first)) if clusters is None else clusters, confidence, bounds)
     p = sign_flip(_sums(differences, clusters) if clusters is not None else differences)
     estimate = Estimate(
         value=found.value,
@@ -51,6 +54,11 @@ def paired_difference(
         losses=sum(each < 0 for each in differences),
         ties=sum(each == 0 for each in differences),
     )
+
+
+def _difference(before: float, after: float) -> float:
+    """after - before; what only rounding makes of two equal numbers is 0."""
+    return 0.0 if is_noise(abs(after - before), (before, after)) else after - before
 
 
 def _sums(values: Sequence[float], clusters: Sequence[Hashable]) -> list[float]:
@@ -78,8 +86,10 @@ def sign_flip(differences: Sequence[float]) -> float:
     dice = np.random.default_rng(SEED)
     values = np.asarray(moving)
     extreme = 0
-    for start in range(0, FLIPS, 1000):
-        signs = dice.choice((-1.0, 1.0), size=(min(1000, FLIPS - start), len(values)))
+    # So many flips at once as fit into a few megabytes.
+    rows = max(1, min(1000, 2_000_000 // len(values)))
+    for start in range(0, FLIPS, rows):
+        signs = dice.choice((-1.0, 1.0), size=(min(rows, FLIPS - start), len(values)))
         extreme += int((abs(signs @ values) >= observed - slack).sum())
     return (extreme + 1) / (FLIPS + 1)
 
@@ -96,18 +106,19 @@ def mcnemar(only_first: int, only_second: int) -> float:
 def paired_proportions(
     first: Sequence[bool], second: Sequence[bool], confidence: float = CONFIDENCE
 ) -> PairedDifference:
-    """The difference of two pass rates on the same cases: t interval of the paired difference, p by exact McNemar."""
-    found = paired_difference([float(each) for each in first], [float(each) for each in second], None, confidence)
-    note = found.estimate.note
-    if found.wins + found.losses == 0:
-        note = "no discordant pair"
+    """The difference of two pass rates on the same cases: Tango's score interval, p by exact McNemar."""
+    if len(first) != len(second):
+        raise ValueError("pairs need two values each")
+    pairs = list(zip(first, second, strict=True))
+    wins, losses = pairs.count((False, True)), pairs.count((True, False))
+    found = tango(losses, wins, len(pairs), confidence)
     estimate = Estimate(
-        value=found.estimate.value,
-        low=found.estimate.low,
-        high=found.estimate.high,
-        n=found.estimate.n,
-        method="paired t, McNemar exact",
-        p=mcnemar(found.losses, found.wins),
-        note=note,
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        n=found.n,
+        method="Tango, McNemar exact",
+        p=mcnemar(losses, wins),
+        note=None if wins or losses else "no discordant pair",
     )
-    return PairedDifference(estimate=estimate, wins=found.wins, losses=found.losses, ties=found.ties)
+    return PairedDifference(estimate=estimate, wins=wins, losses=losses, ties=len(pairs) - wins - losses)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from math import comb
 
 from .estimate import CONFIDENCE, Estimate, TooFew
-from .means import mean
+from .proportions import share_over_cases
 
 
 def pass_at_k(trials: int, successes: int, k: int) -> float:
@@ -31,12 +31,11 @@ def pass_k(
 ) -> Estimate:
     """The mean over tasks (trials, successes) that have at least k trials; how many have not is noted."""
     counted = list(tasks)
-    values = [of(trials, successes, k) for trials, successes in counted if trials >= k]
+    enough = [(trials, successes) for trials, successes in counted if trials >= k]
+    values = [of(trials, successes, k) for trials, successes in enough]
     if not values:
         raise TooFew(f"no task has {k} trials")
-    found = mean(values, confidence)
+    found = share_over_cases(values, sum(trials for trials, _ in enough), confidence)
     left = len(counted) - len(values)
     note = f"{left} tasks have fewer than {k} trials" if left else found.note
-    return Estimate(
-        value=found.value, low=found.low, high=found.high, n=found.n, method=f"{found.method} over tasks", note=note
-    )
+    return Estimate(value=found.value, low=found.low, high=found.high, n=found.n, method="Wilson over tasks", note=note)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import fsum, sqrt
+from collections.abc import Hashable, Sequence
+from math import comb, fsum, sqrt
+from typing import Any
 
-from .estimate import CONFIDENCE, Estimate, TooFew, distributions, t_quantile
+from .estimate import CONFIDENCE, Bounds, Estimate, TooFew, distributions
+from .means import ALIKE, NO_SPREAD, RESAMPLES, SEED, alike, bounded_t, is_noise
 from .proportions import newcombe
+
+MANY_CLUSTERS = 50
+"""From so many clusters on each side on, t and a permutation say the same, and t is quick."""
 
 
 def difference_of_proportions(
@@ -19,26 +24,125 @@ def difference_of_proportions(
     return Estimate(value=found.value, low=found.low, high=found.high, n=found.n, method="Newcombe, Fisher exact", p=p)
 
 
-def difference_of_means(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
-    """second - first with Welch's t interval."""
-    if not first or not second:
-        raise TooFew("one side has no value")
-    (mean_a, error_a), (mean_b, error_b) = _mean_and_error(first), _mean_and_error(second)
-    difference, n = mean_b - mean_a, len(first) + len(second)
+def difference_of_means(
+    first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE, bounds: Bounds | None = None
+) -> Estimate:
+    """second - first of independent values, with Welch's t interval; `bounds` are those of a value."""
+    one, two = _Side(first, [("first", place) for place in range(len(first))]), _Side(second, range(len(second)))
     if min(len(first), len(second)) < 2:
-        return Estimate(value=difference, n=n, method="Welch t", note="one value on a side has no interval")
-    error = sqrt(error_a + error_b)
-    if error == 0:
-        same = difference == 0
-        note = "all values of a side are equal: no spread to take an interval from"
-        return Estimate(value=difference, n=n, method="Welch t", p=1.0 if same else None, note=note)
-    freedom = (error_a + error_b) ** 2 / (error_a**2 / (len(first) - 1) + error_b**2 / (len(second) - 1))
-    half = t_quantile(confidence, freedom) * error
-    p = float(2 * distributions().t.sf(abs(difference) / error, freedom))
-    return Estimate(value=difference, low=difference - half, high=difference + half, n=n, method="Welch t", p=p)
+        note = "one value on a side has no interval"
+        return Estimate(value=two.mean - one.mean, n=one.n + two.n, method="Welch t", note=note)
+    error, freedom = _welch(one, two)
+    if is_noise(error, [*first, *second]):
+        return _without_spread(one, two, bounds, confidence, "Welch t")
+    low, high = bounded_t(two.mean - one.mean, error, freedom, _width(bounds), confidence)
+    p = float(2 * distributions().t.sf(abs(two.mean - one.mean) / error, freedom))
+    return Estimate(value=two.mean - one.mean, low=low, high=high, n=one.n + two.n, method="Welch t", p=p)
 
 
-def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    n = len(values)
-    average = fsum(values) / n
-    return average, fsum((value - average) ** 2 for value in values) / (n - 1) / n if n > 1 else 0.0
+Clustered = tuple[Sequence[float], Sequence[Hashable]]
+"""Values, and the cluster that each belongs to."""
+
+
+def difference_of_clusters(
+    first: Clustered, second: Clustered, confidence: float = CONFIDENCE, bounds: Bounds | None = None
+) -> Estimate:
+    """second - first of two means whose values come in clusters: clustered standard errors with t; p by permuting whole
+    clusters between the sides, which holds for few clusters, too. A cluster that both sides have is one cluster."""
+    one, two = _Side(*first), _Side(*second)
+    note = f"{len(one.clusters)} and {len(two.clusters)} clusters"
+    few = min(len(one.clusters), len(two.clusters))
+    if few < 2:
+        return Estimate(value=two.mean - one.mean, n=one.n + two.n, method="clustered t", note=f"{note}: no interval")
+    error, freedom = _welch(one, two) if one.clusters.keys().isdisjoint(two.clusters) else _together(one, two)
+    if is_noise(error, [*first[0], *second[0]]):
+        return _without_spread(one, two, bounds, confidence, "clustered t")
+    low, high = bounded_t(two.mean - one.mean, error, freedom, _width(bounds), confidence)
+    method = "clustered t"
+    if few < MANY_CLUSTERS:
+        p, method = _permuted(one, two), "clustered t, permutation of clusters"
+    else:
+        p = float(2 * distributions().t.sf(abs(two.mean - one.mean) / error, freedom))
+    return Estimate(value=two.mean - one.mean, low=low, high=high, n=one.n + two.n, method=method, p=p, note=note)
+
+
+class _Side:
+    """The values of one run: their mean, and sum and count in each cluster."""
+
+    def __init__(self, values: Sequence[float], clusters: Sequence[Hashable]):
+        if not values:
+            raise TooFew("one side has no value")
+        self.n = len(values)
+        self.mean = fsum(values) / self.n
+        grouped: dict[Hashable, list[float]] = {}
+        for value, cluster in zip(values, clusters, strict=True):
+            grouped.setdefault(cluster, []).append(value)
+        self.clusters = {name: (fsum(each), len(each)) for name, each in grouped.items()}
+
+    def pull(self, cluster: Hashable) -> float:
+        """By how much the cluster pulls the mean away from what the others make it."""
+        total, count = self.clusters.get(cluster, (0.0, 0))
+        return (total - count * self.mean) / self.n
+
+
+def _welch(one: _Side, two: _Side) -> tuple[float, float]:
+    """The standard error of a difference of sides that share no cluster, and its degrees of freedom."""
+    sizes = [len(side.clusters) for side in (one, two)]
+    squares = [fsum(side.pull(each) ** 2 for each in side.clusters) for side in (one, two)]
+    variances = [square * size / (size - 1) for square, size in zip(squares, sizes, strict=True)]
+    spread = fsum(variance**2 / (size - 1) for variance, size in zip(variances, sizes, strict=True))
+    return sqrt(fsum(variances)), fsum(variances) ** 2 / spread if spread else 1.0
+
+
+def _together(one: _Side, two: _Side) -> tuple[float, float]:
+    """The same where both sides have cases of one cluster: what pulls both of them the same way cancels out."""
+    every = one.clusters.keys() | two.clusters.keys()
+    square = fsum((two.pull(each) - one.pull(each)) ** 2 for each in every)
+    return sqrt(square * len(every) / (len(every) - 1)), min(len(one.clusters), len(two.clusters)) - 1
+
+
+def _width(bounds: Bounds | None) -> Bounds | None:
+    """How far two values within the bounds can be apart."""
+    return None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
+
+
+def _without_spread(one: _Side, two: _Side, bounds: Bounds | None, confidence: float, method: str) -> Estimate:
+    """Sides that are of one value each, or whose clusters are all alike."""
+    difference, sizes = two.mean - one.mean, (len(one.clusters), len(two.clusters))
+    p = 1.0 if difference == 0 else min(1.0, 2 / comb(sum(sizes), sizes[0]))
+    if bounds is None:
+        return Estimate(value=difference, n=one.n + two.n, method=method, p=p, note=NO_SPREAD)
+    (low_a, high_a), (low_b, high_b) = (
+        alike(side.mean, size, bounds, confidence) for side, size in zip((one, two), sizes, strict=True)
+    )
+    # Newcombe's way of putting two intervals together.
+    low = difference - sqrt((two.mean - low_b) ** 2 + (high_a - one.mean) ** 2)
+    high = difference + sqrt((high_b - two.mean) ** 2 + (one.mean - low_a) ** 2)
+    method = "Clopper-Pearson, permutation"
+    return Estimate(value=difference, low=low, high=high, n=one.n + two.n, method=method, p=p, note=ALIKE)
+
+
+def _permuted(one: _Side, two: _Side) -> float:
+    """Two-sided p of no difference: in a seeded sample of arrangements whole clusters change sides; where both sides
+    have the same clusters, the two parts of each change places."""
+    import numpy as np
+
+    paired = one.clusters.keys() == two.clusters.keys()
+    rows = [*one.clusters.values(), *(two.clusters[name] for name in (one if paired else two).clusters)]
+    totals, counts = (np.asarray(column, float) for column in zip(*rows, strict=True))
+    dice, size, places = np.random.default_rng(SEED), len(one.clusters), np.arange(len(rows))
+    if paired:
+        swapped = dice.integers(0, 2, (RESAMPLES, size)) * size
+        order = np.concatenate([places[:size] + swapped, places[size:] - swapped], axis=1)
+    else:
+        order = dice.permuted(np.tile(places, (RESAMPLES, 1)), axis=1)
+
+    def differences(order: Any) -> Any:
+        a, b = order[:, :size], order[:, size:]
+        return totals[b].sum(1) / counts[b].sum(1) - totals[a].sum(1) / counts[a].sum(1)
+
+    found, observed = differences(order), differences(places[None])[0]
+    # What only rounding tells apart from the difference that was seen is as large as it.
+    slack = 1e-9 * np.ptp(totals / counts)
+    tail = min((found >= observed - slack).sum(), (found <= observed + slack).sum())
+    return min(1.0, float(2 * (tail + 1) / (RESAMPLES + 1)))

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from .directory import RunDirectory
+from .manifest import Intake
+from .opening import OWN_NAMES
 from .parquet import Staged, stage_part
 from .query import Answer, query
 from .reading import StoredScore
-from .rows import Result
-from .run_file import is_run_directory
+from .rows import Kept, Result, samples_hash
+from .run_file import FILES, PARTS, is_run_directory
+from .verify import unverified
 
 __all__ = [
+    "FILES",
+    "OWN_NAMES",
+    "PARTS",
     "Answer",
+    "Intake",
+    "Kept",
     "Result",
     "RunDirectory",
     "Staged",
     "StoredScore",
     "is_run_directory",
     "query",
+    "samples_hash",
     "stage_part",
+    "unverified",
 ]

@@ -7,23 +7,25 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from pantrace.errors import UsageError
+from pantrace.errors import ReadError, UsageError
 from pantrace.model import Decision, Run, RunHeader, Sample, header_of, with_samples
 
-from .durable import remove_temporaries, sync, write_errors
+from .durable import remove_temporaries, renewal, sync, write_errors
 from .json_text import sayable
 from .lock import Lock
-from .manifest import Manifest, PartFile, is_whole
+from .manifest import CommittedPart, Damaged, Intake, PartFile
+from .manifest_writer import Manifest
+from .opening import begun, refuse_foreign
 from .parquet import PartWriter, Staged, stage_part
-from .reading import StoredScore, read_addresses, read_decisions, read_results, read_scores
-from .rows import Result, decision_row
-from .run_file import LOCK, MANIFEST, PARTS, RUN, RunFile, read_run_file, write_run_file
+from .reading import StoredScore, read_addresses, read_decisions, read_kept, read_results, read_rows, read_scores
+from .rows import Kept, Result, decision_row, json_hash
+from .run_file import LOCK, MANIFEST, PARTS, RunFile, read_run_file, write_run_file
 from .schema import VERSION
-
-_OURS = {RUN, LOCK, MANIFEST, f"{MANIFEST}-wal", f"{MANIFEST}-shm", f"{MANIFEST}-journal", PARTS}
+from .verify import damage, now_verified
 
 
 class RunDirectory:
@@ -33,6 +35,9 @@ class RunDirectory:
         """Use `open` or `open_for_writing`."""
         self.path = path
         self.content = content
+        self.renewed: tuple[str, ...] = ()
+        """What was damaged or missing when the directory was opened for writing, and has been begun anew: names of
+        files."""
         self._manifest = manifest
         self._lock = lock
 
@@ -40,67 +45,45 @@ class RunDirectory:
     def open(cls, path: str | Path, *, writing: bool = False) -> RunDirectory:
         """A run that exists. Others may be writing it, unless `writing` asks for the writer's lock."""
         folder = Path(path)
+        content = read_run_file(folder)
         if not writing:
-            return cls(folder, read_run_file(folder))
-        read_run_file(folder)
+            return cls(folder, content)
         lock = Lock(folder / LOCK)
         try:
             content = read_run_file(folder)
+            with write_errors(folder):
+                manifest = Manifest(folder / MANIFEST)
+        except Damaged as error:
+            lock.release()
+            place, remedy = str(folder / MANIFEST), renewal(folder)
+            raise ReadError(f"the manifest of the run is damaged: {error}", path=place, remedy=remedy) from None
         except BaseException:
             lock.release()
             raise
-        return cls._locked(folder, lock, content)
+        return cls(folder, content, manifest=manifest, lock=lock)
 
     @classmethod
     def open_for_writing(cls, path: str | Path, header: RunHeader, plan: str, plan_hash: str) -> RunDirectory:
-        """Begin a run, or go on with one of the same plan, whose header then stays."""
+        """Begin a run, or go on with one of the same plan, whose header then stays. What is damaged is begun anew."""
         folder = Path(path)
-        _refuse_foreign(folder)
+        refuse_foreign(folder)
         with write_errors(folder):
             (folder / PARTS).mkdir(parents=True, exist_ok=True)
         lock = Lock(folder / LOCK)
         try:
-            if not (folder / RUN).exists():
-                content = RunFile(
+            with write_errors(folder):
+                wanted = RunFile(
                     store=VERSION, pantrace=_version(), plan_hash=plan_hash, plan=plan, run=header_of(header)
                 )
-                return cls._begun(folder, lock, content)
-            content = read_run_file(folder)
-            if content.plan_hash != plan_hash:
-                raise UsageError(
-                    f"{folder} holds a run of another plan (its hash is {content.plan_hash[:12]}, this plan's is "
-                    f"{plan_hash[:12]}); choose another directory, or remove this one to begin anew"
-                )
-        except BaseException:
-            lock.release()
-            raise
-        return cls._locked(folder, lock, content)
-
-    @classmethod
-    def _begun(cls, folder: Path, lock: Lock, content: RunFile) -> RunDirectory:
-        begun = cls._locked(folder, lock, content)
-        try:
-            assert begun._manifest is not None
-            if begun._manifest.parts:
-                raise UsageError(f"{folder} has parts of a run but no {RUN}; choose another directory")
-            with write_errors(folder):
-                write_run_file(folder, content)
-        except BaseException:
-            begun.close()
-            raise
-        return begun
-
-    @classmethod
-    def _locked(cls, folder: Path, lock: Lock, content: RunFile) -> RunDirectory:
-        try:
-            with write_errors(folder):
-                manifest = Manifest(folder / MANIFEST)
+                content, manifest, renewed = begun(folder, wanted)
                 remove_temporaries(folder)
                 remove_temporaries(folder / PARTS)
         except BaseException:
             lock.release()
             raise
-        return cls(folder, content, manifest=manifest, lock=lock)
+        directory = cls(folder, content, manifest=manifest, lock=lock)
+        directory.renewed = renewed
+        return directory
 
     def __enter__(self) -> RunDirectory:
         return self
@@ -111,6 +94,8 @@ class RunDirectory:
     def close(self) -> None:
         """Let go of the manifest and of the lock; nothing that was committed depends on it."""
         if self._manifest is not None:
+            if all(file.sha256 is not None for part in self._manifest.parts.values() for file in part.files):
+                now_verified(self.path)
             self._manifest.close()
             self._manifest = None
         if self._lock is not None:
@@ -125,11 +110,16 @@ class RunDirectory:
     # Writing
 
     def is_done(self, part: str) -> bool:
-        """Whether a part was committed and its files are still as they were."""
-        found = self._writer().parts.get(sayable(part))
-        return found is not None and all(is_whole(self.path / PARTS / each.file, each) for each in found.files)
+        """Whether a part counts and its files are as they were written."""
+        return sayable(part) in self._writer().parts and not self.damage(part)
 
-    def write_part(self, part: str, results: Iterable[Result], *, again: bool = False) -> None:
+    def damage(self, part: str) -> list[Path]:
+        """The files of a part, counting or set aside, that are damaged or missing."""
+        found = self._writer().known(sayable(part))
+        files = [(self.path / PARTS / each.file, each) for each in found.files] if found is not None else []
+        return [path for path, file in files if damage(path, file)]
+
+    def write_part(self, part: str, results: Iterable[Result | Kept], *, again: bool = False) -> None:
         """Write and commit a part. One that is done already stays as it is, and `results` is not asked; `again` puts
         new results in its place."""
         if again or not self.is_done(part):
@@ -150,9 +140,12 @@ class RunDirectory:
         with write_errors(self.path):
             files = []
             for each in staged.files:
-                name = f"{_stem(staged.part)}.{each.table}.parquet"
+                # With the hash in its name no file takes the place of another that still counts.
+                name = f"{_stem(staged.part)}.{each.table}.{each.sha256[:12]}.parquet"
                 (parts / each.temporary).replace(parts / name)
-                files.append(PartFile(table=each.table, file=name, rows=each.rows, bytes=each.bytes))
+                files.append(
+                    PartFile(table=each.table, file=name, rows=each.rows, bytes=each.bytes, sha256=each.sha256)
+                )
             sync(parts)
             manifest.commit(staged.part, files, profile=profile)
 
@@ -185,6 +178,69 @@ class RunDirectory:
         with write_errors(self.path):
             write_run_file(self.path, content)
         self.content = content
+
+    # Going on, when inputs have changed
+
+    def begin(self, signature: str) -> None:
+        """Say what a run is made of. Where an earlier run of something else never ended, none of its parts counts until
+        it is asked for again: old and new samples must not stand side by side."""
+        manifest = self._writer()
+        with write_errors(self.path):
+            if not manifest.settled and manifest.fact("begun") != signature:
+                manifest.set_all_aside()
+                manifest.note({"begun": signature})
+
+    def part_names(self, *, counting: bool = False) -> list[str]:
+        """All parts: those that are set aside, then those that count; or only these."""
+        manifest = self._writer()
+        return [*(() if counting else manifest.aside), *manifest.parts]
+
+    def has(self, part: str) -> bool:
+        """Whether a part is there whole, be it set aside; `settle` lets it count."""
+        manifest = self._writer()
+        if manifest.known(sayable(part)) is None or self.damage(part):
+            return False
+        with write_errors(self.path):
+            manifest.recall(sayable(part))
+        return True
+
+    def kept(self, part: str) -> list[Kept]:
+        """The results of a part, as they were written."""
+        found = self._writer().known(part)
+        return read_kept(self.path, found) if found is not None else []
+
+    def sample_hashes(self, part: str) -> list[str]:
+        """The hash of each sample of a part."""
+        found = self._writer().known(part)
+        rows = read_rows(self.path, found, "samples", "json") if found is not None else iter(())
+        return [json_hash(json) for (json,) in rows]
+
+    def rows(self, part: str, table: str, *names: str, only: tuple[str, Collection[str]]) -> Iterator[tuple[Any, ...]]:
+        """Some columns of a part's table: those rows that have one of these texts in this column."""
+        found = self._writer().known(part)
+        return read_rows(self.path, found, table, *names, only=only) if found is not None else iter(())
+
+    def intake(self, name: str, fingerprint: str) -> Intake | None:
+        """What an input came to when it was read with this fingerprint; None when its parts are not all there."""
+        found = self._writer().intake(name, fingerprint)
+        return found if found is not None and all(map(self.has, found.parts)) else None
+
+    def remember(self, intake: Intake) -> None:
+        """Keep what an input came to, so that it need not be read again."""
+        self._writer().remember(intake)
+
+    def settle(self, parts: Iterable[str]) -> list[CommittedPart]:
+        """Let exactly these parts count, all at once; gives those that counted before and do not any more. They are set
+        aside until the next edition, so that the command before can bring them back."""
+        manifest = self._writer()
+        with write_errors(self.path):
+            left = manifest.settle(parts)
+            needed = {file.file for part in manifest.parts.values() for file in part.files}
+            needed |= {file.file for _, part in manifest.aside.values() for file in part.files}
+            for path in (self.path / PARTS).glob("*.parquet"):
+                if path.name not in needed:
+                    path.unlink(missing_ok=True)
+        return left
 
     def _writer(self) -> Manifest:
         if self._manifest is None:
@@ -225,16 +281,3 @@ def _stem(part: str) -> str:
     if re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,99}", part):
         return part
     return hashlib.sha256(part.encode()).hexdigest()
-
-
-def _refuse_foreign(folder: Path) -> None:
-    """No run begins in a directory that holds something else."""
-    if not folder.exists() or (folder / RUN).exists():
-        return
-    if not folder.is_dir():
-        raise UsageError(f"{folder} is a file; a run needs a directory")
-    strange = sorted(path.name for path in folder.iterdir() if path.name not in _OURS and path.suffix != ".tmp")
-    if strange:
-        raise UsageError(
-            f"{folder} is no run directory and not empty (it holds {strange[0]}); choose a new or an empty one"
-        )

@@ -57,3 +57,8 @@ def write_errors(folder: Path) -> Iterator[None]:
             f"{folder}: cannot be written: {reason}; what was committed before stays valid, "
             "and the same command goes on from there"
         ) from None
+
+
+def renewal(folder: Path) -> str:
+    """What to do about damage in a run directory."""
+    return f"run the same `pantrace eval` with --out {folder} again: it renews what is damaged or missing"

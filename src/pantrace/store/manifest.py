@@ -1,48 +1,52 @@
-"""The manifest says which parts count: a small SQLite database with a write-ahead log, readable meanwhile."""
+"""The manifest says which parts count: a small SQLite database with a write-ahead log, readable meanwhile.
+
+SQLite does not notice a bit that has changed in its file. So the rows are sealed: the table `seal` holds the exclusive
+or of the hashes of all rows, which a writer can keep up at the cost of the rows it changes."""
 
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Iterable
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
+
+import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Record
 from pantrace.wire import sqlite
 
-_TABLES = """
-create table if not exists parts (
-    sequence integer primary key autoincrement,
-    part text not null unique,
-    profile text,
-    written_at real not null
-);
-create table if not exists files (
-    part text not null,
-    name text not null,
-    file text not null,
-    rows integer not null,
-    bytes integer not null,
-    primary key (part, name)
-);
-"""
+from .durable import renewal
+from .json_text import from_exact_json
+
+COLUMNS = {
+    "parts": ("sequence", "part", "profile", "written_at"),
+    "files": ("part", "name", "file", "rows", "bytes", "sha256"),
+    "aside": ("part", "since", "record"),
+    "intakes": ("input", "fingerprint", "record"),
+    "facts": ("name", "value"),
+}
+
+Rows = dict[str, list[tuple[Any, ...]]]
 
 
 class PartFile(Record, frozen=True, kw_only=True):
-    """A Parquet file that counts."""
+    """A Parquet file of a part."""
 
     table: str
     file: str
     """Its name in `parts/`."""
     rows: int
     bytes: int
+    sha256: str | None = None
+    """Of its bytes; None in directories that were written before there were hashes."""
 
 
 class CommittedPart(Record, frozen=True, kw_only=True):
-    """A part that counts."""
+    """A part that is whole on the disk."""
 
     part: str
     sequence: int
@@ -55,100 +59,141 @@ class CommittedPart(Record, frozen=True, kw_only=True):
         """Its file of that table; None when the table has no rows in it."""
         return next((each for each in self.files if each.table == table), None)
 
-
-class Manifest:
-    """The manifest in the hands of the one writer."""
-
-    def __init__(self, path: Path):
-        self._path = path
-        self._database = sqlite3.connect(path, isolation_level=None)
-        try:
-            self._database.execute("pragma journal_mode = wal")
-            self._database.execute("pragma synchronous = full")
-            self._database.executescript(_TABLES)
-            self.parts = {each.part: each for each in _committed(self._database)}
-        except sqlite3.Error:
-            self._database.close()
-            raise
-        self._identity = _identity(path)
-
-    def commit(self, part: str, files: Iterable[PartFile], *, profile: str | None = None) -> None:
-        """Make a part count, in one transaction. One that is renewed keeps its place in the order of commits;
-        decisions made again take the newest."""
-        files = tuple(files)
-        execute = self._database.execute
-        execute("begin immediate")
-        try:
-            if profile is not None:
-                execute("delete from parts where part = ?", (part,))
-            execute(
-                "insert into parts (part, profile, written_at) values (?, ?, ?) "
-                "on conflict (part) do update set written_at = excluded.written_at",
-                (part, profile, time.time()),
-            )
-            execute("delete from files where part = ?", (part,))
-            self._database.executemany(
-                "insert into files (part, name, file, rows, bytes) values (?, ?, ?, ?, ?)",
-                [(part, each.table, each.file, each.rows, each.bytes) for each in files],
-            )
-            (sequence,) = execute("select sequence from parts where part = ?", (part,)).fetchone()
-            execute("commit")
-        except BaseException:
-            if self._database.in_transaction:
-                execute("rollback")
-            raise
-        if _identity(self._path) != self._identity:
-            # Written into a file that has no name any more.
-            raise FileNotFoundError(2, "the directory was removed or replaced while it was written")
-        self.parts[part] = CommittedPart(part=part, sequence=sequence, profile=profile, files=files)
-
-    def close(self) -> None:
-        """Close the database; its log goes into it."""
-        self._database.close()
+    @property
+    def samples(self) -> int:
+        """How many samples it holds."""
+        found = self.file("samples")
+        return found.rows if found is not None else 0
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+class Intake(Record, frozen=True, kw_only=True):
+    """What an input came to: the parts that hold its samples. As long as its fingerprint is the same, it need not be
+    read again."""
+
+    input: str
+    fingerprint: str
+    parts: tuple[str, ...] = ()
+    notes: dict[str, Any] = {}
+    """What the writer wants to know of it the next time."""
 
 
-def is_whole(path: Path, file: PartFile) -> bool:
-    """Whether a file is there in its size; a part is only ever replaced as a whole."""
-    try:
-        return path.stat().st_size == file.bytes
-    except OSError:
-        return False
+class Damaged(Exception):
+    """The manifest is not what was written; says why."""
+
+
+class Content(Record, frozen=True, kw_only=True):
+    """All that a manifest holds."""
+
+    parts: dict[str, CommittedPart]
+    aside: dict[str, tuple[int, CommittedPart]]
+    """Parts that do not count, with the edition since which they do not."""
+    intakes: dict[tuple[str, str], Intake]
+    facts: dict[str, str]
+    seal: int | None
+    """None in directories that were written before there were seals."""
 
 
 def committed_parts(path: Path) -> list[CommittedPart]:
     """The parts that count at this moment, by name; another process may be writing."""
+    try:
+        return list(_read(path).parts.values())
+    except Damaged as error:
+        raise ReadError(
+            f"the manifest of the run is damaged: {error}", path=str(path), remedy=renewal(path.parent)
+        ) from None
+
+
+def _read(path: Path) -> Content:
+    if not path.is_file():
+        raise Damaged("it is missing")
     address = f"file:{quote(str(path.resolve()))}?mode=ro"
     try:
-        with closing(sqlite3.connect(address, uri=True, timeout=30)) as database:
-            return _committed(database)
-    except sqlite3.OperationalError:
+        with closing(sqlite3.connect(address, uri=True, timeout=30, isolation_level=None)) as database:
+            # All tables as of one moment.
+            database.execute("begin")
+            return content_of(database)
+    except sqlite3.Error:
         # Where nothing can be written there is no room for the log's index, and no writer either: read it as foreign.
-        with sqlite.reading(path) as database:
-            return _committed(database)
-    except sqlite3.Error as error:
-        raise ReadError(f"the manifest of the run cannot be read: {error}", path=str(path)) from None
+        with sqlite.reading(path) as copy:
+            return content_of(copy)
 
 
-def _committed(database: sqlite3.Connection) -> list[CommittedPart]:
-    rows = database.execute(
-        "select part, sequence, profile, name, file, rows, bytes from parts left join files using (part) "
-        "order by part, name"
-    )
-    found: dict[str, CommittedPart] = {}
+_PASSING = {3, 5, 6, 7, 8, 9, 10, 13, 14, 23}
+"""Codes of SQLite for trouble that is not the file's: permissions, locks, memory, a full disk, a failing one."""
+
+
+def damage_of(error: Exception) -> Exception:
+    """The damage that an error of SQLite shows, or of text that is none; else the error itself."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return error if code in _PASSING else Damaged(str(error))
+
+
+def content_of(database: sqlite3.Connection) -> Content:
+    """All that a manifest holds, its seal checked; Damaged when it does not hold."""
+    rows, seal = sealed_rows(database)
+    try:
+        return _content(rows, seal)
+    except (TypeError, ValueError, AttributeError, ReadError, msgspec.MsgspecError) as error:
+        raise Damaged(str(error)) from None
+
+
+def sealed_rows(database: sqlite3.Connection) -> tuple[Rows, int | None]:
+    """All rows and their seal, None where there is none; Damaged when it does not hold."""
+    try:
+        rows, seal = _rows_and_seal(database)
+    except (sqlite3.Error, TypeError, ValueError) as error:
+        raise damage_of(error) from None
+    if seal is not None and seal_of(rows) != seal:
+        raise Damaged("its rows are not those that were written")
+    return rows, seal
+
+
+def _rows_and_seal(database: sqlite3.Connection) -> tuple[Rows, int | None]:
+    known = sqlite.tables(database)
+    if not {"parts", "files"} <= known.keys():
+        raise Damaged("it has no parts")
+    sealed = "seal" in known
+    if sealed != ("sha256" in known["files"]):
+        raise Damaged("its tables are not those that were written")
+    rows: Rows = {}
+    for table, columns in COLUMNS.items():
+        if sealed or table in ("parts", "files"):
+            names = ", ".join(each if sealed or each != "sha256" else "null" for each in columns)
+            rows[table] = [tuple(row) for row in database.execute(f"select {names} from {table}")]
+    if not sealed:
+        return rows, None
+    ((text,),) = database.execute("select value from seal").fetchall()
+    return rows, int(text, 16)
+
+
+def row_seal(table: str, row: Iterable[Any]) -> int:
+    """One row's share in the seal."""
+    text = repr((table, *row)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(sha256(text).digest(), "big")
+
+
+def seal_of(rows: Rows) -> int:
+    """The seal of all rows, whatever their order."""
+    found = 0
+    for table, some in rows.items():
+        for row in some:
+            found ^= row_seal(table, row)
+    return found
+
+
+def _content(rows: Rows, seal: int | None) -> Content:
     files: dict[str, list[PartFile]] = {}
-    for part, sequence, profile, table, file, count, size in rows:
-        found.setdefault(part, CommittedPart(part=part, sequence=sequence, profile=profile))
-        if table is not None:
-            files.setdefault(part, []).append(PartFile(table=table, file=file, rows=count, bytes=size))
-    return [
-        CommittedPart(part=part, sequence=each.sequence, profile=each.profile, files=tuple(files.get(part, ())))
-        for part, each in found.items()
-    ]
+    for part, table, file, count, size, digest in sorted(rows["files"], key=lambda row: row[:2]):
+        files.setdefault(part, []).append(PartFile(table=table, file=file, rows=count, bytes=size, sha256=digest))
+    parts = {
+        part: CommittedPart(part=part, sequence=sequence, profile=profile, files=tuple(files.get(part, ())))
+        for sequence, part, profile, _ in sorted(rows["parts"], key=lambda row: row[1])
+    }
+    aside = {
+        part: (since, from_exact_json(record.encode(), CommittedPart)) for part, since, record in rows.get("aside", ())
+    }
+    intakes = {
+        (name, fingerprint): from_exact_json(record.encode(), Intake)
+        for name, fingerprint, record in rows.get("intakes", ())
+    }
+    return Content(parts=parts, aside=aside, intakes=intakes, facts=dict(rows.get("facts", ())), seal=seal)

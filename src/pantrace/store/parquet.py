@@ -9,13 +9,14 @@ from typing import Any
 
 import msgspec
 
-from pantrace.errors import MissingExtra, ReadError
+from pantrace.errors import MissingExtra
 from pantrace.model import Record
 
 from .durable import sync, temporary_name, write_errors
 from .json_text import sayable
-from .rows import Result, rows_of
+from .rows import Kept, Result, rows_of
 from .schema import PART_TABLES, Addressed, SampleRow, columns
+from .verify import damaged_part, file_hash
 
 _ROWS_AT_ONCE = 20_000
 _CHARACTERS_AT_ONCE = 16_000_000
@@ -29,6 +30,7 @@ class WrittenFile(Record, frozen=True, kw_only=True):
     """Its name in `parts/` until it is committed."""
     rows: int
     bytes: int
+    sha256: str
 
 
 class Staged(Record, frozen=True, kw_only=True):
@@ -38,7 +40,7 @@ class Staged(Record, frozen=True, kw_only=True):
     files: tuple[WrittenFile, ...]
 
 
-def stage_part(folder: Path, part: str, results: Iterable[Result]) -> Staged:
+def stage_part(folder: Path, part: str, results: Iterable[Result | Kept]) -> Staged:
     """Write the files of a part below the run directory `folder` without making them count.
 
     Needs no lock, so workers may call it; the directory's writer commits what they give back."""
@@ -111,8 +113,9 @@ class PartWriter:
             for table, (path, writer) in self._open.items():
                 writer.close()
                 sync(path)
+                size, digest = path.stat().st_size, file_hash(path)
                 written.append(
-                    WrittenFile(table=table, temporary=path.name, rows=self._rows[table], bytes=path.stat().st_size)
+                    WrittenFile(table=table, temporary=path.name, rows=self._rows[table], bytes=size, sha256=digest)
                 )
         self._finished = True
         return tuple(written)
@@ -187,8 +190,8 @@ def read_columns(
                 if only is not None:
                     batch = batch.filter(compute.is_in(batch.column(only[0]), wanted))
                 yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
-    except (OSError, pa.ArrowException) as error:
-        raise missing_part(path, str(error)) from None
+    except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
+        raise damaged_part(path, str(error)) from None
 
 
 def open_dataset(table: str, files: Sequence[str]) -> Any:
@@ -198,13 +201,6 @@ def open_dataset(table: str, files: Sequence[str]) -> Any:
 
     return dataset.dataset(
         list(files), schema=arrow_schema(PART_TABLES[table]), format="parquet", filesystem=fs.LocalFileSystem()
-    )
-
-
-def missing_part(path: Path, why: str) -> ReadError:
-    """A part that the manifest names and that cannot be read."""
-    return ReadError(
-        f"this part of the run cannot be read: {why}", path=str(path), remedy="run the same command again to renew it"
     )
 
 

@@ -13,11 +13,12 @@ from pantrace.errors import MissingExtra, UsageError
 from pantrace.model import RunHeader
 
 from .json_text import column_json, sayable
-from .manifest import CommittedPart, committed_parts, is_whole
-from .parquet import missing_part, open_dataset
+from .manifest import CommittedPart, committed_parts
+from .parquet import open_dataset
 from .reading import with_replaced_profiles
 from .run_file import MANIFEST, PARTS, RunFile, read_run_file
 from .schema import PART_TABLES, SQL_TYPES, TABLES, RunRow, columns
+from .verify import check
 
 
 class Answer(NamedTuple):
@@ -39,7 +40,7 @@ def query(paths: str | Path | Sequence[str | Path], sql: str) -> Answer:
     given = [paths] if isinstance(paths, str | Path) else paths
     folders = list({Path(path).resolve(): Path(path) for path in given}.values())
     with tempfile.TemporaryDirectory(prefix="pantrace-") as spill, duckdb.connect(config=_config(spill)) as database:
-        _create_tables(database, folders)
+        _create_tables(database, folders, _named_in(sql))
         try:
             _refuse_all_but_a_question(duckdb, database, sql)
             database.execute("begin transaction read only")
@@ -82,7 +83,14 @@ def _usage_error(error: Exception) -> UsageError:
     return UsageError(f"the question failed: {text}")
 
 
-def _create_tables(database: Any, folders: list[Path]) -> None:
+def _named_in(sql: str) -> set[str]:
+    """The tables that a question may read, whose files are worth hashing; `query('…')` and `query_table('…')` can put
+    a name together."""
+    text = sql.lower()
+    return {table for table in PART_TABLES if table in text or "query" in text}
+
+
+def _create_tables(database: Any, folders: list[Path], asked: set[str]) -> None:
     runs = {sayable(str(folder)): (folder, read_run_file(folder)) for folder in folders}
     parts = {run: committed_parts(folder / MANIFEST) for run, (folder, _) in runs.items()}
     database.execute("set timezone = 'UTC'")
@@ -90,7 +98,7 @@ def _create_tables(database: Any, folders: list[Path]) -> None:
     for table in PART_TABLES:
         found = None
         for run, (folder, _) in runs.items():
-            for files, condition in _groups(folder, table, parts[run]):
+            for files, condition in _groups(folder, table, parts[run], table in asked):
                 some = database.from_arrow(open_dataset(table, files)).filter(condition)
                 some = some.project(f"{_text(run)} as run, *")
                 found = some if found is None else found.union(some)
@@ -112,7 +120,7 @@ def _columns(table: str, pattern: str) -> str:
     return ", ".join(pattern.format(name, SQL_TYPES[kind]) for name, kind in kinds.items())
 
 
-def _groups(folder: Path, table: str, parts: list[CommittedPart]) -> Iterable[tuple[list[str], str]]:
+def _groups(folder: Path, table: str, parts: list[CommittedPart], hashed: bool) -> Iterable[tuple[list[str], str]]:
     """Files of one table with the condition under which their rows count."""
     groups: dict[frozenset[str], list[str]] = {}
     for part, replaced in with_replaced_profiles(parts):
@@ -120,8 +128,7 @@ def _groups(folder: Path, table: str, parts: list[CommittedPart]) -> Iterable[tu
         if file is None:
             continue
         path = folder / PARTS / file.file
-        if not is_whole(path, file):
-            raise missing_part(path, "it is gone, or not as it was written")
+        check(path, file, hashed=hashed)
         groups.setdefault(replaced if table == "decisions" else frozenset(), []).append(str(path))
     for replaced, files in groups.items():
         profiles = ", ".join(map(_text, sorted(replaced)))

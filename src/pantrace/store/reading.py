@@ -6,13 +6,18 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from pantrace.errors import ReadError
 from pantrace.model import Decision, Record, Sample, Score
 
 from .json_text import from_exact_json, sayable
 from .manifest import CommittedPart, committed_parts
 from .parquet import read_columns
-from .rows import Address, Result
+from .rows import Address, Kept, Result
 from .run_file import MANIFEST, PARTS
+from .schema import PART_TABLES, Addressed, columns
+from .verify import check, damaged_part
 
 
 class StoredScore(Record, frozen=True, kw_only=True):
@@ -36,26 +41,42 @@ def read_results(folder: Path, *, with_decisions: bool = True) -> Iterator[Resul
         for name, number, decision in _decisions(folder, parts):
             decisions.setdefault((name, number), []).append(decision)
     for part in parts:
-        scores: dict[int, list[Score]] = {}
-        for number, origin, json in _rows(folder, part, "scores", "number", "origin", "json"):
-            if origin == "run":
-                scores.setdefault(number, []).append(from_exact_json(json.encode(), Score))
-        for number, json in _rows(folder, part, "samples", "number", "json"):
-            yield Result(
-                sample=from_exact_json(json.encode(), Sample),
-                scores=tuple(scores.get(number, ())),
-                decisions=tuple(decisions.get((part.part, number), ())),
-            )
+        yield from _part_results(folder, part, decisions)
+
+
+def read_kept(folder: Path, part: CommittedPart) -> list[Kept]:
+    """The results of one part as the rows that were written: whoever decided again later is not asked."""
+    found: dict[int, dict[str, list[Addressed]]] = {}
+    for table, kind in PART_TABLES.items():
+        names = columns(kind)
+        for row in read_rows(folder, part, table, *names):
+            made = kind(**dict(zip(names, row, strict=True)))
+            found.setdefault(made.number, {each: [] for each in PART_TABLES})[table].append(made)
+    return [Kept(rows=rows) for rows in found.values()]
+
+
+def _part_results(
+    folder: Path, part: CommittedPart, decisions: dict[tuple[str, int], list[Decision]]
+) -> Iterator[Result]:
+    scores: dict[int, list[Score]] = {}
+    for number, origin, score in _records(folder, part, "scores", Score, "number", "origin"):
+        if origin == "run":
+            scores.setdefault(number, []).append(score)
+    for number, sample in _records(folder, part, "samples", Sample, "number"):
+        yield Result(
+            sample=sample,
+            scores=tuple(scores.get(number, ())),
+            decisions=tuple(decisions.get((part.part, number), ())),
+        )
 
 
 def read_scores(folder: Path, wanted: Collection[str] | None = None) -> Iterator[StoredScore]:
     """All scores, those that came with the samples included; or those of these names."""
-    names = ("part", "number", "sample", "epoch", "origin", "json")
+    names = ("part", "number", "sample", "epoch", "origin")
     only = ("name", wanted) if wanted is not None else None
     for part in committed_parts(folder / MANIFEST):
-        for name, number, sample, epoch, origin, json in _rows(folder, part, "scores", *names, only=only):
-            score = from_exact_json(json.encode(), Score)
-            yield StoredScore(part=name, number=number, sample=sample, epoch=epoch, origin=origin, score=score)
+        for *address, score in _records(folder, part, "scores", Score, *names, only=only):
+            yield StoredScore(**dict(zip(names, address, strict=True)), score=score)
 
 
 def read_decisions(folder: Path) -> Iterator[Decision]:
@@ -68,7 +89,7 @@ def read_addresses(folder: Path) -> dict[str, list[Address]]:
     names = ("part", "number", "sample", "epoch")
     found: dict[str, list[Address]] = {}
     for part in committed_parts(folder / MANIFEST):
-        for row in _rows(folder, part, "samples", *names):
+        for row in read_rows(folder, part, "samples", *names):
             address = dict(zip(names, row, strict=True))
             found.setdefault(address["sample"], []).append(address)
     return found
@@ -83,14 +104,40 @@ def with_replaced_profiles(parts: list[CommittedPart]) -> Iterator[tuple[Committ
 
 def _decisions(folder: Path, parts: list[CommittedPart]) -> Iterator[tuple[str, int, Decision]]:
     for part, replaced in with_replaced_profiles(parts):
-        for name, number, json in _rows(folder, part, "decisions", "part", "number", "json"):
-            decision = from_exact_json(json.encode(), Decision)
+        for name, number, decision in _records(folder, part, "decisions", Decision, "part", "number"):
             if sayable(decision.profile) not in replaced:
                 yield name, number, decision
 
 
-def _rows(
+def _records(
+    folder: Path,
+    part: CommittedPart,
+    table: str,
+    kind: type[Any],
+    *names: str,
+    only: tuple[str, Collection[str]] | None = None,
+) -> Iterator[tuple[Any, ...]]:
+    """Some columns of a table and behind them its records."""
+    for *row, json in read_rows(folder, part, table, *names, "json", only=only):
+        try:
+            yield *row, from_exact_json(json.encode(), kind)
+        except (
+            ReadError,
+            msgspec.MsgspecError,
+            AttributeError,
+            ValueError,
+        ) as error:  # only where there is no hash to tell before
+            file = part.file(table)
+            assert file is not None
+            raise damaged_part(folder / PARTS / file.file, str(error)) from None
+
+
+def read_rows(
     folder: Path, part: CommittedPart, table: str, *names: str, only: tuple[str, Collection[str]] | None = None
 ) -> Iterator[tuple[Any, ...]]:
+    """Some columns of a part's table, or of those rows that have one of these texts in this column."""
     file = part.file(table)
-    return read_columns(folder / PARTS / file.file, names, only) if file is not None else iter(())
+    if file is not None:
+        path = folder / PARTS / file.file
+        check(path, file)
+        yield from read_columns(path, names, only)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from itertools import chain
 from typing import Any
+
+import msgspec
 
 from pantrace.model import (
     Action,
@@ -39,6 +42,32 @@ class Result(Record, frozen=True, kw_only=True):
     decisions: tuple[Decision, ...] = ()
 
 
+class Kept(Record, frozen=True, kw_only=True):
+    """The rows of a result that a part holds already: copied as they are, they stay the same to the letter."""
+
+    rows: dict[str, list[Addressed]]
+
+    @property
+    def hash(self) -> str:
+        """Of its sample."""
+        (row,) = self.rows["samples"]
+        assert isinstance(row, SampleRow)
+        return json_hash(row.json)
+
+
+def json_hash(json: str) -> str:
+    """The hash of one sample, by the text that is kept of it."""
+    return sha256(json.encode() + b"\n").hexdigest()
+
+
+def samples_hash(samples: Iterable[Sample]) -> str:
+    """Of samples as they are kept."""
+    digest = sha256()
+    for sample in samples:
+        digest.update(exact_json(sample) + b"\n")
+    return digest.hexdigest()
+
+
 Address = dict[str, Any]
 """The first columns of every row: part, number, sample, epoch."""
 
@@ -48,8 +77,13 @@ def address_of(part: str, number: int, sample: Sample) -> Address:
     return {"part": part, "number": number, "sample": sample.id, "epoch": sample.epoch}
 
 
-def rows_of(part: str, number: int, result: Result) -> dict[str, list[Addressed]]:
+def rows_of(part: str, number: int, result: Result | Kept) -> dict[str, list[Addressed]]:
     """The rows of one result by table."""
+    if isinstance(result, Kept):
+        return {
+            table: [msgspec.structs.replace(row, part=part, number=number) for row in rows]
+            for table, rows in result.rows.items()
+        }
     sample = result.sample
     address = address_of(part, number, sample)
     trajectories = list(all_trajectories(sample.trajectory)) if sample.trajectory is not None else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -9,8 +10,9 @@ import msgspec
 from pantrace.errors import ReadError, UsageError
 from pantrace.model import Record, RunHeader
 from pantrace.wire import files
+from pantrace.wire.json import decode
 
-from .durable import replace_file
+from .durable import renewal, replace_file
 from .json_text import exact_json, from_exact_json
 from .schema import VERSION
 
@@ -18,6 +20,8 @@ RUN = "run.json"
 MANIFEST = "manifest.sqlite"
 LOCK = "lock"
 PARTS = "parts"
+FILES = (RUN, LOCK, f"{MANIFEST}*", f"{PARTS}/*")
+"""Patterns of what a run directory is made of."""
 
 
 class RunFile(Record, frozen=True, kw_only=True):
@@ -30,6 +34,8 @@ class RunFile(Record, frozen=True, kw_only=True):
     plan_hash: str
     plan: str
     run: RunHeader = RunHeader()
+    sha256: str | None = None
+    """Of all the rest; None in directories that were written before there were hashes."""
 
 
 class _Version(msgspec.Struct):
@@ -37,12 +43,18 @@ class _Version(msgspec.Struct):
 
 
 def is_run_directory(path: str | Path) -> bool:
-    """Whether a path is a run directory, of any version."""
+    """Whether a path is a run directory, of any version. One that has lost one of its three things is still one: it can
+    be renewed."""
     folder = Path(path)
-    if not (folder / RUN).is_file() or not (folder / MANIFEST).is_file():
+    signs = ((folder / MANIFEST).is_file(), (folder / PARTS).is_dir())
+    return sum((*signs, any(signs) and _says_what_it_is(folder / RUN))) >= 2
+
+
+def _says_what_it_is(path: Path) -> bool:
+    if not path.is_file():
         return False
     try:
-        from_exact_json(files.read_all(folder / RUN), _Version)
+        from_exact_json(files.read_all(path), _Version)
     except (ReadError, msgspec.ValidationError):
         return False
     return True
@@ -55,19 +67,43 @@ def read_run_file(folder: Path) -> RunFile:
         raise ReadError(
             "not a run directory", path=str(folder), remedy=f"one has {RUN} and {MANIFEST}; `pantrace eval` makes it"
         )
+    if not path.is_file():
+        raise _damaged(path, "it is missing")
     data = files.read_all(path)
-    version = from_exact_json(data, _Version).store
-    if version != VERSION:
-        raise UsageError(
-            f"{folder}: a run directory of version {version}, this pantrace knows version {VERSION}; "
-            "use the pantrace that made it, or make it anew"
-        )
     try:
+        version = from_exact_json(data, _Version).store
+        if not _is_as_written(data):
+            raise _damaged(path, "it does not say what was written")
+        if version != VERSION:
+            raise UsageError(
+                f"{folder}: a run directory of version {version}, this pantrace knows version {VERSION}; "
+                "use the pantrace that made it, or make it anew"
+            )
         return from_exact_json(data, RunFile)
-    except (ReadError, msgspec.ValidationError) as error:
-        raise ReadError(f"not the {RUN} of a run directory: {error}", path=str(path)) from None
+    except msgspec.ValidationError as error:
+        raise _damaged(path, str(error)) from None
+    except ReadError as error:
+        raise error if isinstance(error, DamagedRunFile) else _damaged(path, str(error)) from None
+
+
+def _is_as_written(data: bytes) -> bool:
+    """Whether the file has the hash that it gives itself, whatever its version; one without a hash is believed."""
+    plain = decode(data)
+    given = plain.pop("sha256", None)
+    return given is None or given == sha256(exact_json(plain)).hexdigest()
+
+
+def _damaged(path: Path, why: str) -> DamagedRunFile:
+    return DamagedRunFile(f"the header of the run is damaged: {why}", path=str(path), remedy=renewal(path.parent))
+
+
+class DamagedRunFile(ReadError):
+    """A run directory whose `run.json` is not what was written, or is missing."""
 
 
 def write_run_file(folder: Path, content: RunFile) -> None:
     """Replace `run.json` in one step."""
-    replace_file(folder / RUN, exact_json(content, indent=2) + b"\n")
+    # Hashed as it will be read: a header may hold 1 where the model says 1.0.
+    told = from_exact_json(exact_json(msgspec.structs.replace(content, sha256=None)), RunFile)
+    sealed = msgspec.structs.replace(told, sha256=sha256(exact_json(told)).hexdigest())
+    replace_file(folder / RUN, exact_json(sealed, indent=2) + b"\n")

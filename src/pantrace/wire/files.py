@@ -1,47 +1,61 @@
-"""Files: compression by content, atomic writing, byte order marks."""
+"""Files: reading them, compression told by content, byte order marks."""
 
 from __future__ import annotations
 
-import gzip
+import io
 import mmap
-import os
 import shutil
-import sys
+import stat
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, TypeAlias, cast
 
 import zstandard
 
-from pantrace.errors import ReadError, WriteError
+from pantrace.errors import ReadError
 
 from .json import BOM
+from .limits import PackedTooTightly, limits
+from .unpacking import Unpacked, is_packed
 
-GZIP = b"\x1f\x8b"
-ZSTD = b"\x28\xb5\x2f\xfd"
+Opened: TypeAlias = "io.BufferedReader[Any]"
 _BUFFER = 1 << 18
 """Lines of recordings are long: pieces of the usual 8 kB would be joined again and again."""
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of a file, decompressed when it is gzip or zstd; errors of the system and of the codec as ReadError."""
+def reading(path: Path, *, held: bool = False) -> Iterator[Opened]:
+    """The bytes of a regular file, decompressed when it is gzip or zstd; errors of the system and of the codec as
+    ReadError. `held`: all of it will be in memory at once."""
     try:
+        _only_regular(path)
         with path.open("rb", buffering=_BUFFER) as file:
             magic = file.read(4)
             file.seek(0)
-            if magic.startswith(GZIP):
-                with gzip.open(file) as inner:
-                    yield cast("IO[bytes]", inner)
-            elif magic == ZSTD:
-                with zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True) as inner:
+            if is_packed(magic):
+                with io.BufferedReader(Unpacked(file, magic, held=held), _BUFFER) as inner:
                     yield inner
             else:
-                yield file
-    except (OSError, EOFError, zstandard.ZstdError) as error:
+                yield cast("Opened", file)
+    except PackedTooTightly as error:
+        raise error.at(path=str(path)) from None
+    except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
         raise read_error(path, error) from None
+
+
+def _only_regular(path: Path) -> None:
+    """A pipe may keep its reader waiting for ever, and a device may never end."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise ReadError(f"not a regular file but {special(mode)}", path=str(path))
+
+
+def special(mode: int) -> str:
+    """What a file is that is neither regular nor a directory."""
+    return "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
 
 
 def read_error(path: Path, error: Exception) -> ReadError:
@@ -58,33 +72,26 @@ def read_error(path: Path, error: Exception) -> ReadError:
 
 def read_all(path: Path) -> bytes:
     """All bytes of a file, decompressed, without a byte order mark."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise read_error(path, error) from None
-    if data.startswith((GZIP, ZSTD)):
-        with reading(path) as file:
-            data = file.read()
-    return data.removeprefix(BOM)
+    with reading(path, held=True) as file:
+        return file.read().removeprefix(BOM)
 
 
 @contextmanager
 def mapped(path: Path) -> Iterator[memoryview]:
     """A file's bytes without reading them into memory; a compressed one is unpacked into a temporary file first."""
-    with tempfile.TemporaryFile() as unpacked, path.open("rb") as file:
-        magic = file.read(4)
-        if magic.startswith(GZIP) or magic == ZSTD:
-            with reading(path) as packed:
-                shutil.copyfileobj(packed, unpacked)
+    with tempfile.TemporaryFile() as unpacked, reading(path, held=True) as file:
+        source: IO[bytes] = file
+        if isinstance(file.raw, Unpacked):
+            shutil.copyfileobj(file, unpacked)
             unpacked.flush()
-        source = unpacked if magic.startswith(GZIP) or magic == ZSTD else file
+            source = unpacked
         # Not closed here: records that are still held keep the mapping alive, and the last of them ends it.
         view = memoryview(mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ))
         yield view[len(BOM) :] if view[: len(BOM)] == BOM else view
 
 
 def read_start(path: Path, size: int) -> bytes:
-    """The first bytes of a file, decompressed, without a byte order mark; what a torn archive still gives."""
+    """The first bytes of a file, decompressed, without a byte order mark."""
     with reading(path) as file:
         return file.read(size).removeprefix(BOM)
 
@@ -92,71 +99,59 @@ def read_start(path: Path, size: int) -> bytes:
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Numbered lines that are not blank."""
     with reading(path) as file:
-        buffered = file if hasattr(file, "readline") and not _is_zstd(file) else _Lines(file)
-        for number, line in enumerate(buffered, 1):
+        number = 0
+        for line in _unpacked_lines(path, file) if isinstance(file.raw, Unpacked) else file:
+            number += 1
             if number == 1:
                 line = line.removeprefix(BOM)
             if line and not line.isspace():
                 yield number, line
-
-
-def _is_zstd(file: IO[bytes]) -> bool:
-    return type(file).__module__.startswith("zstandard")
-
-
-class _Lines:
-    """Lines of a stream that only gives chunks."""
-
-    def __init__(self, stream: IO[bytes]):
-        self.stream = stream
-
-    def __iter__(self) -> Iterator[bytes]:
-        rest = b""
-        while chunk := self.stream.read(1 << 20):
-            *whole, rest = (rest + chunk).split(b"\n")
-            yield from (line + b"\n" for line in whole)
-        if rest:
-            yield rest
-
-
-@contextmanager
-def writing(target: Path) -> Iterator[IO[bytes]]:
-    """A file that appears under its name only when all was written; `.gz` and `.zst` names are compressed."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise write_error(target, error) from None
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            if target.suffix == ".gz":
-                with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as inner:
-                    yield cast("IO[bytes]", inner)
-            elif target.suffix == ".zst":
-                with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as inner:
-                    yield inner
             else:
-                yield file
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target)
-    except OSError as error:
-        raise write_error(target, error) from None
-    finally:
-        temporary.unlink(missing_ok=True)
+                number += _pass_blank_lines(file)
 
 
-def write_error(target: Path, error: OSError) -> WriteError:
-    """A system error as a sentence."""
-    return WriteError(f"{target}: cannot be written: {error.strerror or error}")
+def _pass_blank_lines(file: Opened) -> int:
+    """Pass over blank lines in strides, as there may be millions of them; gives their number."""
+    passed = 0
+    while stride := file.peek():
+        blank = stride[: len(stride) - len(stride.lstrip())]
+        if not (length := blank.rfind(b"\n") + 1):
+            break
+        passed += file.read(length).count(b"\n")
+    return passed
 
 
-def _umask() -> int:
-    if sys.platform == "win32":
-        return 0
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _unpacked_lines(path: Path, file: Opened) -> Iterator[bytes]:
+    """Lines of a compressed file. A bomb is refused before its first line, one long line before it fills the memory."""
+    _weigh(path)
+    assert isinstance(file.raw, Unpacked)
+    most, ratio = limits().held, limits().held_ratio
+    begin = 0
+    while line := file.readline(most):
+        if len(line) == most and not line.endswith(b"\n"):
+            pieces = [line]
+            length = most
+            while not line.endswith(b"\n") and (line := file.readline(most)):
+                pieces.append(line)
+                length += len(line)
+                if length > ratio * (file.raw.packed - begin):
+                    raise PackedTooTightly.beyond(most, ratio)
+            line = b"".join(pieces)
+        begin = file.raw.packed
+        yield line
+
+
+def _weigh(path: Path) -> None:
+    """Unpack as much as may be unpacked at any ratio and throw it away. What is torn shows when its lines are read."""
+    left, buffer = limits().flowing, bytearray(_BUFFER)
+    try:
+        with reading(path) as file:
+            while left >= 0 and (count := file.readinto(buffer)):
+                left -= count
+    except PackedTooTightly:
+        raise
+    except ReadError:
+        return
 
 
 def bare_suffix(path: Path) -> str:

@@ -9,7 +9,18 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from pantrace.model import Media, Part, Text, Thinking, ToolCall, ToolResult, Unknown, Usage
+from pantrace.model import (
+    Media,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Unknown,
+    Usage,
+    answer_tokens,
+    prompt_tokens,
+)
 
 from .json import encode, unknown_keys
 
@@ -187,13 +198,12 @@ def usage_from(raw: Any, format_name: str) -> Usage | None:
     prompt, tools = counts.get("prompt_token_count"), counts.get("tool_use_prompt_token_count")
     answer, thoughts = counts.get("candidates_token_count"), counts.get("thoughts_token_count")
     rest = unknown_keys(counts, COUNTS)
-    if tools is not None:
-        rest["tool_use_prompt_token_count"] = tools
     return Usage(
         input=_sum(prompt, tools),
         output=_sum(answer, thoughts),
         cache_read=counts.get("cached_content_token_count"),
         reasoning=thoughts,
+        tool_prompt=tools,
         total=counts.get("total_token_count"),
         extra={format_name: rest} if rest else {},
     )
@@ -202,16 +212,13 @@ def usage_from(raw: Any, format_name: str) -> Usage | None:
 def usage_to(usage: Usage, format_name: str) -> dict[str, Any]:
     """Usage metadata of a usage, in snake_case; what was not reported is not there."""
     extra = dict(usage.extra.get(format_name, {}))
-    tools = extra.get("tool_use_prompt_token_count")
-    answer = usage.output
-    if answer is not None and usage.reasoning is not None:
-        answer -= usage.reasoning
     return _present(
         {
-            "prompt_token_count": usage.input - tools if usage.input is not None and tools else usage.input,
-            "candidates_token_count": answer,
+            "prompt_token_count": prompt_tokens(usage),
+            "candidates_token_count": answer_tokens(usage),
             "thoughts_token_count": usage.reasoning,
             "cached_content_token_count": usage.cache_read,
+            "tool_use_prompt_token_count": usage.tool_prompt,
             "total_token_count": usage.total,
             **extra,
         }

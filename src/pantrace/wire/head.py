@@ -7,12 +7,13 @@ from collections import deque
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from pantrace.errors import ReadError
 
 from . import files, sqlite
 from .json import decode
+from .limits import limits
 from .rows import layout_of
 
 SIZE = 1 << 16
@@ -80,10 +81,7 @@ class Head:
     @cached_property
     def tables(self) -> dict[str, tuple[str, ...]]:
         """Tables of a SQLite database with their columns; empty for anything else."""
-        if self.kind != "sqlite":
-            return {}
-        with sqlite.reading(self.path) as database:
-            return sqlite.tables(database)
+        return sqlite.tables_at(self.path) if self.kind == "sqlite" else {}
 
     @cached_property
     def members(self) -> tuple[str, ...]:
@@ -99,7 +97,11 @@ class Head:
         return self.kind == "directory" and next(self.path.glob(relative), None) is not None
 
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|"(?:[^"\\]|\\.)*\\?\Z|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{},:]|[^\s\[\]{},:"]++', re.DOTALL)
+
+
+Open: TypeAlias = "tuple[str, Open] | None"
+"""How to close what is open: the innermost, then what is around it. Each cut shares it with the others."""
 
 
 def decode_beginning(data: bytes) -> Any:
@@ -109,22 +111,36 @@ def decode_beginning(data: bytes) -> Any:
     except ReadError:
         pass
     text = data.decode("utf-8", "ignore")
-    closers: list[str] = []
-    cuts: deque[tuple[int, list[str]]] = deque(maxlen=4)
+    open_: Open = None
+    cuts: deque[tuple[int, Open]] = deque(maxlen=4)
+    depth = 0
     for token in _TOKEN.finditer(text):
         mark = token.group()
         if mark in "[{":
-            closers.append("]" if mark == "[" else "}")
-            cuts.append((token.end(), closers[::-1]))
-        elif mark in "]}":
-            if not closers or closers.pop() != mark:
+            open_ = ("]" if mark == "[" else "}", open_)
+            depth += 1
+            if depth > limits().depth:
                 return None
-            cuts.append((token.end(), closers[::-1]))
+            cuts.append((token.end(), open_))
+        elif mark in "]}":
+            if open_ is None or open_[0] != mark:
+                return None
+            open_ = open_[1]
+            depth -= 1
+            cuts.append((token.end(), open_))
         elif mark == ",":
-            cuts.append((token.start(), closers[::-1]))
-    for end, closing in reversed(cuts):
+            cuts.append((token.start(), open_))
+    for end, still_open in reversed(cuts):
         try:
-            return decode((text[:end] + "".join(closing)).encode("utf-8", "surrogatepass"))
+            return decode((text[:end] + _closing(still_open)).encode("utf-8", "surrogatepass"))
         except ReadError:
             continue
     return None
+
+
+def _closing(open_: Open) -> str:
+    closers = ""
+    while open_ is not None:
+        closer, open_ = open_
+        closers += closer
+    return closers

@@ -7,12 +7,16 @@ surrogates, a byte order mark in front, repeated keys.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import msgspec
 
 from pantrace.errors import ReadError
+
+from .depth import OURS, is_too_deep, refusal
+from .limits import limits
 
 T = TypeVar("T")
 
@@ -57,14 +61,25 @@ def _number(literal: str) -> float:
     return NonFinite(literal) if value in (float("inf"), float("-inf")) else value
 
 
+class _TooLong(Exception):
+    """An integer of too many digits."""
+
+
+def _integer(literal: str) -> int:
+    if len(literal) > limits().digits:
+        raise _TooLong
+    return int(literal)
+
+
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A dictionary in which the last of repeated keys wins and the earlier ones stand beside it."""
     found: dict[str, Any] = {}
+    repeated: Counter[str] = Counter()
     for key, value in pairs:
         if key in found:
-            number = 1
-            while (kept := f"{key} (duplicate {number})") in found:
-                number += 1
+            repeated[key] += 1
+            while (kept := f"{key} (duplicate {repeated[key]})") in found:
+                repeated[key] += 1
             found[kept] = found[key]
         found[key] = value
     return found
@@ -72,27 +87,47 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _patient(data: bytes) -> Any:
     text = data.decode("utf-8-sig")
-    return json.loads(text, parse_constant=NonFinite, parse_float=_number, object_pairs_hook=_pairs, strict=False)
+    return json.loads(
+        text,
+        parse_constant=NonFinite,
+        parse_float=_number,
+        parse_int=_integer,
+        object_pairs_hook=_pairs,
+        strict=False,
+    )
 
 
 def decode(data: bytes | memoryview) -> Any:
     """Any JSON value; repeated keys: the last wins (use `decode_document` where a person may have written the text)."""
     try:
-        return _decoder.decode(data)
+        value = _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return decode_patiently(bytes(data))
+    return _shallow(value, data)
 
 
-def decode_patiently(data: bytes) -> Any:
-    """What the fast decoder refuses, or a ReadError that says where the text breaks."""
+def _shallow(value: T, data: bytes | memoryview, more: int = 0) -> T:
+    """The value of a text, unless it is nested too deeply: every walk over it recurses."""
+    most = limits().depth + more
+    if len(data) > 2 * most and is_too_deep(value, most):
+        raise _beyond(data)
+    return value
+
+
+def _beyond(data: bytes | memoryview) -> ReadError:
+    return refusal(data) or ReadError("nested too deeply to be read")
+
+
+def decode_patiently(data: bytes, more: int = 0) -> Any:
+    """What the fast decoder refuses, or a ReadError that says where the text breaks; `more` levels may be there."""
     try:
-        return _patient(data)
+        return _shallow(_patient(data), data, more)
     except json.JSONDecodeError as error:
         raise ReadError(f"not valid JSON: {error.msg}", place=f"line {error.lineno}, column {error.colno}") from None
     except UnicodeDecodeError as error:
         raise ReadError(f"not UTF-8 text: {error.reason}", place=f"byte {error.start}") from None
-    except RecursionError:
-        raise ReadError("nested too deeply to be read") from None
+    except (RecursionError, _TooLong):
+        raise _beyond(data) from None
 
 
 def decode_document(data: bytes | memoryview) -> Any:
@@ -109,13 +144,27 @@ def decode_document(data: bytes | memoryview) -> Any:
 def decode_as(data: bytes, kind: type[T]) -> T:
     """A value of the model; msgspec.ValidationError names the path that does not fit."""
     try:
-        return msgspec.json.decode(data, type=kind)
+        value = msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
         if "out of range" not in str(error):
             raise
-        return msgspec.convert(decode_patiently(data), kind)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return msgspec.convert(decode_patiently(data), kind)
+        return msgspec.convert(decode_patiently(data, OURS), kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return msgspec.convert(decode_patiently(data, OURS), kind)
+    return _shallow(value, data, OURS)
+
+
+def typed_decoder(kind: type[T]) -> Callable[[bytes | memoryview], T]:
+    """A decoder to a type; what is nested too deeply is a msgspec.DecodeError as any other text that it refuses."""
+    fast = msgspec.json.Decoder(kind).decode
+
+    def decoded(data: bytes | memoryview) -> T:
+        try:
+            return _shallow(fast(data), data)
+        except (RecursionError, ReadError):
+            raise msgspec.DecodeError("nested too deeply") from None
+
+    return decoded
 
 
 def misfit(record: Any, kind: type[T]) -> str | None:
@@ -169,7 +218,11 @@ def _is_utf8(text: str) -> bool:
 
 def to_plain(value: Any) -> Any:
     """Structs as dictionaries and tuples as lists, all the way down; NonFinite numbers stay what they are."""
-    return decode(encode(value))
+    data = encode(value)
+    try:
+        return _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _patient(data)
 
 
 def _itself(value: Any) -> Any:

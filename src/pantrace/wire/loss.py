@@ -8,8 +8,9 @@ on inside a longer one), moved (the call or result stands in another step).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -35,10 +36,16 @@ def sample_losses(before: Sample, after: Sample, why: Mapping[str, str], target:
 
 
 def header_losses(before: RunHeader, after: RunHeader, why: Mapping[str, str], target: str) -> list[Loss]:
-    """Everything of a run's header that did not survive."""
-    one, other = (msgspec.structs.replace(header_of(run), source=None) for run in (before, after))
-    found = _compare("run", to_plain(one), to_plain(other))
+    """Everything of a run's header that did not survive, leaf by leaf: thirteen results are not one value."""
+    found = _compare("run", to_plain(_said(before)), to_plain(_said(after)), _leaves)
     return [Loss(path=path, what=what, why=told) for path, what, told in _explained(found, why, target)]
+
+
+def _said(run: RunHeader) -> RunHeader:
+    """A header without what its file does not say: where it was read, and a name that is only the file's."""
+    header = header_of(run)
+    named_after = Path(header.source.path).name if header.source and header.source.path else None
+    return msgspec.structs.replace(header, source=None, name=None if header.name == named_after else header.name)
 
 
 def _unread(sample: Sample) -> Sample:
@@ -86,37 +93,57 @@ def reason(path: str, why: Mapping[str, str], target: str) -> str:
     return f"{target} has no place for it"
 
 
-def _compare(path: str, before: Any, after: Any) -> Iterator[Found]:
+def _whole(path: str, value: Any) -> Iterator[Found]:
+    """Something that is gone, as one loss."""
+    yield path, f"absent: {_short(value)}"
+
+
+def _leaves(path: str, value: Any) -> Iterator[Found]:
+    """Something that is gone, leaf by leaf."""
+    if value and isinstance(value, dict):
+        for key, item in value.items():
+            yield from _leaves(f"{path}.{key}", item)
+    elif value and isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _leaves(f"{path}[{index}]", item)
+    else:
+        yield from _whole(path, value)
+
+
+Gone = Callable[[str, Any], Iterator[Found]]
+
+
+def _compare(path: str, before: Any, after: Any, gone: Gone = _whole) -> Iterator[Found]:
     if isinstance(before, dict) and isinstance(after, dict):
         for key, value in before.items():
             place = f"{path}.{key}" if path else key
             if key not in after:
-                yield place, f"absent: {_short(value)}"
+                yield from gone(place, value)
             elif key == "steps" and _TRAJECTORY.fullmatch(path):
                 yield from _compare_steps(place, value, after[key])
             else:
-                yield from _compare(place, value, after[key])
+                yield from _compare(place, value, after[key], gone)
     elif isinstance(before, (list, tuple)) and isinstance(after, (list, tuple)):
-        yield from _compare_lists(path, list(before), list(after))
+        yield from _compare_lists(path, list(before), list(after), gone)
     elif (type(before) is not type(after) and isinstance(before, bool) != isinstance(after, bool)) or before != after:
         yield path, f"changed: {_short(before)} to {_short(after)}"
 
 
-def _compare_lists(path: str, before: list[Any], after: list[Any]) -> Iterator[Found]:
+def _compare_lists(path: str, before: list[Any], after: list[Any], gone: Gone) -> Iterator[Found]:
     names = [_name(item) for item in before]
     if all(names) and len(set(names)) == len(names):
         others = {name: item for item in after if (name := _name(item))}
         for index, (name, item) in enumerate(zip(names, before, strict=True)):
             if name in others:
-                yield from _compare(f"{path}[{index}]", item, others[name])
+                yield from _compare(f"{path}[{index}]", item, others[name], gone)
             else:
-                yield f"{path}[{index}]", f"absent: {_short(item)}"
+                yield from gone(f"{path}[{index}]", item)
         return
     for index, item in enumerate(before):
         if index < len(after):
-            yield from _compare(f"{path}[{index}]", item, after[index])
+            yield from _compare(f"{path}[{index}]", item, after[index], gone)
         else:
-            yield f"{path}[{index}]", f"absent: {_short(item)}"
+            yield from gone(f"{path}[{index}]", item)
 
 
 def _name(item: Any) -> str | None:

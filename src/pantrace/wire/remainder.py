@@ -14,13 +14,16 @@ from __future__ import annotations
 
 from functools import cache
 from types import NoneType
-from typing import Any, NamedTuple, TypeVar, get_args, get_origin
+from typing import Any, NamedTuple, TypeVar, cast, get_args, get_origin
 
 import msgspec
 
 from pantrace.errors import ReadError
+from pantrace.model import Sample
 
 from .json import to_plain
+from .unknown import with_unknown
+from .upgrade import upgraded
 
 T = TypeVar("T")
 
@@ -175,12 +178,25 @@ def applied(record: T, change: Any) -> T:
     """A record of the model with a difference applied, in either spelling; ReadError when it does not fit,
     msgspec.ValidationError when a place is given a value that cannot stand there."""
     if isinstance(change, list):
-        return msgspec.convert(with_places(to_plain(record), change), type(record))
+        whole: T = _converted(with_places(to_plain(record), change), type(record))
+        return _of_today(whole)
     try:
         result: T = _changed(record, change, type(record))
     except _MISFITS as error:
         raise ReadError(f"the remainder that pantrace wrote is broken: {error}") from None
-    return result
+    return _of_today(result)
+
+
+def _converted(plain: Any, kind: Any) -> Any:
+    """Plain data as a value of the model; keys that only an older version of it knew are kept in `extra`."""
+    try:
+        return msgspec.convert(plain, kind)
+    except msgspec.ValidationError:
+        return with_unknown(plain, kind, "native")
+
+
+def _of_today(record: T) -> T:
+    return cast("T", upgraded(record)) if isinstance(record, Sample) else record
 
 
 def with_places(plain: Any, places: list[Place]) -> Any:
@@ -202,7 +218,7 @@ def with_places(plain: Any, places: list[Place]) -> Any:
 def _changed(value: Any, change: Any, kind: Any) -> Any:
     """Only what the difference touches is made anew."""
     if "=" in change:
-        return msgspec.convert(change["="], kind)
+        return _converted(change["="], kind)
     if "d" in change and isinstance(value, msgspec.Struct):
         fields = _types(type(value))
         return msgspec.structs.replace(

@@ -12,9 +12,13 @@ import msgspec
 from pantrace.errors import ReadError
 
 from . import files
-from .json import decode_document, encode
+from .json import decode_document, encode, typed_decoder
+from .limits import limits
+from .output import writing
 
 Layout = Literal["lines", "array", "document"]
+
+_items = typed_decoder(list[msgspec.Raw])
 
 OnBroken = Callable[[ReadError], None]
 """Takes the error of one broken record; reading goes on behind it."""
@@ -76,7 +80,7 @@ def _read_lines(path: Path, on_broken: OnBroken) -> Iterator[tuple[str, Any]]:
 
 def _read_array(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[tuple[str, Any]]:
     try:
-        items: Iterable[Any] = msgspec.json.decode(data, type=list[msgspec.Raw])
+        items: Iterable[Any] = _items(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         items = _split_items(path, data, on_broken)
     for number, item in enumerate(items, 1):
@@ -89,11 +93,15 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[t
         yield place, row
 
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{},]', re.DOTALL)
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},]', re.DOTALL)
+"""A string runs to its end or to that of the text, and is tried once: a torn one would be tried from each quote on."""
+
+
+_LAST = "what follows it in the array is not read"
 
 
 def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[memoryview]:
-    """Items of an array that the fast decoder refuses: all whole ones, then the error of the torn end."""
+    """Items of an array that the fast decoder refuses: all whole ones, then the error of the torn or too deep end."""
     depth = 0
     begin = 0
     number = 0
@@ -102,6 +110,10 @@ def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[
         if mark in (b"[", b"{"):
             depth += 1
             begin = token.end() if depth == 1 else begin
+            if depth > limits().depth:
+                message = f"nested deeper than {limits().depth} levels"
+                on_broken(ReadError(message, path=str(path), place=f"item {number + 1}", remedy=_LAST))
+                return
         elif mark in (b"]", b"}"):
             depth -= 1
         if (mark == b"," and depth == 1) or depth == 0:
@@ -128,7 +140,7 @@ def write_rows(rows: Iterable[Any], target: Path, *, default: Layout, indent: in
     if layout == "array" and default == "document":
         layout = "document"
     count = 0
-    with files.writing(target) as file:
+    with writing(target) as file:
         for count, row in enumerate(rows, 1):
             if layout == "lines":
                 file.write(encode(row) + b"\n")

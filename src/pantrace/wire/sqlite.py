@@ -1,46 +1,209 @@
-"""SQLite databases of other programs: read while they are live, never changed, nothing left beside them."""
+"""SQLite databases of other programs: read as of one moment, never changed, nothing left beside them.
+
+The other program may write at any time, and in one of three ways SQLite still shows one moment:
+
+- With a write-ahead log and its index (`-wal`, `-shm`): one read transaction, held while reading. Writers go on; the
+  index is opened read-only, too, so that not even a read mark is left in it.
+- With a rollback journal: a read transaction holds up writers, so SQLite first copies the database inside one, which
+  is brief, and the copy is read.
+- Where SQLite would have to write beside the database (a log without its index, a journal of a program that was
+  killed) or cannot lock it: a private copy of the files, taken anew until nothing changed meanwhile. Two equal readings
+  show that all of it was there at the moment between them, and from there SQLite repairs a copy as after a crash.
+"""
 
 from __future__ import annotations
 
+import errno
 import shutil
 import sqlite3
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 from pantrace.errors import ReadError
 
+from .files import read_error
+
+PATIENCE = 5.0
+"""Seconds until a database that is written all the time is given up."""
+_UNUSABLE = {
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_BUSY,
+}
+"""Errors of a database that SQLite may still read as a copy: it lacks a right, a lock or a file beside it."""
+
+Mark = tuple[int, int, int]
+
 
 @contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to the database's content as of now.
+def reading(path: Path, *, patience: float = PATIENCE) -> Iterator[sqlite3.Connection]:
+    """A connection to the database's content as of now."""
+    with ExitStack() as held, _told(path):
+        database = _snapshot(path, held, patience, briefly=False)
+        database.row_factory = sqlite3.Row
+        yield database
 
-    With a write-ahead log or a journal beside it, a private copy of both is read: opening the original would create
-    or change files next to it, and ignoring the log would lose what is only there."""
-    beside = [path.with_name(path.name + ending) for ending in ("-wal", "-journal")]
-    live = [extra for extra in beside if extra.exists() and extra.stat().st_size]
-    with tempfile.TemporaryDirectory(prefix="pantrace-") if live else nullcontext() as folder:
-        if folder is not None:
-            copy = Path(folder, path.name)
-            shutil.copyfile(path, copy)
-            for extra in live:
-                shutil.copyfile(extra, copy.with_name(extra.name))
-            address = f"file:{quote(str(copy))}?mode=rw"
-        else:
-            address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
-        try:
-            with closing(sqlite3.connect(address, uri=True)) as database:
-                database.row_factory = sqlite3.Row
-                yield database
-        except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged schema is quoted in bytes that are no text
-            raise ReadError(
-                f"cannot be read as a SQLite database: {error}", path=str(path), remedy="it may be cut off or damaged"
-            ) from None
+
+def tables_at(path: Path) -> dict[str, tuple[str, ...]]:
+    """Tables of the database at a path as of now; nothing is copied that can be looked at in place."""
+    with ExitStack() as held, _told(path):
+        found = _tables_at_rest(path.resolve())
+        return tables(_snapshot(path, held, PATIENCE, briefly=True)) if found is None else found
 
 
 def tables(database: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
     """Table names with their columns."""
     names = [row[0] for row in database.execute("select name from sqlite_master where type = 'table'")]
     return {name: tuple(row[1] for row in database.execute(f'pragma table_info("{name}")')) for name in names}
+
+
+def _tables_at_rest(real: Path) -> dict[str, tuple[str, ...]] | None:
+    """Tables of a database for which SQLite would create a log, read without locks; None if that is not safe."""
+    before = _marks(real)
+    if len(before) > 1 or not _is_logged(real):
+        return None
+    with closing(_connected(real, "mode=ro&immutable=1")) as database:
+        found = tables(database)
+    return found if _marks(real) == before else None
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Errors of SQLite and of the system as a sentence."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise _no_room(path) from None
+        raise read_error(Path(error.filename or path), error) from None
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged schema is quoted in bytes that are no text
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+            raise _no_room(path) from None
+        raise ReadError(
+            f"cannot be read as a SQLite database: {error}", path=str(path), remedy="it may be cut off or damaged"
+        ) from None
+
+
+def _no_room(path: Path) -> ReadError:
+    return ReadError(
+        "no room for a private copy of the database", path=str(path), remedy="set TMPDIR to a folder with more room"
+    )
+
+
+def _snapshot(path: Path, held: ExitStack, patience: float, *, briefly: bool) -> sqlite3.Connection:
+    """A connection that sees one moment; `briefly`: it is closed at once, so a lock may be held until then."""
+    until = time.monotonic() + patience
+    pause = 0.0
+    while (found := _taken(path.resolve(), held, patience, briefly=briefly)) is None and time.monotonic() < until:
+        time.sleep(pause := min(pause + 0.01, 0.25))
+    if found is None:
+        raise ReadError(
+            "another program is writing the database, and it could not be read whole",
+            path=str(path),
+            remedy="try again, or close that program",
+        )
+    return found
+
+
+def _taken(real: Path, held: ExitStack, patience: float, *, briefly: bool) -> sqlite3.Connection | None:
+    """One attempt; None if a writer was in the way."""
+    logged = _is_logged(real)
+    try:
+        if not logged:
+            database = _begun(real, held, "mode=ro", patience)
+            return database if briefly else _copied_by_sqlite(database, held)
+        if all(_beside(real, ending).exists() for ending in ("-wal", "-shm")):
+            return _begun(real, held, "mode=ro&readonly_shm=1", patience)
+    except sqlite3.OperationalError as error:
+        kind = error.sqlite_errorcode & 0xFF  # the bits above say more exactly what it is
+        if kind == sqlite3.SQLITE_BUSY and not logged:
+            return None  # copying the files is no way out: the writer may keep the old pages in memory only
+        if kind not in _UNUSABLE:
+            raise
+    copy = _copied(real, held)
+    return None if copy is None else _begun(copy, held, "mode=rw")
+
+
+def _is_logged(real: Path) -> bool:
+    """Whether a write-ahead log belongs to the database: by its header, or because there is one."""
+    with real.open("rb") as file:
+        header = file.read(100)
+    if len(header) < 100:  # beside an empty database SQLite deletes the log
+        raise sqlite3.DatabaseError("file is not a database")
+    return header[19] == 2 or "-wal" in _marks(real)
+
+
+def _begun(real: Path, held: ExitStack, how: str, patience: float = 0) -> sqlite3.Connection:
+    """A read transaction on the database."""
+    with ExitStack() as trying:
+        database = trying.enter_context(closing(_connected(real, how, patience)))
+        database.execute("begin")
+        # Only with its first reading does a transaction settle on a moment.
+        database.execute("select count(*) from sqlite_master").fetchone()
+        held.enter_context(trying.pop_all())
+    return database
+
+
+def _connected(real: Path, how: str, patience: float = 0) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{quote(str(real))}?{how}", uri=True, timeout=patience, isolation_level=None)
+
+
+def _copied_by_sqlite(database: sqlite3.Connection, held: ExitStack) -> sqlite3.Connection:
+    """A copy that has no name and is gone when it is closed; the original is let go at once."""
+    copy = held.enter_context(closing(sqlite3.connect("", isolation_level=None)))
+    database.backup(copy)
+    database.close()
+    return copy
+
+
+def _copied(real: Path, held: ExitStack) -> Path | None:
+    """A private copy of the database with its log or journal; None if one of them changed meanwhile."""
+    before = _marks(real)
+    with ExitStack() as trying:
+        folder = Path(trying.enter_context(tempfile.TemporaryDirectory(prefix="pantrace-")))
+        pairs = [(_beside(real, ending), folder / f"{real.name}{ending}") for ending in before]
+        try:
+            for source, copy in pairs:
+                shutil.copyfile(source, copy)
+            # Times are too coarse to show a second writing in the same tick: the bytes decide.
+            if not all(_is_same(source, copy) for source, copy in pairs) or _marks(real) != before:
+                return None
+        except FileNotFoundError:
+            real.stat()  # only a log may go away
+            return None
+        held.enter_context(trying.pop_all())
+    return folder / real.name
+
+
+def _marks(real: Path) -> dict[str, Mark]:
+    """What shows at a glance that a file changed, for the database ("") and for what its log or journal holds."""
+    found = {"": real.stat()}
+    for ending in ("-wal", "-journal"):
+        try:
+            found[ending] = _beside(real, ending).stat()
+        except FileNotFoundError:
+            continue
+    return {
+        ending: (each.st_ino, each.st_size, each.st_mtime_ns)
+        for ending, each in found.items()
+        if each.st_size or not ending
+    }
+
+
+def _beside(real: Path, ending: str) -> Path:
+    return real.with_name(real.name + ending)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    with one.open("rb") as left, other.open("rb") as right:
+        while piece := left.read(1 << 20):
+            if piece != right.read(1 << 20):
+                return False
+        return not right.read(1)

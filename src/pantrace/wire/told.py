@@ -56,6 +56,36 @@ def told_by(sample: Sample, call: Callable[[CallPair], dict[str, Any]] | None = 
     )
 
 
+STATED = {
+    "input": "answer",
+    "question": "question",
+    "context": "context",
+    "relevantcontext": "relevant_context",
+    "goal": "goal",
+    "availabletools": "available_tools",
+    "invokedtools": "invoked_tools",
+    "rag_mode": "rag_mode",
+}
+"""Keys of a payload in small letters -> what the judges call it."""
+
+
+def stated_inputs(case: Case | None, name: str) -> dict[str, Any]:
+    """What a case itself gives the judge of one eval, where that does not follow from the rest of it: its words are
+    what is judged. A value of None was stated as such; a key that is absent was not stated."""
+    payload = stated_payload(case, name)
+    return {STATED[key.lower()]: value for key, value in payload.items() if key.lower() in STATED}
+
+
+def stated_payload(case: Case | None, name: str) -> dict[str, Any]:
+    """The same in the dataset's own words, as it stands there. Keys count in any letters, as the dataset's do."""
+    note = case.extra.get("explain") if case is not None else None
+    payloads = note.get("explain_inputs") if isinstance(note, dict) else None
+    for key, payload in payloads.items() if isinstance(payloads, dict) else ():
+        if key.lower() == name.lower() and isinstance(payload, dict):
+            return payload
+    return {}
+
+
 def answer_of(trajectory: Trajectory) -> str | None:
     """The final response; "" when the agent's last message is empty, None when there is none."""
     answer = final_response(trajectory)

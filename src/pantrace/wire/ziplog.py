@@ -19,6 +19,7 @@ import zstandard
 from pantrace.errors import ReadError
 
 from .files import read_error
+from .limits import PackedTooTightly, limits
 
 STORED, DEFLATE, ZSTD = 0, 8, 93
 
@@ -29,6 +30,7 @@ _CENTRAL = struct.Struct("<4sHHHHHHIIIHHHHHII")
 _END = struct.Struct("<4sHHHHIIH")
 _LOCATOR = struct.Struct("<4sIQI")
 _END_64 = struct.Struct("<4sQHHIIQQQQ")
+_SIZES, _SIZES_AT = struct.Struct("<II"), 20
 _FULL = 0xFFFFFFFF
 _UTF8 = 0x800
 _DATE = (1 << 5) | 1  # 1980-01-01, so that the same content gives the same bytes
@@ -45,16 +47,16 @@ class Member(NamedTuple):
     offset: int
 
 
-def inflater() -> Callable[[bytes], bytes]:
-    """Raw inflate: ISA-L where it is installed (twice as fast), else zlib."""
+def inflater() -> Callable[[bytes, int], bytes]:
+    """Raw inflate to at most so many bytes: ISA-L where it is installed (twice as fast), else zlib."""
     try:
         isal_zlib = import_module("isal.isal_zlib")
     except ImportError:
-        return lambda data: zlib.decompress(data, -15)
+        return lambda data, most: zlib.decompressobj(-15).decompress(data, most)
 
-    def inflate(data: bytes) -> bytes:
+    def inflate(data: bytes, most: int) -> bytes:
         try:
-            return bytes(isal_zlib.decompress(data, -15))
+            return bytes(isal_zlib.decompressobj(-15).decompress(data, most))
         except isal_zlib.error as error:
             raise zlib.error(str(error)) from None
 
@@ -70,11 +72,23 @@ class Archive:
         self.members: dict[str, int] = {}
         """Names, with their places in the directory: a log of many samples has as many of them."""
         self._directory, count = _directory(file, path)
+        self._length = file.seek(0, 2)
         for name, place in _entries(self._directory, count, path):
             self.members.pop(name, None)
             self.members[name] = place
+        self._weigh()
         self._inflate = inflater()
         self._zstd = zstandard.ZstdDecompressor()
+
+    def _weigh(self) -> None:
+        """Refuse an archive whose members are small enough each, and too much together."""
+        now = limits()
+        total = 0
+        for place in self.members.values():
+            packed, size = _SIZES.unpack_from(self._directory, place + _SIZES_AT)
+            total += min(size, _most(packed))
+        if total > max(now.flowing, now.flowing_ratio * self._length):
+            raise PackedTooTightly.beyond(now.flowing, now.flowing_ratio).at(path=self.path)
 
     def __contains__(self, name: str) -> bool:
         return name in self.members
@@ -86,6 +100,8 @@ class Archive:
             content = self._content(member)
         except (OSError, zlib.error, zstandard.ZstdError, struct.error, ValueError, IndexError, MemoryError) as error:
             raise ReadError(f"cannot be unpacked: {error}", path=self.path, place=name) from None
+        except PackedTooTightly as error:
+            raise error.at(path=self.path, place=name) from None
         if len(content) != member.size or zlib.crc32(content) != member.crc:
             raise ReadError(
                 "its checksum does not fit", path=self.path, place=name, remedy="the file is damaged; copy it again"
@@ -93,6 +109,10 @@ class Archive:
         return content
 
     def _content(self, member: Member) -> bytes:
+        if member.size > _most(member.packed):
+            raise PackedTooTightly.beyond(limits().held, limits().held_ratio)
+        if member.offset + member.packed > self._length:
+            raise ValueError("it is longer than the archive")
         self.file.seek(member.offset)
         signature, *_, name_size, extra_size = _LOCAL.unpack(self.file.read(_LOCAL.size))
         if signature != b"PK\x03\x04":
@@ -102,7 +122,7 @@ class Archive:
         if member.method == STORED:
             return packed
         if member.method == DEFLATE:
-            return self._inflate(packed)
+            return self._inflate(packed, member.size + 1)
         if member.method == ZSTD:
             return self._unpack_zstd(packed, member.size)
         raise ReadError(
@@ -112,12 +132,20 @@ class Archive:
     def _unpack_zstd(self, packed: bytes, size: int) -> bytes:
         if not size:
             return b""
+        if zstandard.frame_content_size(packed) > size:
+            raise ValueError("it holds more than the archive's directory declares")
         content = self._zstd.decompress(packed, max_output_size=size)
         if len(content) == size:
             return content
         # Several frames follow each other: Inspect begins a new one every 200 MiB.
         with self._zstd.stream_reader(packed, read_across_frames=True) as reader:
             return reader.read(size)
+
+
+def _most(packed: int) -> int:
+    """How many bytes a member of that packed size may hold, as it is in memory at once."""
+    now = limits()
+    return max(now.held, now.held_ratio * packed)
 
 
 @contextmanager
@@ -164,8 +192,10 @@ def _directory(file: IO[bytes], path: str) -> tuple[bytes, int]:
             _, _, end_64, _ = _LOCATOR.unpack(file.read(_LOCATOR.size))
             file.seek(end_64)
             *_, count, size, offset = _END_64.unpack(file.read(_END_64.size))
+        if count > limits().members:
+            raise ReadError(f"more than {limits().members:,} members", path=path, remedy="split the archive")
         file.seek(offset)
-        return file.read(size), count
+        return file.read(min(size, length)), count
     except (struct.error, OSError, OverflowError):
         raise _cut(path) from None
 

@@ -93,7 +93,8 @@ def test_each_case_of_the_explain_corpus_gets_its_evals_and_its_decision(tmp_pat
         (decision,) = result.decisions
         assert decision.profile == sample.case.profile
         profile = load_profile(sample.case.profile or "")
-        assert decision == decide(sample.id, result.scores, profile, required=sample.case.required_evals)
+        wanted = {"required": sample.case.required_evals, "contract": sample.case.contract}
+        assert decision == decide(sample.id, result.scores, profile, **wanted)
     assert scored == asked > 100
     # The report says what the run directory says, and comes back as it was written.
     kept = {sample.id: sample.scores for sample in decided_run(tmp_path / "out").samples}

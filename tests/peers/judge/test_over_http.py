@@ -221,6 +221,40 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
     assert {score["value"] for score in scores} == {3.0}
 
 
+def test_a_judge_is_sent_the_words_of_the_payload_and_not_those_of_the_case(tmp_path: Path) -> None:
+    """`pantrace judge` on a dataset and on its native copy, as a user runs it."""
+    payload = {"input": "PAYLOAD answer", "question": "PAYLOAD question"}
+    row = {"case_id": "a-001", "agent_name": "a", "question": "CASE question", "model_answer": "CASE answer"}
+    row |= {"context": "CASE context", "explain_inputs": {"FluencyExplain": payload}}
+    source, copy = tmp_path / "cases.jsonl", tmp_path / "copy.trace.jsonl"
+    source.write_text(json.dumps(row) + "\n")
+    environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": "", "HOME": str(tmp_path)}
+
+    def run(*words: object) -> None:
+        command = [sys.executable, "-m", "pantrace", *map(str, words)]
+        subprocess.run(command, env=environment, check=True, capture_output=True, timeout=60)
+
+    run("convert", source, "--to", "native", "-o", copy)
+    prompts = []
+    for path in (source, copy):
+        with loopback(_then(verdict(4))) as server:
+            where = [
+                "--judge",
+                "openai:scripted",
+                "--base-url",
+                server.url,
+                "--cache",
+                tmp_path / f"{path.name}.sqlite",
+            ]
+            run("judge", path, "--rubric", "FluencyExplain", *where)
+        (body,) = server.requests
+        prompts.append(body["messages"][-1]["content"])
+    assert prompts[0] == prompts[1]
+    assert "| PAYLOAD answer" in prompts[0]
+    assert "| PAYLOAD question" in prompts[0]
+    assert "CASE" not in prompts[0]
+
+
 def _anthropic(body: dict[str, Any]) -> bytes:
     return json.dumps(
         {

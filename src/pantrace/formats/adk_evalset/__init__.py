@@ -45,6 +45,7 @@ from pantrace.wire.adk.unsaid import unsaid
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document, encode
+from pantrace.wire.output import writing
 from pantrace.wire.remainder import applied
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
@@ -294,7 +295,7 @@ def save(run: Run, target: Path, options: NoOptions) -> None:
     }
     if rest := unsaid(header_from(row), header_of(run)):
         row[CARRIER] = rest
-    with files.writing(target) as file:
+    with writing(target) as file:
         file.write(encode(row)[:-1] + b',"eval_cases":[')
         for number, sample in enumerate(run.samples):
             file.write((b",\n" if number else b"\n") + encode(dump(sample, options)))

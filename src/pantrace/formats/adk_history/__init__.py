@@ -25,8 +25,10 @@ from pantrace.wire.adk.schema import Unusual
 from pantrace.wire.adk.trpc import DIALECT
 from pantrace.wire.adk.unsaid import unsaid
 from pantrace.wire.carried import CARRIER
+from pantrace.wire.claim import of_patterns
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, encode
+from pantrace.wire.output import writing
 from pantrace.wire.remainder import applied
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
@@ -164,7 +166,7 @@ def save(run: Run, target: Path, options: NoOptions) -> None:
     samples = iter(run.samples)
     first = next(samples, None)
     row = _header_row(run, app_of(first) if first is not None else "app")
-    with files.writing(target) as file:
+    with writing(target) as file:
         file.write(encode(row)[:-1] + b',"eval_case_results":[')
         sample = first
         separator = b"\n"
@@ -227,6 +229,7 @@ FORMAT = Format(
     load=load,
     dump=dump,
     open=open_run,
+    claim=lambda folder: of_patterns(folder, "[!.]*"),
     save=save,
     check=check,
     validate=validate,

@@ -38,7 +38,7 @@ from pantrace.wire.adk.sessions import app_name, invocation_ids, main_agent, ses
 from pantrace.wire.adk.typed import identifier, listed, mapping, text
 from pantrace.wire.adk.unsaid import unsaid
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.json import decode, unknown_keys
+from pantrace.wire.json import decode, typed_decoder, unknown_keys
 from pantrace.wire.remainder import applied
 
 NAME = "adk-history"
@@ -58,7 +58,7 @@ _KNOWN = {
 _RESULTS = {"session_details", "eval_metric_result_per_invocation", "overall_eval_metric_results", FINAL_STATUS}
 _ACTUAL = "actual_invocations"
 """Where the invocations of a case are kept in which nothing was said."""
-_CASE = msgspec.json.Decoder(CaseResult)
+_CASE = typed_decoder(CaseResult)
 _WITHOUT_SESSION = ["session_details", "state", "event_timestamps", "stop_reasons"]
 _STATUS = {"passed": 1, "failed": 2, "error": 2, "limit": 2}
 _LIMITS = {"LlmCallsLimitExceededError"}
@@ -84,7 +84,7 @@ def load(row: Any) -> Sample:
 def decoded(raw: msgspec.Raw) -> Any:
     """A case by type if it is as google-adk writes it, else as a dictionary."""
     try:
-        case = _CASE.decode(raw)
+        case = _CASE(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return decode(raw)
     return case if case.session_details is not None and case.eval_id is not None else decode(raw)

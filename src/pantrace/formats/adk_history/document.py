@@ -15,7 +15,7 @@ from pantrace.wire import files
 from pantrace.wire.adk.recase import CASE_RESULT, snake, to_snake
 from pantrace.wire.adk.trpc import DIALECT, is_case_result
 from pantrace.wire.adk.typed import typed_header
-from pantrace.wire.json import decode
+from pantrace.wire.json import decode, typed_decoder
 
 IDS = ("eval_set_result_id", "eval_set_result_name", "eval_set_id")
 
@@ -30,9 +30,9 @@ class _Usual(msgspec.Struct, forbid_unknown_fields=True):
     creation_timestamp: float = 0.0
 
 
-_USUAL = msgspec.json.Decoder(_Usual)
-_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_LIST = msgspec.json.Decoder(list[msgspec.Raw])
+_USUAL = typed_decoder(_Usual)
+_FIELDS = typed_decoder(dict[str, msgspec.Raw])
+_LIST = typed_decoder(list[msgspec.Raw])
 _START = re.compile(
     rb'^\s*"?\s*\{(?:\s|\\n|\\t|\\r)*(?:[^{}\[\]]{0,2000}?)\\?"(?:eval_set_result_id|evalSetResultId)\\?"'
 )
@@ -96,7 +96,7 @@ def document(path: Path) -> Document:
         data = inner.encode("utf-8", "surrogatepass") if isinstance(inner, str) else b"null"
         variant = "double-encoded"
     try:
-        usual = _USUAL.decode(data)
+        usual = _USUAL(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _unusual(path, data, variant)
     row = {name: getattr(usual, name) for name in _Usual.__struct_fields__ if name != "eval_case_results"}
@@ -108,9 +108,9 @@ def document(path: Path) -> Document:
 
 def _unusual(path: Path, data: bytes, variant: str) -> Document:
     try:
-        fields: dict[str, Any] = dict(_FIELDS.decode(data))
+        fields: dict[str, Any] = dict(_FIELDS(data))
         decoded = {key: decode(value) for key, value in fields.items() if snake(key) != "eval_case_results"}
-        cases: Any = next((_LIST.decode(fields[key]) for key in fields if snake(key) == "eval_case_results"), None)
+        cases: Any = next((_LIST(fields[key]) for key in fields if snake(key) == "eval_case_results"), None)
     except (msgspec.DecodeError, UnicodeDecodeError):
         try:
             decoded = decode(data)

@@ -183,6 +183,7 @@ FORMAT = Format(
     load=load,
     dump=dump,
     open=open_run,
+    beside=lambda path: [found] if (found := catalogue.catalogue_beside(path)) is not None else [],
     save=save,
     check=check,
     validate=validate,

@@ -1,6 +1,7 @@
 """The explain input bundle: what each of the nine judges is given, derived from any sample.
 
-A dataset repeats the answer nine times in `explain_inputs`. Here it is told once, and the bundle follows from it.
+A dataset repeats the answer nine times in `explain_inputs`. Here it is told once, and the bundle follows from it; only
+a payload that says something else is kept, and then it is what a judge reads.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.model import CallPair, Sample
-from pantrace.wire.told import Told, outcome_of, told_by
+from pantrace.wire.told import Told, outcome_of, stated_payload, told_by
 
 from .keys import note_in, restored
 
@@ -26,8 +27,10 @@ EVALS = (
 
 
 def explain_inputs(sample: Sample) -> dict[str, dict[str, Any]]:
-    """The nine payloads of a sample of any format; a value that the sample does not have is None."""
-    return inputs_of(told_by(sample, invoked))
+    """The nine payloads of a sample of any format, as the judges get them: what the case states for an eval stands, the
+    rest follows. A value that the sample does not have is None."""
+    derived = inputs_of(told_by(sample, invoked))
+    return {name: {**payload, **stated_payload(sample.case, name)} for name, payload in derived.items()}
 
 
 def inputs_of(told: Told) -> dict[str, dict[str, Any]]:

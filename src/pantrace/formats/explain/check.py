@@ -16,6 +16,7 @@ from pantrace.wire.shape import document, one_of, violations
 
 from . import catalogue, report
 from .bundle import EVALS
+from .check_bundle import check_bundle, supplied
 from .dataset import CASE, LABELS
 from .keys import Vocabulary, taken
 from .scored import METRIC, SCORED, scale_of
@@ -140,8 +141,10 @@ def check_case(row: dict[str, Any]) -> Iterator[Violation]:
     for index, name in enumerate(evals):
         if name not in EVALS:
             yield _warning(f"{name!r} is not one of the nine evals", f"required_evals[{index}]")
+    values = taken(row, CASE)[0]
     if not comparative:
-        yield from _check_needs(evals, stated)
+        yield from _check_needs(evals, stated, values)
+    yield from check_bundle(values, evals)
     profile = row.get("threshold_profile")
     if isinstance(profile, str) and profile not in PROFILES:
         yield _warning(f"{profile!r} is not a profile of the scoring policy", "threshold_profile")
@@ -156,11 +159,12 @@ def _check_id(row: dict[str, Any], comparative: bool) -> Iterator[Violation]:
         yield _warning(f"{name!r} is not an agent's name and a number of three digits ({agent}-001)", "case_id")
 
 
-def _check_needs(evals: list[str], stated: set[str]) -> Iterator[Violation]:
+def _check_needs(evals: list[str], stated: set[str], values: dict[str, Any]) -> Iterator[Violation]:
     for name in evals:
         if name in EVALS:
+            there = stated | supplied(values, name)
             for key in ("question", "model_answer", *_NEEDS.get(name, ())):
-                if key not in stated:
+                if key not in there:
                     yield _error(f"{name} is required and cannot run without it", key)
 
 

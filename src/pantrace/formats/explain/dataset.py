@@ -109,8 +109,14 @@ def load(row: dict[str, Any]) -> Sample:
 
 def _deviations(values: dict[str, Any]) -> dict[str, Any]:
     """Payloads of a stored bundle that do not follow from the case; null for one that the bundle lacks."""
-    stored = values["explain_inputs"]
-    derived: dict[str, Any] = inputs_of(
+    stored, derived = values["explain_inputs"], inputs_in(values)
+    kept = {name: payload for name, payload in stored.items() if payload != derived.get(name)}
+    return {**kept, **{name: None for name in derived if name not in stored}}
+
+
+def inputs_in(values: dict[str, Any]) -> dict[str, Any]:
+    """The payloads that follow from the other values of a case."""
+    return inputs_of(
         Told(
             question=values.get("question"),
             context=values.get("context"),
@@ -121,8 +127,6 @@ def _deviations(values: dict[str, Any]) -> dict[str, Any]:
             calls=values.get("invoked_tool_calls", []),
         )
     )
-    kept = {name: payload for name, payload in stored.items() if payload != derived.get(name)}
-    return {**kept, **{name: None for name in derived if name not in stored}}
 
 
 def _expected_call(row: dict[str, Any]) -> ExpectedCall:

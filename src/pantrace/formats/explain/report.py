@@ -11,6 +11,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Aggregate, Run, Sample, Source
 from pantrace.wire import files
 from pantrace.wire.json import decode_document, encode
+from pantrace.wire.output import writing
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.times import from_iso, iso
 
@@ -256,5 +257,5 @@ def write_report(run: Run, target: Path, *, carry: bool) -> None:
         known, note = taken(stored, REPORT)
         stored = restored({**counted, **known, **totals(cases, as_original=False)}, note)
     document = {**stored, kept.get("spelling", {}).get("cases", "cases"): cases}
-    with files.writing(target) as file:
+    with writing(target) as file:
         file.write(encode(document, indent=2) + b"\n")

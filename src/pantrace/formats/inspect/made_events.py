@@ -228,7 +228,8 @@ class _Maker:
                 names.extend(message["id"] for message in told)
                 messages.extend(told)
         name = child.agents[0].name if child.agents else (child.title or "agent")
-        span = self.open("agent", name, span=child.id, at=child.created, messages=names)
+        kind = {"grader": "scorer", "tool": "tool"}.get(child.purpose, "agent")
+        span = self.open(kind, name, span=child.id, at=child.created, messages=names)
         self.conversation(child, messages, sizes, span)
         for other, grandchild in enumerate(child.children):
             if not self._is_called(grandchild, child):

@@ -10,11 +10,10 @@ from typing import Any, cast
 
 from pantrace.model import Action, Part, Role, Step, StepError, Text, ToolCall, ToolResult, Unknown
 from pantrace.wire.json import to_plain
-from pantrace.wire.times import from_iso
 
 from .content import from_parts, kept, own, text_part, to_parts, with_kept
 from .telling import Telling
-from .told import Told, is_timed
+from .told import Told, times_of
 from .tool_messages import from_result, to_tool_step
 from .usage import to_usage
 
@@ -64,7 +63,7 @@ def answer(
     """A model's answer with usage, time, stop and error of the event that made it."""
     output = event.get("output") or {}
     choices: Any = output.get("choices") or ({},)
-    timed = is_timed(event)
+    at, ended = times_of(event)
     if model is None and (model := event.get("model")) is not None:
         extra = {**extra, "inspect": {**own(extra), "model": None}}
     error = event.get("error")
@@ -73,8 +72,8 @@ def answer(
         role="agent",
         agent=told.agent_of(event.get("span_id")),
         parts=parts,
-        at=from_iso(event.get("timestamp")) if timed else None,
-        ended=from_iso(event.get("completed")) if timed else None,
+        at=at,
+        ended=ended,
         model=model,
         usage=to_usage(output.get("usage")),
         stop=choices[0].get("stop_reason"),

@@ -12,18 +12,19 @@ from pantrace.errors import ReadError
 from pantrace.model import Run, RunHeader, Sample, Source, with_samples
 from pantrace.wire import files, ziplog
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode
+from pantrace.wire.json import decode, typed_decoder
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
 
 from .header import to_header
+from .member_names import SAMPLES
 from .migration import header_today, named_scores, sample_today
 from .samples import load
 
 HEADER, START, SUMMARIES, REDUCTIONS = "header.json", "_journal/start.json", "summaries.json", "reductions.json"
 JOURNAL = "_journal/summaries/"
-SAMPLES = "samples/"
 
+_parts, _rows = typed_decoder(dict[str, msgspec.Raw]), typed_decoder(list[msgspec.Raw])
 _WRONG = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, msgspec.ValidationError)
 
 
@@ -84,10 +85,10 @@ def document(path: Path) -> dict[str, Any]:
     """A `.json` log: everything decoded but the samples, which stay raw until they are asked for."""
     data = files.read_all(path)
     try:
-        parts = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        parts = _parts(data)
         raw: Any = {key: decode(bytes(value)) for key, value in parts.items() if key != "samples"}
-        if "samples" in parts:
-            raw["samples"] = msgspec.json.decode(parts["samples"], type=list[msgspec.Raw] | None)
+        if bytes(parts.get("samples", b"null")) != b"null":
+            raw["samples"] = _rows(parts["samples"])
     except (msgspec.DecodeError, UnicodeDecodeError, msgspec.ValidationError):
         try:
             raw = decode(data)

@@ -13,13 +13,14 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import ReadError, SampleRefused
-from pantrace.model import Agent, Case, Outcome, Sample, Step, Tool, Trajectory, Usage, is_prompt, said
+from pantrace.model import Agent, Case, Outcome, Sample, Step, Tool, Trajectory, Usage, is_prompt, reports, said
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.remainder import SAME, applied, difference
 from pantrace.wire.times import from_iso, iso
 
 from .content import own
 from .made_events import made
+from .member_names import log_id
 from .messages import from_step, is_note
 from .migration import sample_today
 from .scores import from_scores, to_scores
@@ -158,13 +159,13 @@ def _trajectory(row: dict[str, Any]) -> Trajectory:
 def _usage(raw: Any, extra: dict[str, Any]) -> dict[str, Usage] | None:
     if not isinstance(raw, dict) or not raw:
         return None
-    found = {model: to_usage(usage) for model, usage in raw.items()}
-    if all(usage is not None for usage in found.values()):
-        return {model: usage for model, usage in found.items() if usage is not None}
-    if (flat := to_usage(raw)) is not None and (flat.input is not None or flat.output is not None):
+    found = {model: usage for model, each in raw.items() if (usage := to_usage(each)) is not None}
+    if len(found) == len(raw):
+        return found
+    if not found and (flat := to_usage(raw)) is not None and reports(flat):
         return {"": flat}
     extra["model_usage"] = raw
-    return None
+    return found or None
 
 
 def _agents(told: Told) -> tuple[Agent, ...]:
@@ -247,10 +248,10 @@ def _row(sample: Sample) -> dict[str, Any]:
     kept = dict(own(trajectory.extra))
     case = sample.case or Case()
     case_kept = own(case.extra)
-    name = own(sample.extra).get("id")
+    name, epoch = own(sample.extra).get("id"), sample.epoch or 1
     row: dict[str, Any] = {
-        "id": name if name is not None and str(name) == sample.id else sample.id,
-        "epoch": sample.epoch or 1,
+        "id": name if name is not None and str(name) == sample.id else log_id(sample.id, epoch),
+        "epoch": epoch,
         "input": case_kept.get("input", _question(sample)),
         "target": case_kept.get("target", case.reference or ""),
     }

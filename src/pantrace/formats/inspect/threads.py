@@ -10,16 +10,17 @@ from typing import Any
 
 import msgspec
 
-from pantrace.model import Agent, Part, Step, ToolCall, ToolResult, Trajectory
+from pantrace.model import Agent, Part, Purpose, Step, ToolCall, ToolResult, Trajectory
 from pantrace.wire.times import from_iso
 
 from .attachments import resolved
 from .content import own
 from .messages import answer, to_step
-from .told import Told, is_timed, notes_of, output_message
+from .told import Told, is_timed, notes_of, output_message, times_of
 from .tool_messages import error_of
 
 _KINDS = ("agent", "handoff", "scorer", "tool", "subtask")
+_PURPOSES: dict[str, Purpose] = {"scorer": "grader", "scorers": "grader", "tool": "tool"}
 
 
 class Main:
@@ -150,8 +151,7 @@ def _said(event: dict[str, Any], told: Told, seen: set[str]) -> list[Step]:
 def _tool_step(event: dict[str, Any], told: Told) -> Step:
     """A tool call that only an event tells."""
     told.answered.add(event.get("id"))
-    timed = is_timed(event)
-    started, ended = from_iso(event.get("timestamp")), from_iso(event.get("completed"))
+    started, ended = times_of(event)
     text, failure, rest = error_of(event.get("error"))
     result = ToolResult(
         call_id=event.get("id"),
@@ -160,8 +160,8 @@ def _tool_step(event: dict[str, Any], told: Told) -> Step:
         error=text,
         failure=failure or ("error" if event.get("failed") else None),
         truncated=event.get("truncated") is not None,
-        started=started if timed else None,
-        ended=ended if timed else None,
+        started=started,
+        ended=ended,
         extra={"inspect": rest} if rest else {},
     )
     agent = told.agent_of(event.get("span_id"))
@@ -196,6 +196,7 @@ def _child(span: Any, events: list[dict[str, Any]], told: Told, parent: str | No
     timed = is_timed(begin)
     return Trajectory(
         id=str(span),
+        purpose=_PURPOSES.get(kind, "agent") if isinstance(kind, str) else "agent",
         title=name,
         created=from_iso(begin.get("timestamp")) if timed else None,
         ended=from_iso((told.ends.get(span) or {}).get("timestamp")) if timed else None,

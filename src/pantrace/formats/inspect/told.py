@@ -7,6 +7,9 @@ from typing import Any
 
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import encode
+from pantrace.wire.times import from_iso
+
+from .info_calls import as_model_event
 
 
 def notes_of(record: Any) -> dict[str, Any]:
@@ -19,6 +22,25 @@ def notes_of(record: Any) -> dict[str, Any]:
 def is_timed(event: dict[str, Any]) -> bool:
     """Whether the times of an event were measured; pantrace marks those it had to make up."""
     return notes_of(event).get("timed") is not False
+
+
+def times_of(event: dict[str, Any]) -> tuple[float | None, float | None]:
+    """Begin and end of a model or tool call, as far as they were measured.
+
+    Where the call worked for longer than lies between them, both were taken when it was over (as the
+    logger of Health Universe's A2A SDK does)."""
+    if not is_timed(event):
+        return None, None
+    begin, end = from_iso(event.get("timestamp")), from_iso(event.get("completed"))
+    worked = event.get("working_time")
+    if (
+        begin is not None
+        and end is not None
+        and isinstance(worked, (int, float))
+        and end - begin + 0.001 < worked < end
+    ):
+        begin = end - worked
+    return begin, end
 
 
 class Told:
@@ -51,6 +73,7 @@ class Told:
         self._by_call: dict[str, dict[str, Any]] = {}
         self._by_words: dict[bytes, list[dict[str, Any]]] | None = None
         self._agents: dict[Any, str | None] = {}
+        self._has_models = any(isinstance(event, dict) and event.get("event") == "model" for event in events)
         self._index(events)
 
     def _index(self, events: list[Any]) -> None:
@@ -58,6 +81,8 @@ class Told:
             if not isinstance(event, dict):
                 continue
             kind = event.get("event")
+            if kind == "info" and not self._has_models and (call := as_model_event(event)) is not None:
+                event, kind = call, "model"
             if self._grading is not None and (kind == "model" or kind == "tool"):
                 self.graded[id(event)] = self._grading
             if kind == "model":
@@ -69,7 +94,7 @@ class Told:
             elif kind == "tool":
                 self.order[id(event)] = len(self.order)
                 self.tools.append(event)
-                self._by_call.setdefault(event.get("id"), event)  # type: ignore[arg-type]
+                self._by_call.setdefault(event.get("id"), event)
             elif kind == "span_begin":
                 self.spans[event.get("id")] = event
             elif kind == "info" and event.get("source") == "pantrace":

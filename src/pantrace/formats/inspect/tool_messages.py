@@ -7,11 +7,10 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.model import Failure, Media, Step, ToolResult
 from pantrace.wire.json import decode, encode
-from pantrace.wire.times import from_iso
 
 from .content import from_media, own, text_part, to_parts, with_kept
 from .telling import Telling
-from .told import Told, is_timed
+from .told import Told, times_of
 
 _FAILURES: dict[str, Failure] = {
     "parsing": "invalid_arguments",
@@ -33,15 +32,7 @@ def to_tool_step(message: dict[str, Any], name: str | None, extra: dict[str, Any
     """A tool message as a step, with the times of the event that made it."""
     event = told.tool_event(message.get("tool_call_id"))
     result = _result(message, told.notes_on(message), told, event)
-    timed = event is not None and is_timed(event)
-    return Step(
-        id=name,
-        role="tool",
-        parts=(result,),
-        at=result.started if timed else None,
-        ended=result.ended if timed else None,
-        extra=extra,
-    )
+    return Step(id=name, role="tool", parts=(result,), at=result.started, ended=result.ended, extra=extra)
 
 
 def _result(message: dict[str, Any], notes: dict[str, Any], told: Told, event: dict[str, Any] | None) -> ToolResult:
@@ -54,7 +45,7 @@ def _result(message: dict[str, Any], notes: dict[str, Any], told: Told, event: d
     text, failure, rest = error_of(message.get("error"))
     extra |= rest
     event = event or {}
-    timed = is_timed(event)
+    started, ended = times_of(event)
     return ToolResult(
         call_id=message.get("tool_call_id"),
         name=message.get("function"),
@@ -63,8 +54,8 @@ def _result(message: dict[str, Any], notes: dict[str, Any], told: Told, event: d
         failure=failure or ("error" if event.get("failed") else None),
         truncated=event.get("truncated") is not None,
         media=media,
-        started=from_iso(event.get("timestamp")) if timed else None,
-        ended=from_iso(event.get("completed")) if timed else None,
+        started=started,
+        ended=ended,
         extra={"inspect": extra} if extra else {},
     )
 

@@ -1,4 +1,6 @@
-"""Usage: Inspect counts cached prompt tokens apart from `input_tokens`; the model counts them in."""
+"""Usage: Inspect counts cached prompt tokens apart from `input_tokens`; the model counts them in.
+
+Inspect has no "not reported" for input, output and total: where all that is counted is 0, nothing was."""
 
 from __future__ import annotations
 
@@ -30,6 +32,10 @@ def to_usage(raw: Any) -> Usage | None:
     if not {type(each) for each in (fresh, output, total, read, write, reasoning, cost)} <= _NUMBERS:
         return None
     cached = (read or 0) + (write or 0)
+    if not (fresh or output or cached or reasoning):
+        if not total and not cost:
+            return None
+        fresh = output = None
     extra: dict[str, Any] = {}
     if not raw.keys() <= _KNOWN:
         extra = {key: value for key, value in raw.items() if key not in _KNOWN and value is not None}

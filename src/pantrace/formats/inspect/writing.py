@@ -10,9 +10,11 @@ from typing import Any, Literal
 from pantrace.model import Record, Run
 from pantrace.wire import files, ziplog
 from pantrace.wire.json import encode
+from pantrace.wire.output import writing
 
 from .header import VERSION, from_header, is_made, is_unfinished
-from .reading import HEADER, JOURNAL, REDUCTIONS, SAMPLES, START, SUMMARIES
+from .member_names import member_name
+from .reading import HEADER, JOURNAL, REDUCTIONS, START, SUMMARIES
 from .samples import dump
 from .summary import Collector
 
@@ -33,12 +35,12 @@ def save(run: Run, target: Path, options: Options) -> None:
 
 
 def _save_archive(run: Run, target: Path, options: Options) -> None:
-    with files.writing(target) as file:
+    with writing(target) as file:
         writer = ziplog.Writer(file, options.compression)
         collector = Collector()
         for sample in run.samples:
             row = dump(sample, options)
-            writer.add(f"{SAMPLES}{row['id']}_epoch_{row['epoch']}.json", encode(row))
+            writer.add(member_name(row["id"], row["epoch"]), encode(row))
             collector.add(row)
         header = from_header(run, collector.finish())
         reductions = header.pop("reductions", None)
@@ -78,7 +80,7 @@ def _save_document(run: Run, target: Path, options: Options) -> None:
         header.setdefault("plan", {})
         header.setdefault("stats", {})
         samples.seek(0)
-        with files.writing(target) as file:
+        with writing(target) as file:
             file.write(encode(header).removesuffix(b"}") + b',\n"samples":[')
             shutil.copyfileobj(samples, file)
             file.write(b"]")

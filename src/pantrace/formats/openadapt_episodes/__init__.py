@@ -17,8 +17,8 @@ from pantrace.model import Sample
 
 from .check import check, validate
 from .older import upgraded
-from .opening import load, open_run
-from .recognise import detect
+from .opening import beside, load, open_run
+from .recognise import claim, detect
 from .words import NAME
 from .write import episode_to
 
@@ -44,6 +44,8 @@ FORMAT = Format(
     load=load,
     dump=dump,
     open=open_run,
+    beside=beside,
+    claim=claim,
     check=check,
     validate=validate,
     migrate=migrate,

@@ -12,7 +12,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Run, Sample, Source
 from pantrace.wire import files
 from pantrace.wire.head import Head
-from pantrace.wire.json import unknown_keys
+from pantrace.wire.json import typed_decoder, unknown_keys
 from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.times import from_iso
 
@@ -59,6 +59,13 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
         build = logs.step_log_episode if shape == "step-log" else logs.planner_episode
         return Run(name=path.name, source=source, samples=_samples(_grouped(path, build, on_broken), source, on_broken))
     return Run(name=path.name, source=source, samples=_samples(_episodes(path, on_broken), source, on_broken))
+
+
+def beside(path: Path) -> list[Path]:
+    """The other files of a task's folder, when one of them is opened alone."""
+    if path.is_dir() or shape_of(Head(path)) not in ("arena", "execution"):
+        return []
+    return sorted(each for each in path.parent.iterdir() if each.is_file() and each != path)
 
 
 def _samples(found: Iterable[Found], source: Source, on_broken: OnBroken) -> Iterator[Sample]:
@@ -118,12 +125,12 @@ class _Line(msgspec.Struct):
 
 
 def _lie_together(path: Path) -> bool:
-    decoder = msgspec.json.Decoder(_Line)
+    decoded = typed_decoder(_Line)
     seen: set[str] = set()
     last = None
     for _, line in files.lines(path):
         try:
-            identity = str(decoder.decode(line).episode_id)
+            identity = str(decoded(line).episode_id)
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
         if identity != last:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pantrace.errors import ReadError
+from pantrace.wire.claim import Claim, of_patterns
 from pantrace.wire.head import Head
 
 from . import arena, logs
@@ -72,6 +73,18 @@ def _folder_shape(path: Path) -> Shape | None:
     return "episode-folder" if _holds_episodes(path) else None
 
 
+def claim(folder: Path) -> Claim:
+    """The files that the episodes of a directory are read from, their pictures included."""
+    shape = _folder_shape(folder)
+    if shape == "benchmark-run":
+        tasks = ("tasks/*/task.json", "tasks/*/execution.json", "tasks/*/screenshots/*")
+        return of_patterns(folder, "metadata.json", "summary.json", *tasks)
+    if shape == "arena-results":
+        return Claim(holds=lambda file: (file.parent / "traj.jsonl").is_file(), reaches=lambda _: True)
+    pictures = [f"{place}*{ending}" for place in ("", "*/") for ending in _PICTURES]
+    return of_patterns(folder, "*.json", *pictures)
+
+
 def _leads_to_tasks(folder: Path, depth: int, looks: list[int]) -> bool | None:
     """Whether each way down ends at a traj.jsonl; None for a folder that says nothing (a task that never began)."""
     if looks[0] <= 0:
@@ -84,8 +97,8 @@ def _leads_to_tasks(folder: Path, depth: int, looks: list[int]) -> bool | None:
         return None
     if any(entry.name == "traj.jsonl" for entry in found):
         return _is(folder / "traj.jsonl", "arena")
-    folders = [entry for entry in found if entry.is_dir() and entry.name != "logs" and not entry.name.startswith(".")]
-    if any(entry.name.lower().endswith(_DATA) for entry in found if entry.is_file()):
+    folders = [entry for entry in found if _is_dir(entry) and entry.name != "logs" and not entry.name.startswith(".")]
+    if any(entry.name.lower().endswith(_DATA) for entry in found if not _is_dir(entry)):
         return False
     if depth == 0 or not folders:
         return None if not folders else False
@@ -100,13 +113,20 @@ def _holds_episodes(folder: Path) -> bool:
             found = sorted(entries, key=lambda entry: entry.name)
     except OSError:
         return False
-    named = [entry for entry in found if entry.is_file() and not entry.name.lower().endswith(_PICTURES)]
+    named = [entry for entry in found if not _is_dir(entry) and not entry.name.lower().endswith(_PICTURES)]
     documents = [entry for entry in named if entry.name.lower().endswith(".json")]
     if not documents or len(documents) < len(named):
         return False
     return all(_is(Path(entry.path), "episode", "legacy", "demo") for entry in documents[:_LOOKS]) and all(
-        _holds_pictures(entry.path) for entry in found if entry.is_dir()
+        _holds_pictures(entry.path) for entry in found if _is_dir(entry)
     )
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False  # a link that leads in a circle
 
 
 def _is(path: Path, *shapes: Shape) -> bool:

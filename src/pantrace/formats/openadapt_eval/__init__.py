@@ -17,6 +17,7 @@ from pantrace.model import Record, Run, Source, Violation
 from pantrace.wire import files
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document, encode, unknown_keys
+from pantrace.wire.output import writing
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.times import from_iso, iso
 
@@ -100,8 +101,6 @@ def _document(path: Path) -> tuple[str, dict[str, Any]]:
 def _run(row: dict[str, Any], source: Source) -> Run:
     document = migrate(row)
     metrics = document["metrics"]
-    named = document.get("deprecated_metrics")
-    deprecated = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
     config: dict[str, Any] = {name: document[name] for name in _CONFIG if name in document}
     kept = unknown_keys(document, _FIELDS)
     for name in ("schema_version", "deprecated_metrics"):
@@ -125,7 +124,7 @@ def _run(row: dict[str, Any], source: Source) -> Run:
         config=config,
         environment={ours: document[theirs] for theirs, ours in _ENVIRONMENT.items() if theirs in document},
         checkpoint=checkpoint,
-        results=(*aggregates(metrics, deprecated), *(per_type or ())),
+        results=(*aggregates(metrics), *(per_type or ())),
         source=source,
         extra={NAME: kept} if kept else {},
     )
@@ -138,7 +137,7 @@ def _moment(value: Any) -> float | None:
 def save(run: Run, target: Path, options: Options) -> None:
     for _ in run.samples:  # a place for none; the engine reports each as lost
         pass
-    with files.writing(target) as file:
+    with writing(target) as file:
         file.write(encode(document_of(run, options), indent=2) + b"\n")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pantrace.model import Violation
 
-from .metrics import BY_TYPE, DEPRECATED, METRICS, SENTINEL, Metric, interval_of, is_number
+from .metrics import BY_TYPE, METRICS, Metric, interval_of, is_number, is_withdrawn
 
 BACKENDS = ("qwen3", "qwen2_5", "claude", "openai", "dummy")
 DSL_MODES = ("coord", "som")
@@ -54,7 +54,7 @@ def _header(row: dict[str, Any]) -> Iterator[Violation]:
 
 def _metrics(metrics: dict[str, Any], prefix: str, row: dict[str, Any], *, lenient: bool) -> Iterator[Violation]:
     named = row.get("deprecated_metrics")
-    deprecated = DEPRECATED.union(named) if isinstance(named, list) else DEPRECATED
+    deprecated = named if isinstance(named, list) else []
     for name, metric in METRICS.items():
         place = prefix + name
         if name in metrics:
@@ -84,8 +84,9 @@ def _value(value: Any, metric: Metric, place: str, *, deprecated: bool, lenient:
     if not is_number(value) or not math.isfinite(value):
         yield _error(place, "must be a number")
         return
-    if deprecated and value == SENTINEL:
-        yield _warning(place, "is deprecated; -1.0 is read as absent")
+    if is_withdrawn(value):
+        allowed = metric.nullable or deprecated or lenient
+        yield (_warning if allowed else _error)(place, f"is {value}, which says that it was withdrawn: read as absent")
         return
     if metric.kind == "count" and value != int(value):
         yield _error(place, f"must be an integer, is {value}")

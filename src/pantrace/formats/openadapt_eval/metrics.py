@@ -36,11 +36,8 @@ METRICS = {
     "element_accuracy": Metric(kind="rate"),
 }
 
-DEPRECATED: frozenset[str] = frozenset()
-"""Metrics that the document has withdrawn; they stay in files with a sentinel. None so far; a file may name its own
-under `deprecated_metrics`."""
-
 SENTINEL = -1.0
+"""Stands where a metric was withdrawn: the document never removes one, and no metric of it can be negative."""
 BY_TYPE = "metrics_by_action_type"
 
 
@@ -48,13 +45,16 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def aggregates(metrics: dict[str, Any], deprecated: Iterable[str]) -> Iterator[Aggregate]:
+def is_withdrawn(value: Any) -> bool:
+    return is_number(value) and value == SENTINEL
+
+
+def aggregates(metrics: dict[str, Any]) -> Iterator[Aggregate]:
     """All known metrics, None where they are null or absent, then the others in the file's order."""
-    old = DEPRECATED.union(deprecated)
     known = {name: metrics.get(name) for name in METRICS}
     for name, value in {**known, **metrics}.items():
         if interval_of(name, metrics) is None and name != BY_TYPE:
-            yield _aggregate(name, value, metrics.get(f"{name}_ci"), old)
+            yield _aggregate(name, value, metrics.get(f"{name}_ci"))
 
 
 def interval_of(name: str, metrics: dict[str, Any]) -> str | None:
@@ -69,14 +69,19 @@ def _is_interval(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(each is None or is_number(each) for each in value)
 
 
-def _aggregate(name: str, value: Any, interval: Any, deprecated: frozenset[str]) -> Aggregate:
+def _aggregate(name: str, value: Any, interval: Any) -> Aggregate:
     low, high = interval if _is_interval(interval) else (None, None)
-    extra: dict[str, Any] = {}
-    if name in deprecated and is_number(value) and value == SENTINEL:
-        extra, value = {NAME: {"sentinel": value}}, None
-    elif isinstance(value, (dict, list)):
-        extra, value = {NAME: {"value": value}}, None
-    return Aggregate(name=name, value=value, low=low, high=high, extra=extra)
+    if isinstance(value, (dict, list)):
+        return Aggregate(name=name, low=low, high=high, extra={NAME: {"value": value}})
+    return _number(name, value, low=low, high=high)
+
+
+def _number(name: str, value: Any, **fields: Any) -> Aggregate:
+    if not is_withdrawn(value):
+        return Aggregate(name=name, value=value, **fields)
+    # A sentinel that was written as a whole number returns as one.
+    extra = {NAME: {"sentinel": value}} if isinstance(value, int) else {}
+    return Aggregate(name=name, withdrawn=True, extra=extra, **fields)
 
 
 def by_type(value: Any) -> list[Aggregate] | None:
@@ -84,7 +89,7 @@ def by_type(value: Any) -> list[Aggregate] | None:
     if not isinstance(value, dict) or not all(isinstance(inner, dict) for inner in value.values()):
         return None
     found = [
-        Aggregate(name=name, value=number, labels={"action_type": kind})
+        _number(name, number, labels={"action_type": kind})
         for kind, inner in value.items()
         for name, number in inner.items()
     ]
@@ -98,13 +103,12 @@ def metrics_object(results: Iterable[Aggregate], *, zeros: bool) -> tuple[dict[s
     taken: set[str] = set()
     types: dict[str, Any] = {}
     for each in results:
-        if set(each.labels) == {"action_type"} and not each.extra:
-            types.setdefault(each.labels["action_type"], {})[each.name] = each.value
+        if set(each.labels) == {"action_type"} and (each.withdrawn or not each.extra):
+            types.setdefault(each.labels["action_type"], {})[each.name] = _written(each.name, each)
             continue
         name = _free_name(each, taken)
         taken.add(name)
-        mine = each.extra.get(NAME, {})
-        metrics[name] = mine.get("sentinel", mine.get("value", _written(name, each.value)))
+        metrics[name] = _written(name, each)
         if each.low is not None or each.high is not None:
             metrics[f"{name}_ci"] = [each.low, each.high]
     if zeros:
@@ -126,6 +130,11 @@ def _free_name(each: Aggregate, taken: set[str]) -> str:
     return name
 
 
-def _written(name: str, value: Any) -> Any:
+def _written(name: str, each: Aggregate) -> Any:
+    mine, value = each.extra.get(NAME, {}), each.value
+    if each.withdrawn or "sentinel" in mine:
+        return mine.get("sentinel", SENTINEL)
+    if "value" in mine:
+        return mine["value"]
     count = name in METRICS and METRICS[name].kind == "count"
     return int(value) if count and isinstance(value, float) and value.is_integer() else value

@@ -19,9 +19,10 @@ from . import stream
 from .database import Database
 from .messages import Message
 from .places import places
-from .raw import Raw
+from .raw import NAME, Raw
 from .shapes import ASSISTANT, LINE, PARTS, SESSION, STATES, USER
 from .storage import Tree
+from .usage import NOTE, output_holds_reasoning, take_usage
 
 
 def check(row: Any) -> Iterator[Violation]:
@@ -46,10 +47,10 @@ def check(row: Any) -> Iterator[Violation]:
             whole.append((here, (info, parts)))
         else:
             yield _error("must be an object with `info` and `parts`", here)
-    yield from _messages(whole, infix=True)
+    yield from _messages(whole, row["info"].get("version"), infix=True)
 
 
-def _messages(messages: list[tuple[str, Message]], *, infix: bool) -> Iterator[Violation]:
+def _messages(messages: list[tuple[str, Message]], version: Any, *, infix: bool) -> Iterator[Violation]:
     """Violations of a session's messages; `infix`: each lies under `info` and `parts`, as in an export."""
     names = [info.get("id") for _, (info, _) in messages]
     known: set[Any] = set()
@@ -61,6 +62,9 @@ def _messages(messages: list[tuple[str, Message]], *, infix: bool) -> Iterator[V
             yield _error(f"{role!r} is no role of OpenCode", f"{here}.role")
         else:
             yield from _led(violations(info, USER if role == "user" else ASSISTANT), here)
+            usage = take_usage(dict(info), output_holds_reasoning(version))
+            if usage is not None and (doubt := usage.extra.get(NAME, {}).get(NOTE)) is not None:
+                yield Violation(level="warning", message=doubt, place=f"{here}.tokens")
         if isinstance(name, str) and name in known:
             yield _error(f"a second message has the id {name}", f"{here}.id")
         if isinstance(name, str):
@@ -148,9 +152,10 @@ def _tree(storage: Path) -> Iterator[Violation]:
 def _sessions(reader: Database | Tree, broken: list[ReadError]) -> Iterator[Violation]:
     for session in reader.names():
         place = f"session {session}"
-        yield from _led(violations(reader.info(session), SESSION), place, ", ")
+        about = reader.info(session)
+        yield from _led(violations(about, SESSION), place, ", ")
         named = [(f"message {info.get('id')}", (info, parts)) for info, parts in reader.messages(session)]
-        yield from _led(_messages(named, infix=False), place, ", ")
+        yield from _led(_messages(named, about.get("version"), infix=False), place, ", ")
         yield from _told(broken)
     yield from _told(broken)
 

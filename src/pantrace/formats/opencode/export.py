@@ -27,8 +27,9 @@ from pantrace.model import (
 
 from .messages import dump_error
 from .parts import UNKNOWN, dump_file, dump_reasoning, dump_text, dump_tool
-from .raw import NAME, UNREPORTED, Raw, fill, merged, put_times, put_usage
+from .raw import NAME, UNREPORTED, Raw, fill, merged, put_times
 from .sessions import CALLER, ROWS, SAMPLE
+from .usage import OURS, put_usage
 
 
 class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -94,7 +95,7 @@ class _Writer:
                 "projectID": "global",
                 "directory": "",
                 "title": "",
-                "version": "pantrace",
+                "version": OURS,
                 "time.created": self.clock,
                 "time.updated": self.clock,
             },

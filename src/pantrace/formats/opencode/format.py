@@ -15,7 +15,7 @@ from pantrace.wire.source import with_source
 from . import database, storage, stream
 from .check import check, validate
 from .export import Options, dump
-from .places import Place, is_export, places
+from .places import Place, claim, is_export, places
 from .raw import NAME
 from .sessions import load
 
@@ -90,6 +90,8 @@ FORMAT = Format(
     load=load,
     dump=dump,
     open=open_run,
+    beside=lambda path: [path.parent / "tool-output"],
+    claim=claim,
     check=check,
     validate=validate,
     options=Options,

@@ -15,7 +15,8 @@ from pantrace.model import Agent, Media, Part, Step, StepError, Text, Thinking, 
 from pantrace.model.trajectory import Kind
 
 from .parts import UNKNOWN, load_parts
-from .raw import NAME, Raw, take_text, take_times, take_usage, without_invented
+from .raw import NAME, Raw, take_text, take_times, without_invented
+from .usage import output_holds_reasoning, take_usage
 
 Message = tuple[Raw, list[Any]]
 """A message's own object and its parts, as `opencode export` writes them."""
@@ -24,9 +25,10 @@ COMPACTION, AGENT = f"{UNKNOWN}compaction", f"{UNKNOWN}agent"
 SHELL = "The following tool was executed by the user"
 
 
-def load_steps(messages: Iterable[Message], session: str | None) -> tuple[list[Step], list[Agent]]:
+def load_steps(messages: Iterable[Message], session: str | None, version: Any) -> tuple[list[Step], list[Agent]]:
     """The steps of a session in the order given, and the agents that took part."""
     steps: list[Step] = []
+    holds = output_holds_reasoning(version)
     turn = 0
     turn_of: dict[str, int | None] = {}
     place_of: dict[str, int] = {}
@@ -44,20 +46,20 @@ def load_steps(messages: Iterable[Message], session: str | None) -> tuple[list[S
             kind = _user_kind(parts)
             turn += kind == "message"
             number = None if kind == "user_shell" else turn or None
-            step = _step(rest, parts, "user", kind, parent, number)
+            step = _step(rest, parts, "user", kind, parent, number, holds)
         elif role == "assistant":
             number = turn_of.get(parent, turn or None) if parent is not None else turn or None
             asked = place_of.get(parent, -1) if parent is not None else len(steps) - 1
             if _is_user_shell(rest, parts) and asked >= 0 and steps[asked].kind in ("synthetic", "user_shell"):
                 if steps[asked].kind == "synthetic":
                     steps[asked] = msgspec.structs.replace(steps[asked], kind="user_shell", turn=None)
-                step = _step(rest, parts, "agent", "user_shell", parent, None)
+                step = _step(rest, parts, "agent", "user_shell", parent, None, holds)
             else:
-                step = _step(rest, parts, "agent", _agent_kind(rest, parts), parent, number)
+                step = _step(rest, parts, "agent", _agent_kind(rest, parts), parent, number, holds)
                 _meet(agents, step)
         else:
             rest["role"] = role
-            step = _step(rest, parts, "system", "note", parent, None)
+            step = _step(rest, parts, "system", "note", parent, None, holds)
         if step.id is not None:
             turn_of[step.id] = step.turn
             place_of[step.id] = len(steps)
@@ -65,7 +67,9 @@ def load_steps(messages: Iterable[Message], session: str | None) -> tuple[list[S
     return steps, list(agents.values())
 
 
-def _step(rest: Raw, parts: list[Part], role: Any, kind: Kind, parent: str | None, turn: int | None) -> Step:
+def _step(
+    rest: Raw, parts: list[Part], role: Any, kind: Kind, parent: str | None, turn: int | None, holds: bool | None
+) -> Step:
     at, ended = take_times(rest, "created", "completed")
     agent = take_text(rest, "agent")
     if agent is None and type(rest.get("mode")) is str:
@@ -80,7 +84,7 @@ def _step(rest: Raw, parts: list[Part], role: Any, kind: Kind, parent: str | Non
         at=at,
         ended=ended,
         model=take_text(rest, "modelID"),
-        usage=take_usage(rest),
+        usage=take_usage(rest, holds),
         stop=take_text(rest, "finish"),
         error=_take_error(rest),
         kind=kind,

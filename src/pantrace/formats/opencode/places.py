@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pantrace.errors import ReadError
+from pantrace.wire.claim import Claim, either, of_patterns
 from pantrace.wire.head import Head
 
 from . import database
@@ -33,11 +34,37 @@ def places(folder: Path) -> list[Place]:
     return found
 
 
+_TREE = (
+    "session/*/*.json",
+    "message/*/*.json",
+    "part/*/*.json",
+    "todo/*.json",
+    "session_diff/*.json",
+    "project/*.json",
+    "migration",
+)
+_FIRST_TREE = ("session/info/*.json", "session/message/*/*.json", "session/part/*/*/*.json")
+
+
+def claim(folder: Path) -> Claim:
+    """The files that the sessions of a directory are read from."""
+    return either(*(_claim(place) for place in places(folder)))
+
+
+def _claim(place: Place) -> Claim:
+    around = place.path.parent
+    if place.variant == "sqlite":
+        return of_patterns(around, place.path.name, f"{place.path.name}-*", "tool-output/*")
+    tree = of_patterns(place.path, *(_FIRST_TREE if place.variant == "project-storage" else _TREE))
+    return either(tree, of_patterns(around, "tool-output/*"))
+
+
 def _is_database(path: Path) -> bool:
+    head = Head(path)
     try:
-        return database.has_its_tables(Head(path).tables)
+        return head.kind == "sqlite" and database.has_its_tables(head.tables)
     except ReadError:
-        return False
+        return True  # by its name it is one: reading it says what is wrong, where passing over it would hide it
 
 
 def _is_tree(storage: Path) -> bool:

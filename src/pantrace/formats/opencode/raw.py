@@ -10,15 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pantrace.model import Usage
-
 NAME = "opencode"
 UNREPORTED = "unreported"
 
 Raw = dict[str, Any]
 
 _LIMIT = 2**53
-_COUNTS = frozenset({"input", "output", "reasoning", "total"})
 
 
 def take_text(rest: Raw, key: str) -> str | None:
@@ -51,80 +48,6 @@ def put_times(raw: Raw, **moments: float | None) -> None:
     time = {key: round(value * 1000) for key, value in moments.items() if value is not None}
     if time:
         raw["time"] = time
-
-
-def _count(counts: Raw, key: str) -> int | None:
-    value = counts.get(key)
-    return value if type(value) is int else None
-
-
-def take_usage(rest: Raw) -> Usage | None:
-    """Tokens and cost in the model's convention.
-
-    OpenCode counts `input` without cached and `output` without reasoning tokens. It writes zeros before a model has
-    answered and where the provider counts nothing: all zeros mean that nothing was reported."""
-    tokens, cost = rest.get("tokens"), rest.get("cost")
-    if type(cost) not in (int, float):
-        cost = None
-    if type(tokens) is not dict:
-        tokens = {}
-    cache = tokens.get("cache")
-    if type(cache) is not dict:
-        cache = {}
-    given, output, reasoning = _count(tokens, "input"), _count(tokens, "output"), _count(tokens, "reasoning")
-    read, written, total = _count(cache, "read"), _count(cache, "write"), _count(tokens, "total")
-    if not (given or output or reasoning or total or read or written or cost):
-        return None
-    if cost is not None:
-        del rest["cost"]
-    left = {
-        key: value
-        for key, value in tokens.items()
-        if key not in _COUNTS or (value is not None and type(value) is not int)
-    }
-    if "cache" in left and cache:
-        kept = {key: value for key, value in cache.items() if key not in ("read", "write") or type(value) is not int}
-        if kept:
-            left["cache"] = kept
-        else:
-            del left["cache"]
-    if left:
-        rest["tokens"] = left
-    else:
-        rest.pop("tokens", None)
-    return Usage(
-        input=None if given is None else given + (read or 0) + (written or 0),
-        output=None if output is None else output + (reasoning or 0),
-        cache_read=read,
-        cache_write=written,
-        reasoning=reasoning,
-        total=total,
-        cost_usd=cost,
-    )
-
-
-def put_usage(raw: Raw, usage: Usage | None) -> None:
-    """Tokens and cost in OpenCode's convention; what is not reported is left out."""
-    if usage is None:
-        return
-    tokens: Raw = {}
-    if usage.total is not None:
-        tokens["total"] = usage.total
-    if usage.input is not None:
-        tokens["input"] = usage.input - (usage.cache_read or 0) - (usage.cache_write or 0)
-    if usage.output is not None:
-        tokens["output"] = usage.output - (usage.reasoning or 0)
-    if usage.reasoning is not None:
-        tokens["reasoning"] = usage.reasoning
-    cache = {
-        key: value for key, value in (("read", usage.cache_read), ("write", usage.cache_write)) if value is not None
-    }
-    if cache:
-        tokens["cache"] = cache
-    if tokens:
-        raw["tokens"] = tokens
-    if usage.cost_usd is not None:
-        raw["cost"] = usage.cost_usd
 
 
 def merged(built: Raw, rest: Mapping[str, Any]) -> Raw:

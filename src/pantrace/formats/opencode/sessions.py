@@ -17,7 +17,8 @@ from pantrace.model import Sample, Source, Step, ToolCall, ToolResult, Trajector
 from pantrace.wire.rows import OnBroken
 
 from .messages import Message, load_steps
-from .raw import NAME, Raw, take_text, take_times, take_usage, without_invented
+from .raw import NAME, Raw, take_text, take_times, without_invented
+from .usage import take_usage
 from .v2 import load_rows
 
 CALLER = "caller"
@@ -52,14 +53,14 @@ def load_session(info: Raw, messages: Iterable[Message], beside: Raw, source: So
     rest = without_invented(info)
     session = take_text(rest, "id")
     steps: list[Step]
-    steps, agents = load_steps(messages, session)
+    steps, agents = load_steps(messages, session, info.get("version"))
     if not steps and type(beside.get(ROWS)) is list:
         beside = dict(beside)
         steps = load_rows(beside.pop(ROWS))
     caller = beside.get(CALLER)
     if type(caller) is str:
         beside = {key: value for key, value in beside.items() if key != CALLER}
-    usage = take_usage(rest)
+    usage = take_usage(rest)  # sessions have counts since 1.14, with reasoning apart
     created, _ = take_times(rest, "created", "")
     return Trajectory(
         id=session,

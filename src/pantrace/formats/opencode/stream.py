@@ -16,7 +16,7 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Sample, Source
 from pantrace.wire import files
-from pantrace.wire.json import decode
+from pantrace.wire.json import decode, typed_decoder
 from pantrace.wire.rows import OnBroken
 
 from .messages import Message
@@ -31,7 +31,7 @@ class _Line(msgspec.Struct, gc=False):
     sessionID: str = ""  # noqa: N815 (the source's name)
 
 
-_line = msgspec.json.Decoder(_Line)
+_line = typed_decoder(_Line)
 
 
 def is_row(row: Any) -> bool:
@@ -49,7 +49,7 @@ def samples(path: Path, on_broken: OnBroken) -> Iterator[Sample]:
     last: dict[str, int] = {}
     for number, line in files.lines(path):
         try:
-            last[_line.decode(line).sessionID] = number
+            last[_line(line).sessionID] = number
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
     sessions: dict[str, _Session] = {}

@@ -107,13 +107,12 @@ def _usage(counts: Counts) -> Usage | None:
             rest[name] = [{"modality": each.modality, "token_count": each.token_count} for each in details]
     if counts.traffic_type is not None:
         rest["traffic_type"] = counts.traffic_type
-    if tools is not None:
-        rest["tool_use_prompt_token_count"] = tools
     usage = Usage(
         input=prompt if tools is None else tools if prompt is None else prompt + tools,
         output=answer if thoughts is None else thoughts if answer is None else answer + thoughts,
         cache_read=counts.cached_content_token_count,
         reasoning=thoughts,
+        tool_prompt=tools,
         total=counts.total_token_count,
         extra={NAME: rest} if rest else {},
     )

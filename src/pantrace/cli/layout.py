@@ -1,0 +1,51 @@
+"""Layout: which columns of a table a terminal has room for, and how wide they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A table's shape on a terminal."""
+
+    widths: dict[int, int]
+    """Width of each column that is shown, by its place."""
+    tight: bool = False
+    """Whether two spaces part the columns instead of three: where some text has to be folded."""
+    left_out: tuple[str, ...] = ()
+
+
+def fit(columns: Sequence[Sequence[str]], room: int, spare: Sequence[str] = ()) -> Layout:
+    """A layout that breaks no word, for columns of cells with their heads in front.
+
+    Where it is too wide, the widest texts are folded first; then the columns `spare` are left out one by one; what
+    still does not fit has its longest words broken."""
+    wanted = [_widest(line for cell in cells for line in cell.split("\n")) for cells in columns]
+    least = [_widest(word for cell in cells for word in cell.split()) for cells in columns]
+    shown = dict(enumerate(cells[0] for cells in columns))
+    left_out: list[str] = []
+    if sum(wanted) + 3 * (len(wanted) - 1) <= room:
+        return Layout(dict(enumerate(wanted)))
+    for name in [None, *(name for name in spare if name in shown.values())]:
+        if name is not None:
+            shown = {place: head for place, head in shown.items() if head != name}
+            left_out.append(name)
+        left = room - 2 * (len(shown) - 1)
+        for level in range(max(left, 0), 0, -1):
+            widths = {place: max(least[place], min(wanted[place], level)) for place in shown}
+            if sum(widths.values()) <= left:
+                return Layout(widths, True, tuple(left_out))
+    for level in range(max(left, 1), 0, -1):
+        widths = {place: min(least[place], level) for place in shown}
+        if sum(widths.values()) <= left:
+            break
+    return Layout(widths, True, tuple(left_out))
+
+
+def _widest(texts: Iterable[str]) -> int:
+    """Cells of a terminal that the widest text takes, at least one."""
+    from rich.cells import cell_len
+
+    return max(map(cell_len, texts), default=1) or 1

@@ -1,0 +1,33 @@
+"""What a command did not read, said in the same words by all of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from pantrace.engine.read import Notes
+
+from .output import say
+
+
+def tell_left_out(notes: Notes) -> None:
+    """Broken records one by one, ignored files by reason; on stderr."""
+    for error in notes.broken:
+        say(f"left out: {error}")
+    if notes.ignored:
+        counts = Counter(each.reason for each in notes.ignored)
+        reasons = ", ".join(f"{reason} ({count})" for reason, count in counts.most_common())
+        say(f"ignored: {reasons}; `pantrace detect` lists them")
+
+
+def left_out(notes: Notes) -> dict[str, list[dict[str, Any]]]:
+    """The same for --json, each by itself."""
+    return {
+        "broken": [{"path": each.path, "place": each.place, "message": each.message} for each in notes.broken],
+        "ignored": ignored(notes),
+    }
+
+
+def ignored(notes: Notes) -> list[dict[str, Any]]:
+    """What was not read in directories, with the reason."""
+    return [{"path": str(each.path), "reason": each.reason} for each in notes.ignored]

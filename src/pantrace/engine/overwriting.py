@@ -1,0 +1,156 @@
+"""Overwriting: no command writes over what it reads, or where its next run would read what it wrote.
+
+Files are the same by device and number, so that a link of either kind does not hide an input. A recording is not
+written into a folder that is searched. What no run takes for a recording (a table, a picture, a list of losses) may
+lie there, but not in the place of an input.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pantrace.errors import ReadError, UnknownFormat, UsageError
+from pantrace.formats import detect
+from pantrace.store import OWN_NAMES, PARTS, is_run_directory
+from pantrace.wire.output import nearest_folder, real_place, write_error
+
+from .search import is_searched
+
+Identity = tuple[int, int]
+"""Device and number of a file."""
+
+NOTHING: Identity = (-1, -1)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Something that a command is about to write."""
+
+    path: Path
+    recording: bool = False
+    """Whether a later run would read it."""
+
+
+def refuse_overwriting(read: Iterable[Path], written: Iterable[Output]) -> None:
+    """A UsageError if an output is an input, would be read by the next run, or is named twice."""
+    outputs = [each for each in written if _can_be_lost(each.path)]
+    _refuse_twice(outputs)
+    files = {found: each for each in outputs if (found := _identity(each.path))}
+    rooms: dict[Identity, list[Output]] = {}
+    for each in outputs:
+        if room := _identity(nearest_folder(_place(each))):
+            rooms.setdefault(room, []).append(each)
+    for source in read:
+        if same := files.get(_identity(source) or NOTHING):
+            raise UsageError(f"{same.path} is an input and would be overwritten: name another output")
+        for identity, folder, entries in _folders(source) if source.is_dir() and outputs else ():
+            for each in rooms.get(identity, ()):
+                _refuse_inside(each, folder, source)
+            for entry in entries if files else ():
+                same = _same(entry, files)
+                if same is not None and _is_read(Path(entry), source):
+                    raise UsageError(
+                        f"{same.path} is read as a part of {source} and would be overwritten: name another output"
+                    )
+
+
+def _same(entry: os.DirEntry[str], files: dict[Identity, Output]) -> Output | None:
+    """The output that an entry leads to. Most entries are told apart by their number, without asking the system."""
+    if not entry.is_symlink() and all(number != entry.inode() for _, number in files):
+        return None
+    return files.get(_identity(Path(entry)) or NOTHING)
+
+
+def _can_be_lost(path: Path) -> bool:
+    """Not so a device or a pipe: nothing is in it."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return True
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+
+def _identity(path: Path) -> Identity | None:
+    """What a path leads to; None where there is nothing."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _place(output: Output) -> Path:
+    try:
+        return real_place(output.path)
+    except OSError as error:
+        raise write_error(output.path, error) from None
+
+
+def _refuse_twice(outputs: list[Output]) -> None:
+    seen: set[Path] = set()
+    for each in outputs:
+        place = _place(each)
+        if place in seen:
+            raise UsageError(f"two outputs would be written to {each.path}: name another file for one of them")
+        seen.add(place)
+
+
+def _refuse_inside(output: Output, folder: Path, source: Path) -> None:
+    if output.recording and not is_run_directory(folder):
+        raise UsageError(
+            f"{output.path} would lie in {source}, which is read: the next run would read it, too; write it elsewhere"
+        )
+
+
+def _folders(source: Path) -> Iterator[tuple[Identity, Path, list[os.DirEntry[str]]]]:
+    """The folders that a search enters, each once, whatever links lead to them, with what is in them."""
+    seen: set[Identity] = set()
+    waiting = [source]
+    while waiting:
+        folder = waiting.pop()
+        identity = _identity(folder)
+        if identity is None or identity in seen:
+            continue
+        seen.add(identity)
+        entries = _entries(folder)
+        yield identity, folder, entries
+        folders = [each for each in entries if each.is_dir()]
+        if any(each.name == PARTS for each in folders) and is_run_directory(folder):
+            # It is not searched: it names its files, and all of them are here and there.
+            waiting.append(folder / PARTS)
+        else:
+            waiting += [path for each in folders if is_searched(path := Path(each))]
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []  # the reader says so
+
+
+def _is_read(path: Path, source: Path) -> bool:
+    """Whether a file in a folder that is read is an input: by itself, or as a part of a folder that is one."""
+    for folder in path.parents:
+        if is_run_directory(folder):
+            return path.relative_to(folder).parts[0] in OWN_NAMES
+        if _claimed(folder):
+            return True
+        if folder == source:
+            break
+    return _claimed(path)
+
+
+def _claimed(path: Path) -> bool:
+    try:
+        detect(path)
+    except UnknownFormat:
+        return False
+    except ReadError:
+        pass  # a damaged recording is one, too
+    return True

@@ -1,0 +1,117 @@
+"""Where: conditions over the fields of a sample. One that can never hold is refused before anything is read."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from pantrace.errors import UsageError
+from pantrace.model import Sample
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_FORM = re.compile(r"\s*([^=!~<>]+?)\s*(==|!=|>=|<=|=|~|>|<)\s*(.*)", re.DOTALL)
+FORMS = "FIELD=VALUE, FIELD!=VALUE, FIELD~REGEX, or FIELD>NUMBER with >, >=, < or <="
+
+
+@dataclass(frozen=True)
+class Condition:
+    """FIELD OP VALUE over one sample; true if any value of the field fits (for != : if none is equal)."""
+
+    text: str
+    """As it was given."""
+    name: str
+    paths: tuple[str, ...]
+    op: str
+    value: str
+    open: bool = False
+    """Whether the data decides if there is such a field: a label, a key of `extra`."""
+    pattern: re.Pattern[str] | None = None
+
+    def values(self, sample: Sample) -> list[Any]:
+        """All that the sample has in this field."""
+        from .fields import values_at
+
+        return [value for path in self.paths for value in values_at(sample, path.split("."))]
+
+    def names_beside(self, sample: Sample) -> Iterable[str]:
+        """Names that stand where the field is looked for, as they would be written in a condition."""
+        from .fields import names_beside
+
+        holder = self.name.rpartition(".")[0]
+        return (f"{holder}.{name}" for path in self.paths for name in names_beside(sample, path.split(".")))
+
+    def fits(self, values: Iterable[Any]) -> bool:
+        """Whether the condition holds where the field has these values."""
+        if self.op == "!=":
+            return not any(_equal(value, self.value) for value in values)
+        if self.op == "=":
+            return any(_equal(value, self.value) for value in values)
+        if self.pattern is not None:
+            return any(self.pattern.search(_text(value)) for value in values)
+        compare, number = _COMPARE[self.op], float(self.value)
+        return any(compare(found, number) for value in values if (found := _number(value)) is not None)
+
+
+def parse_where(text: str) -> Condition:
+    """agent=build, label.difficulty!=easy, title~^S1, trajectory.steps.usage.input>1000."""
+    from .fields import field
+
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise UsageError(f"--where {text!r} is not a condition; it is one of {FORMS}")
+    name, op, value = match.groups()
+    op = "=" if op == "==" else op
+    try:
+        found = field(name)
+        _refuse_what_never_holds(name, op, value, found.number, found.text, found.words)
+        pattern = re.compile(value) if op == "~" else None
+    except UsageError as error:
+        raise UsageError(f"--where {text!r}: {error}") from None
+    except re.error as error:
+        raise UsageError(f"--where {text!r}: not a regular expression: {error}") from None
+    return Condition(text, name, found.paths, op, value, found.open, pattern)
+
+
+def _refuse_what_never_holds(name: str, op: str, value: str, number: bool, text: bool, words: tuple[str, ...]) -> None:
+    if op in _COMPARE:
+        if not number:
+            raise UsageError(f"{op} compares numbers, and {name} is none; it takes = != or ~")
+        if _number(value) is None:
+            raise UsageError(f"{op} needs a number behind it, not {value!r}")
+    elif op in ("=", "!=") and not text:
+        if words and not number and value not in words and value.lower() not in {"true", "false"} & set(words):
+            raise UsageError(f"{name} is one of {', '.join(words)}, never {value!r}")
+        if number and not words and _number(value) is None:
+            raise UsageError(f"{name} is a number, never {value!r}")
+
+
+def _number(value: Any) -> float | None:
+    """A value as a number; a text that is one counts as one, since labels are texts."""
+    if isinstance(value, bool):
+        return None
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return found if isfinite(found) else None
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _equal(value: Any, wanted: str) -> bool:
+    if isinstance(value, bool):
+        return wanted.lower() == _text(value)
+    if isinstance(value, (int, float)):
+        return value == _number(wanted)
+    return str(value) == wanted

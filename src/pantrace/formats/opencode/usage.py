@@ -1,0 +1,132 @@
+"""Tokens and cost of a message, whose meaning changed with OpenCode's versions.
+
+`input` leaves out cached tokens. `output` leaves out reasoning since 1.3.16; before, it was what the provider calls
+output, which holds reasoning with all providers but Google. Records since 1.1.57 have a total, and what adds up to it
+is decisive: a session keeps the version that began it, whichever version goes on with it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pantrace.model import Usage
+
+from .raw import NAME, Raw
+
+OURS = "pantrace"
+"""The version in what pantrace writes; it counts as the newest OpenCode does."""
+NOTE = "note"
+_INCLUSIVE = "output_includes_reasoning"
+_APART_SINCE = (1, 3, 16)
+_COUNTS = frozenset({"input", "output", "reasoning", "total"})
+_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
+
+
+def output_holds_reasoning(version: Any) -> bool | None:
+    """Whether this version of OpenCode counts reasoning as output, too; None when its number does not tell."""
+    if version == OURS:
+        return False
+    found = _VERSION.match(version) if type(version) is str else None
+    number = tuple(map(int, found.groups())) if found else (0, 0, 0)
+    return None if number == (0, 0, 0) else number < _APART_SINCE  # builds between releases are 0.0.0
+
+
+def take_usage(rest: Raw, by_version: bool | None = False) -> Usage | None:
+    """Tokens and cost in the model's convention; `by_version` is what the version says of reasoning in the output.
+
+    OpenCode writes zeros before a model has answered and where the provider counts nothing: all zeros mean that
+    nothing was reported."""
+    tokens, cost = rest.get("tokens"), rest.get("cost")
+    if type(cost) not in (int, float):
+        cost = None
+    if type(tokens) is not dict:
+        tokens = {}
+    cache = tokens.get("cache")
+    if type(cache) is not dict:
+        cache = {}
+    given, output, reasoning = _count(tokens, "input"), _count(tokens, "output"), _count(tokens, "reasoning")
+    read, written, total = _count(cache, "read"), _count(cache, "write"), _count(tokens, "total")
+    if not (given or output or reasoning or total or read or written or cost):
+        return None
+    if cost is not None:
+        del rest["cost"]
+    left = {
+        key: value
+        for key, value in tokens.items()
+        if key not in _COUNTS or (value is not None and type(value) is not int)
+    }
+    if "cache" in left and cache:
+        kept = {key: value for key, value in cache.items() if key not in ("read", "write") or type(value) is not int}
+        if kept:
+            left["cache"] = kept
+        else:
+            del left["cache"]
+    if left:
+        rest["tokens"] = left
+    else:
+        rest.pop("tokens", None)
+    about: Raw = {}
+    if reasoning and output is not None:
+        if by_version and str(rest.get("providerID")).startswith("google"):
+            by_version = False
+        apart = None if total is None else total - (given or 0) - output - (read or 0) - (written or 0)
+        about = _about_reasoning(reasoning, output, apart, by_version)
+    return Usage(
+        input=None if given is None else given + (read or 0) + (written or 0),
+        output=output if output is None or _INCLUSIVE in about else output + (reasoning or 0),
+        cache_read=read,
+        cache_write=written,
+        reasoning=reasoning,
+        total=total,
+        cost_usd=cost,
+        extra={NAME: about} if about else {},
+    )
+
+
+def _count(counts: Raw, key: str) -> int | None:
+    value = counts.get(key)
+    return value if type(value) is int else None
+
+
+def _about_reasoning(reasoning: int, output: int, apart: int | None, by_version: bool | None) -> Raw:
+    """Whether `output` holds the reasoning, and what is doubtful; `apart`: how much the total has beyond the rest."""
+    by_total = {0: True, reasoning: False}.get(apart) if apart is not None else None
+    inclusive = by_total if by_total is not None else bool(by_version) and output >= reasoning
+    about: Raw = {_INCLUSIVE: True} if inclusive else {}
+    counted = "part of" if inclusive else "apart from"
+    if by_total is not None:
+        if by_version is not None and by_total != by_version:
+            about[NOTE] = f"by its total, reasoning is {counted} output, which is not what this version usually writes"
+    elif apart is not None:
+        about[NOTE] = f"the total is not the sum of the counts; reasoning was taken as {counted} output"
+    elif by_version is None:
+        about[NOTE] = f"neither total nor version tells where reasoning is; it was taken as {counted} output"
+    elif inclusive != by_version:
+        about[NOTE] = f"output is smaller than the reasoning it should hold; it was taken as {counted} output"
+    return about
+
+
+def put_usage(raw: Raw, usage: Usage | None) -> None:
+    """Tokens and cost in OpenCode's convention; what is not reported is left out."""
+    if usage is None:
+        return
+    tokens: Raw = {}
+    if usage.total is not None:
+        tokens["total"] = usage.total
+    if usage.input is not None:
+        tokens["input"] = usage.input - (usage.cache_read or 0) - (usage.cache_write or 0)
+    if usage.output is not None:
+        held = _INCLUSIVE in usage.extra.get(NAME, {})
+        tokens["output"] = usage.output if held else usage.output - (usage.reasoning or 0)
+    if usage.reasoning is not None:
+        tokens["reasoning"] = usage.reasoning
+    cache = {
+        key: value for key, value in (("read", usage.cache_read), ("write", usage.cache_write)) if value is not None
+    }
+    if cache:
+        tokens["cache"] = cache
+    if tokens:
+        raw["tokens"] = tokens
+    if usage.cost_usd is not None:
+        raw["cost"] = usage.cost_usd

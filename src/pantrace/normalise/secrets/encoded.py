@@ -1,0 +1,161 @@
+"""Texts inside texts: JSON, string literals with escapes, base64. What is changed inside is put back in the same code,
+and nothing else of the outer text moves."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode, b64encode
+from binascii import Error as NotBase64
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.wire.json import decode_document, encode
+
+Clean = Callable[[str], str]
+"""A text without its secrets."""
+
+Edit = tuple[int, int, str]
+"""Where something is to be replaced, and by what."""
+
+_SCALAR = re.compile(r'"(?:[^"\\]|\\.)*+"|[^\s{}\[\]:,"]++', re.DOTALL)
+_LITERAL = re.compile(r'(?<!\\)"(?:[^"\\\n]|\\.)*+"')
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,}+(?:\r?\n[A-Za-z0-9+/_-]{4,}+)*+={0,2}")
+_LINE = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_GLIMPSE = 64
+"""Letters of base64 that tell text from a picture."""
+
+
+def document_in(text: str) -> Any:
+    """The object or array that a whole text is, as JSON; None when it is something else."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        value = decode_document(text.encode())
+    except UnicodeEncodeError:  # half a letter, as torn texts have it
+        value = _torn_document(text)
+    except (ReadError, RecursionError):
+        return None
+    return value if isinstance(value, (dict, list)) else None
+
+
+def _torn_document(text: str) -> Any:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(found := dict(pairs)) < len(pairs):
+            raise ValueError("a repeated key")
+        return found
+
+    try:
+        return json.loads(text, strict=False, object_pairs_hook=once)
+    except (ValueError, RecursionError):
+        return None
+
+
+def rewritten(text: str, before: Any, after: Any) -> str:
+    """The JSON text of `before`, with the changed keys and values of `after` in their places."""
+    tokens = list(_SCALAR.finditer(text))
+    old, new = list(_scalars(before)), list(_scalars(after))
+    if len(tokens) == len(old) == len(new):
+        changed = [each for each in zip(tokens, old, new, strict=True) if each[1] is not each[2]]
+        if all(_says(token[0], one) for token, one, _ in changed):
+            return edited(text, [(token.start(), token.end(), _quoted(two, token[0])) for token, _, two in changed])
+    # A repeated key: the tokens of the text are not in the order of what was read.
+    return encode(after).decode("utf-8", "surrogatepass")
+
+
+def _says(token: str, value: Any) -> bool:
+    return bool(json.loads(token, strict=False) == value)
+
+
+def _scalars(value: Any) -> Iterator[Any]:
+    """Keys and values in the order of the text."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _scalars(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _scalars(item)
+    else:
+        yield value
+
+
+def _quoted(value: str, like: str) -> str:
+    """A string literal that escapes what its model escapes."""
+    text = json.dumps(value, ensure_ascii=like.isascii())
+    return text.replace("/", "\\/") if "\\/" in like else text
+
+
+def edited(text: str, edits: list[Edit]) -> str:
+    """A text with some places replaced; they do not overlap and stand in order."""
+    pieces, place = [], 0
+    for start, end, new in edits:
+        pieces += [text[place:start], new]
+        place = end
+    return "".join((*pieces, text[place:]))
+
+
+def literals_in(text: str, clean: Clean) -> Iterator[Edit]:
+    """String literals whose escapes hide a secret."""
+    if "\\" not in text or '"' not in text:
+        return
+    for match in _LITERAL.finditer(text):
+        if "\\" not in match[0]:
+            continue
+        try:
+            inner = json.loads(match[0], strict=False)
+        except ValueError:
+            continue
+        if (cleaned := clean(inner)) != inner:
+            yield match.start(), match.end(), _quoted(cleaned, match[0])
+
+
+def base64_in(text: str, clean: Clean) -> Iterator[Edit]:
+    """Base64 whose text holds a secret; encoded anew with the same alphabet, padding and lines."""
+    for match in _BASE64.finditer(text):
+        whole = _cleaned_base64(match[0], clean)
+        if whole is not None:
+            yield match.start(), match.end(), whole
+        elif "\n" in match[0]:
+            for line in _LINE.finditer(match[0]):
+                if (one := _cleaned_base64(line[0], clean)) is not None:
+                    yield match.start() + line.start(), match.start() + line.end(), one
+
+
+def _cleaned_base64(written: str, clean: Clean) -> str | None:
+    """The base64 without its secrets; None when it holds no text, or no secret."""
+    letters = written.rstrip("=").replace("\r", "").replace("\n", "")
+    if _decoded(letters[:_GLIMPSE]) is None or (found := _decoded(letters)) is None:
+        return None
+    plain, code = found
+    cleaned = clean(plain)
+    if cleaned == plain:
+        return None
+    again = b64encode(cleaned.encode(code, "surrogatepass")).decode()
+    of_addresses = "-" in letters or "_" in letters
+    if of_addresses:
+        again = again.replace("+", "-").replace("/", "_")
+    if not written.endswith("=") and (of_addresses or len(letters) % 4):
+        again = again.rstrip("=")
+    width, end = len(written.partition("\n")[0].rstrip("\r")), "\r\n" if "\r\n" in written else "\n"
+    return end.join(again[at : at + width] for at in range(0, len(again), width)) if end in written else again
+
+
+def _decoded(letters: str) -> tuple[str, str] | None:
+    """The text that base64 says, and in which code; None when it says none."""
+    whole = letters[: len(letters) - 1] if len(letters) % 4 == 1 else letters
+    try:
+        data = b64decode(whole.replace("-", "+").replace("_", "/") + "=" * (-len(whole) % 4), validate=True)
+    except NotBase64:
+        return None
+    code = "utf-16-le" if len(data) > 3 and not any(data[1:32:2]) and any(data[:32:2]) else "utf-8"
+    # A piece may end in the middle of a letter.
+    for cut in range(4):
+        try:
+            text = data[: len(data) - cut].decode(code)
+        except UnicodeDecodeError:
+            continue
+        return None if _CONTROL.search(text) else (text, code)
+    return None

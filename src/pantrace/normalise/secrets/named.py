@@ -1,0 +1,127 @@
+"""Named values in a text: NAME=value, "name": "value", --name value, ?name=value, <name>value</name>."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from .names import Level, Style, is_secret, level_of
+from .tokens import Span
+
+KIND = "password"
+_HINTS = re.compile(r"pass|pwd|secret|token|key|cred|auth|cookie|sig|sas|dsn|jwt|bearer|pat|code=|session=|sid=")
+
+_NAMED = re.compile(
+    r"(?<![A-Za-z0-9_$])(?P<name>[A-Za-z_][A-Za-z0-9_]{0,63}+(?:[.-][A-Za-z0-9_]{1,63}+){0,6}+)"
+    r"(?:\\{0,3}[\"'`]\]?)?+"
+    r"(?:(?P<space>[ \t]{0,4}+)(?P<sign>=>|:=|[:=]=?)[ \t]{0,4}+|(?P<flag>[ \t]{1,4}+))"
+    r"(?P<quote>\\{0,3}[\"'`])?+"
+)
+_TAGGED = re.compile(r"<(?P<name>[A-Za-z][\w:.-]{1,63}+)>(?P<value>[^<>\s]{4,512}+)</")
+_LONGEST = 256
+"""Letters of a value that are looked at before it is taken for a secret; then all of it goes."""
+_IN_QUOTES = {
+    '"': r"(?:[^\"\\\n]|\\.)",
+    "'": r"(?:[^'\\\n]|\\.)",
+    "`": r"[^`\n]",
+}
+_IN_ESCAPED_QUOTES = r"[^\"'`\\\n]"
+_BARE = r"[^\s\"'`,;&<>(){}\[\]|\\]"
+_PLAIN = r"[^\s\"'`;&\\]"
+_LINE_ENDS = re.compile(r"[ \t]*+(?:\r?\n|#|\Z)")
+_LETTERS = re.compile(r"[a-z]{6,64}")
+_BEFORE = ("", " ", "\t", "\n", ";")
+_BEHIND = ("", " ", "\t", "\n", "\r", ";", "&", ".")
+_WORD_BEFORE = re.compile(r"([A-Za-z]{2,20})[ \t]\Z")
+_NEXT_VARIABLE = re.compile(r",(?=[A-Za-z_]\w{0,63}+=)")
+
+
+def named_in(text: str, small: str) -> Iterator[Span]:
+    """Every value that its name gives away; `small` is the text in small letters."""
+    if _HINTS.search(small) is None:
+        return
+    place = 0
+    while (match := _NAMED.search(text, place)) is not None:
+        found = _value(text, match)
+        if found is None:
+            # Behind the name, not behind the value: that may hold names of its own.
+            place = max(match.end("name"), match.start() + 1)
+        else:
+            yield (*found, KIND)
+            place = found[1]
+    for match in _TAGGED.finditer(text):
+        level = level_of(match["name"])
+        if level is not None and is_secret(match["value"], match["name"], level, "plain"):
+            yield match.start("value"), match.end("value"), KIND
+
+
+def _value(text: str, match: re.Match[str]) -> tuple[int, int] | None:
+    """Where the secret value behind a name lies."""
+    name, start = match["name"], match.end()
+    before = text[max(0, match.start() - 2) : match.start()]
+    if match["flag"] is not None and before != "--":
+        return None
+    in_query = before.endswith(("?", "&", "#")) or text.endswith("&amp;", 0, match.start())
+    level = level_of(name, in_query=in_query) or _level_of_two_words(text, match)
+    if level is None:
+        return None
+    quote = match["quote"]
+    if quote is not None:
+        if before.endswith(quote) and text.startswith(f":{quote}", match.end("name")):
+            return None  # 'Password:' is a text of its own
+        letters = _IN_ESCAPED_QUOTES if quote[0] == "\\" else _IN_QUOTES[quote]
+        style: Style = "quoted"
+    elif in_query or (match["sign"] == "=" and not match["space"] and name.isupper()):
+        letters, style = _PLAIN, "plain"
+    else:
+        letters, style = _BARE, "bare"
+    end = _reach(letters, text, start, _LONGEST)
+    if style != "quoted":
+        end = _without_the_rest(text, start, end, style)
+        if style == "bare" and text[end : end + 1] in ("(", "["):
+            return None
+        if style == "bare" and _stands_alone(text, match, end):
+            style = "plain"
+    if not is_secret(text[start:end], name, level, style):
+        return None
+    return start, end if end - start < _LONGEST else _reach(letters, text, end)
+
+
+def _stands_alone(text: str, match: re.Match[str], end: int) -> bool:
+    """Whether NAME: value is a line of its own in a file of variables, or name=value a word of its own outside of code.
+    There a word is a password, too."""
+    if match["sign"] == ":":
+        return match["name"].isupper() and "_" in match["name"] and _LINE_ENDS.match(text, end) is not None
+    if match["sign"] != "=" or match["space"] or text[match.start() - 1 : match.start()] not in _BEFORE:
+        return False
+    word = text[match.end() : end].lower()
+    own = match["name"].lower() in word
+    return not own and _LETTERS.fullmatch(word) is not None and text[end : end + 1] in _BEHIND
+
+
+def _level_of_two_words(text: str, match: re.Match[str]) -> Level | None:
+    """`API key: ...`, which no program writes and every person does."""
+    if match["name"].lower() not in ("key", "token"):
+        return None
+    word = _WORD_BEFORE.search(text[max(0, match.start() - 24) : match.start()])
+    return level_of(f"{word[1]}_{match['name']}") if word is not None else None
+
+
+def _reach(letters: str, text: str, start: int, most: int | str = "") -> int:
+    """Where a run of such letters ends."""
+    match = _run(letters, most).match(text, start)
+    assert match is not None
+    return match.end()
+
+
+@cache
+def _run(letters: str, most: int | str) -> re.Pattern[str]:
+    return re.compile(f"{letters}{{0,{most}}}+")
+
+
+def _without_the_rest(text: str, start: int, end: int, style: Style) -> int:
+    """The end of a value without quotes: what separates it from its sentence or from the next variable is not its."""
+    if style == "plain" and (following := _NEXT_VARIABLE.search(text, start, end)) is not None:
+        return following.start()
+    return start + len(text[start:end].rstrip(".,:!?"))

@@ -1,0 +1,333 @@
+"""The redactor: replaces secrets in texts, in plain data and in the model, and says where each one stood."""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from urllib.parse import quote as percent_encoded
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Record, Sample
+from pantrace.wire.json import decode, encode
+
+from .encoded import Edit, base64_in, document_in, edited, literals_in, rewritten
+from .named import KIND, named_in
+from .names import is_secret, is_word, level_of, looks_drawn
+from .shapes import EMAIL, SHAPES, shapes_in
+from .tokens import Span, tokens_in
+
+T = TypeVar("T")
+Counts = dict[str, int]
+
+_DEPTH = 24
+"""How many codes may lie inside each other: JSON in base64 in JSON. Each makes its text longer, so none goes deep."""
+_ROUNDS = 4
+_NESTING = 100
+_VALUES = ("value", "stringvalue", "string_value")
+_NAMES = ("name", "key")
+_PEM_BEGINS, _PEM_ENDS = (
+    re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY"),
+    re.compile(r"-----END [A-Z0-9 ]{0,40}-----"),
+)
+_SHORTEST_LITERAL = 4
+_SHORT = 13
+_QUIET = re.compile(r"[\w .,/-]*+")
+"""Most texts of a recording are short words, in which nothing can hide."""
+
+
+class Replacement(Record, frozen=True, kw_only=True):
+    """Secrets of one kind that were replaced at one place."""
+
+    sample: str | None
+    """None: in the header of the run."""
+    path: str
+    kind: str
+    count: int
+
+
+def mark(kind: str) -> str:
+    """What stands in the place of a secret."""
+    return f"[redacted:{kind}]"
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    """A secret in a text, or a code that holds some."""
+
+    start: int
+    end: int
+    rank: int
+    """The rules come in the order in which their names tell most."""
+    kinds: Counts
+    new: str | None = None
+    """The code without its secrets."""
+
+
+def _together(group: list[_Seen], text: str) -> tuple[int, int, str, Counts]:
+    """What becomes of a place that one or several rules have seen."""
+    start, end = group[0].start, max(each.end for each in group)
+    first = min(group, key=lambda each: each.rank)
+    whole = next((each for each in group if each.new is not None and (each.start, each.end) == (start, end)), None)
+    if whole is None or whole.new is None:
+        return start, end, mark(next(iter(first.kinds))), first.kinds
+    edge = 1 if text[start] == '"' else 0
+    if any(each.new is None and each.start <= start + edge and each.end >= end - edge for each in group):
+        quote = text[start : start + edge]
+        return start, end, f"{quote}{mark(next(iter(first.kinds)))}{quote}", first.kinds
+    # Its inside was searched by the same rules.
+    return start, end, whole.new, whole.kinds
+
+
+class Redactor:
+    """Finds and replaces secrets; made once, used for every text."""
+
+    def __init__(self, *, emails: bool = False, more: dict[str, str] | None = None, known: Iterable[str] = ()):
+        self._shapes = (*SHAPES, EMAIL) if emails else SHAPES
+        self._more = [(kind, re.compile(shape, re.DOTALL)) for kind, shape in (more or {}).items()]
+        # Secrets of this very process, found whatever they look like; the longest first.
+        drawn = [each for each in known if len(each) >= _SHORTEST_LITERAL and not is_word(each)]
+        forms = {form for each in drawn for form in (each, percent_encoded(each, safe=""))}
+        self._known = sorted(forms, key=len, reverse=True)
+
+    def text(self, text: str) -> tuple[str, Counts]:
+        """A text without its secrets, and how many of each kind there were."""
+        counts: Counts = {}
+        return self._text(text, counts, 0), counts
+
+    def value(self, value: Any) -> Any:
+        """Plain data without its secrets."""
+        return _Walk(self, 0).value(value, "")
+
+    def sample(self, sample: Sample) -> tuple[Sample, list[Replacement]]:
+        """A sample without its secrets, and every place where one stood."""
+        clean, found = self.record(sample)
+        return clean, [msgspec.structs.replace(each, sample=clean.id) for each in found]
+
+    def record(self, record: T, path: str = "") -> tuple[T, list[Replacement]]:
+        """Any struct of the model without its secrets; the same struct when it has none."""
+        walk = _Walk(self, 0)
+        clean: T = walk.value(record, path)
+        return clean, walk.found
+
+    def _text(self, text: str, counts: Counts, depth: int) -> str:
+        if len(text) < _SHORTEST_LITERAL:
+            return text
+        if depth < _DEPTH and (document := document_in(text)) is not None:
+            walk = _Walk(self, depth + 1)
+            clean = walk.value(document, "")
+            for each in walk.found:
+                counts[each.kind] = counts.get(each.kind, 0) + each.count
+            return rewritten(text, document, clean) if walk.found else text
+        # One secret may hide another that stands right beside it.
+        for _ in range(_ROUNDS):
+            if not (edits := self._edits(text, counts, depth)):
+                break
+            text = edited(text, edits)
+        return text
+
+    def _edits(self, text: str, counts: Counts, depth: int) -> list[Edit]:
+        """What to replace. Where several rules see a secret, all that they see goes."""
+        if len(text) <= _SHORT and not self._known and not self._more and _QUIET.fullmatch(text):
+            return []
+        small = text.lower()
+        spans: list[Span] = [*self._known_in(text), *tokens_in(text), *shapes_in(text, small, self._shapes)]
+        spans += named_in(text, small)
+        for kind, pattern in self._more:
+            held = "secret" if "secret" in pattern.groupindex else 0
+            spans += [(*match.span(held), kind) for match in pattern.finditer(text) if match[held]]
+        seen = [_Seen(start, end, rank, {kind: 1}) for rank, (start, end, kind) in enumerate(spans)]
+        if depth < _DEPTH:
+            seen += self._inside(text, depth, len(seen))
+        groups: list[list[_Seen]] = []
+        reach = 0
+        for each in sorted(seen, key=lambda each: each.start):
+            if groups and each.start < reach:
+                groups[-1].append(each)
+            else:
+                groups.append([each])
+            reach = max(reach, each.end)
+        edits = []
+        for group in groups:
+            start, end, new, kinds = _together(group, text)
+            edits.append((start, end, new))
+            for kind, count in kinds.items():
+                counts[kind] = counts.get(kind, 0) + count
+        return edits
+
+    def _inside(self, text: str, depth: int, rank: int) -> list[_Seen]:
+        """Codes in a text that hold a secret."""
+        inner: Counts = {}
+
+        def clean(text: str) -> str:
+            inner.clear()
+            return self._text(text, inner, depth + 1)
+
+        return [
+            _Seen(start, end, rank, dict(inner), new)
+            for search in (literals_in, base64_in)
+            for start, end, new in search(text, clean)
+        ]
+
+    def _known_in(self, text: str) -> Iterable[Span]:
+        for known in self._known:
+            place = text.find(known)
+            while place >= 0:
+                yield place, place + len(known), "configured-key"
+                place = text.find(known, place + len(known))
+
+
+class _Walk:
+    """One way through a value, with all that was replaced on it."""
+
+    def __init__(self, redactor: Redactor, depth: int):
+        self.redactor = redactor
+        self.depth = depth
+        self.found: list[Replacement] = []
+        self._nesting = 0
+
+    def value(self, value: Any, path: str) -> Any:
+        """A struct or plain data; the same object when nothing was found in it."""
+        if isinstance(value, str):
+            return self.text(value, path)
+        if not isinstance(value, (list, tuple, dict, msgspec.Struct)):
+            return value
+        if self._nesting >= _NESTING:
+            return self._deep(value, path)
+        self._nesting += 1
+        try:
+            if isinstance(value, list):
+                return self._list(value, path)
+            if isinstance(value, dict):
+                return self._dict(value, path)
+            if isinstance(value, tuple):
+                items = [self.value(item, f"{path}[{index}]") for index, item in enumerate(value)]
+                return value if all(map(_is, items, value)) else tuple(items)
+            return self._struct(value, path)
+        finally:
+            self._nesting -= 1
+
+    def _struct(self, value: msgspec.Struct, path: str) -> msgspec.Struct:
+        """A struct of the model. Fields that know only fixed words are left alone."""
+        changed = {}
+        for name in _free_fields(type(value)):
+            item = getattr(value, name)
+            new = self.value(item, f"{path}.{name}" if path else name)
+            if new is not item:
+                changed[name] = new
+        return msgspec.structs.replace(value, **changed) if changed else value
+
+    def _deep(self, value: Any, path: str) -> Any:
+        """What is nested beyond all reason, as the text it would be."""
+        text = encode(value).decode("utf-8", "surrogatepass")
+        counts: Counts = {}
+        clean = edited(text, self.redactor._edits(text, counts, self.depth))
+        self._note(path, counts)
+        try:
+            return decode(clean.encode("utf-8", "surrogatepass")) if counts else value
+        except ReadError:
+            return self._replaced(path, next(iter(counts)))
+
+    def text(self, text: str, path: str) -> str:
+        counts: Counts = {}
+        clean = self.redactor._text(text, counts, self.depth)
+        self._note(path, counts)
+        return clean if counts else text
+
+    def _note(self, path: str, counts: Counts) -> None:
+        self.found += [Replacement(sample=None, path=path, kind=kind, count=count) for kind, count in counts.items()]
+
+    def _list(self, values: list[Any], path: str) -> list[Any]:
+        if len(values) == 2 and all(isinstance(each, str) for each in values):
+            # A header or a variable as a pair: ["X-Api-Key", "..."].
+            name, value = values
+            if level_of(name) is not None and looks_drawn(value):
+                return [self.text(name, f"{path}[0]"), self._hidden(value, f"{path}[1]")]
+        items, in_key = [], False
+        for index, value in enumerate(values):
+            place = f"{path}[{index}]"
+            if in_key and isinstance(value, str):
+                in_key = _PEM_ENDS.search(value) is None
+                items.append(self._replaced(place, "private-key") if value.strip() else value)
+                continue
+            flag = values[index - 1] if index and isinstance(values[index - 1], str) else ""
+            if isinstance(value, str) and flag.startswith("--") and not value.startswith("-"):
+                items.append(self._member(flag[2:], value, place))
+                continue
+            items.append(self.value(value, place))
+            # A private key line by line: the lines between its first and its last have no shape of their own.
+            if isinstance(value, str) and _PEM_BEGINS.search(value):
+                in_key = _PEM_ENDS.search(value) is None and _ends_in(values[index + 1 :])
+        return values if all(map(_is, items, values)) else items
+
+    def _dict(self, values: dict[str, Any], path: str) -> dict[str, Any]:
+        told = next((values[key] for key in values if key.lower() in _NAMES and isinstance(values[key], str)), None)
+        clean: dict[str, Any] = {}
+        changed = False
+        for key, item in values.items():
+            new_key = self.text(key, f"{path}.[key]" if path else "[key]")
+            while new_key in clean:
+                new_key += "'"
+            place = f"{path}.{new_key}" if path else new_key
+            name = told if told is not None and key.lower() in _VALUES else key
+            new = self._member(name, item, place)
+            changed = changed or new is not item or new_key != key
+            clean[new_key] = new
+        return clean if changed else values
+
+    def _member(self, name: str, item: Any, path: str) -> Any:
+        """A value under a name that may give it away."""
+        level = level_of(name)
+        if level is None:
+            return self.value(item, path)
+        if isinstance(item, str):
+            return self._hidden(item, path) if is_secret(item, name, level, "member") else self.text(item, path)
+        if isinstance(item, int) and not isinstance(item, bool) and level == "certain" and abs(item) > 999:
+            return self._replaced(path, KIND)
+        if isinstance(item, list) and item and all(isinstance(each, str) for each in item):
+            items = [self._member(name, each, f"{path}[{index}]") for index, each in enumerate(item)]
+            return item if all(map(_is, items, item)) else items
+        if isinstance(item, dict) and item and all(key.lower() in _VALUES for key in item):
+            held = {key: self._member(name, each, f"{path}.{key}") for key, each in item.items()}
+            return item if all(map(_is, held.values(), item.values())) else held
+        return self.value(item, path)
+
+    def _hidden(self, value: str, path: str) -> str:
+        """A whole value gone, under the kind that its form has."""
+        kinds = self.redactor.text(value)[1]
+        return self._replaced(path, next(iter(kinds), KIND))
+
+    def _replaced(self, path: str, kind: str) -> str:
+        self._note(path, {kind: 1})
+        return mark(kind)
+
+
+def _is(one: Any, other: Any) -> bool:
+    return one is other
+
+
+def _ends_in(values: list[Any]) -> bool:
+    """Whether a private key that has begun ends among these lines."""
+    for value in values:
+        if not isinstance(value, str):
+            return False
+        if _PEM_ENDS.search(value):
+            return True
+    return False
+
+
+@cache
+def _free_fields(kind: type) -> tuple[str, ...]:
+    """Fields of a struct that may hold any text."""
+    hints = get_type_hints(kind)
+    return tuple(name for name in kind.__struct_fields__ if not _only_fixed_words(hints[name]))  # type: ignore[attr-defined]
+
+
+def _only_fixed_words(hint: Any) -> bool:
+    if get_origin(hint) is Literal:
+        return True
+    members = [each for each in get_args(hint) if each is not type(None)] if isinstance(hint, types.UnionType) else []
+    return bool(members) and all(_only_fixed_words(each) for each in members)

@@ -1,0 +1,206 @@
+"""Shapes: secrets that are known by their whole form, not by how they begin.
+
+Each pattern is tried only where its anchor occurs, and is built so that no letter is read again and again: a run of
+letters is read possessively and only from its beginning, or it is bounded."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from base64 import urlsafe_b64decode
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import msgspec
+
+from .names import is_secret, is_stand_in, looks_drawn
+from .tokens import Span
+
+_URL = r"[A-Za-z0-9_-]"
+_ALONE = r"(?<![A-Za-z0-9_-])"
+_BODY = r"(?:[^-]|-(?!----))*+"
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """A form of secrets."""
+
+    kind: str
+    anchor: str
+    """Small letters that every such text has, whatever the case."""
+    pattern: str
+    """Only the group `secret` is replaced, where there is one."""
+    holds: Callable[[str], bool] | None = None
+    """What a regular expression cannot say about it."""
+
+
+def _is_login(value: str) -> bool:
+    """Whether base64 says user:password."""
+    try:
+        plain = urlsafe_b64decode(
+            value.rstrip("=").replace("+", "-").replace("/", "_") + "=" * (-len(value.rstrip("=")) % 4)
+        )
+        return ":" in plain.decode().replace("[redacted:", "")
+    except (binascii.Error, UnicodeDecodeError):
+        return False
+
+
+def _is_bearer(value: str) -> bool:
+    if is_stand_in(value) or not any(letter.isdigit() for letter in value):
+        return False
+    return len(value) >= 16 or (len(value) >= 8 and any(letter.isalpha() for letter in value))
+
+
+def _is_header(value: str) -> bool:
+    return looks_drawn(value, 8)
+
+
+def _is_cookie(value: str) -> bool:
+    return is_secret(value, "cookie", "likely", "plain")
+
+
+def _is_number(value: str) -> bool:
+    """Whether the first part says a number in base64, as the tokens of Discord begin with one."""
+    try:
+        return urlsafe_b64decode(value.partition(".")[0] + "==").isdigit()
+    except binascii.Error:
+        return False
+
+
+def _is_password(value: str) -> bool:
+    return not is_stand_in(value)
+
+
+def _is_no_number(value: str) -> bool:
+    """curl -u ann:hunter22, but not docker run -u 1000:1000."""
+    return not value.isdigit() and not is_stand_in(value)
+
+
+SHAPES = (
+    Shape(
+        "private-key",
+        "private key",
+        rf"-{{5,8}}BEGIN [A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-{{5}}"
+        rf"(?:(?=[^-]){_BODY}-{{5,8}}END [A-Z0-9 ]{{0,40}}-{{5}}"
+        r"|(?=[ \t]*+(?:\r?\n|\\n|\\r))[\sA-Za-z0-9+/=\\:,-]*+)",
+        lambda value: any(letter.isalnum() for letter in re.sub(r"-{5,8}[A-Z0-9 ]+-{5}|\\[nr]", "", value)),
+    ),
+    Shape("jwt", "eyj", rf"{_ALONE}eyJ{_URL}{{8,}}+\.(?:eyJ{_URL}{{4,}}+(?:\.{_URL}*+)?|(?:{_URL}*+\.){{3}}{_URL}++)"),
+    Shape("sendgrid-key", "sg.", rf"{_ALONE}SG\.{_URL}{{16,32}}+\.{_URL}{{16,64}}+"),
+    Shape("telegram-token", ":aa", rf"(?<![0-9])[0-9]{{8,10}}+:AA{_URL}{{33}}(?!{_URL})"),
+    Shape(
+        "discord-token",
+        ".",
+        rf"{_ALONE}[MNO][DTjz]{_URL}{{21,27}}+\.{_URL}{{5,8}}+\.{_URL}{{25,45}}+",
+        _is_number,
+    ),
+    Shape("airtable-token", "pat", rf"{_ALONE}pat[A-Za-z0-9]{{14}}\.[0-9a-f]{{64}}(?![A-Za-z0-9])"),
+    Shape("azure-secret", "q~", r"(?<![\w~.-])[\w~.-]{3}[0-9]Q~[\w~.-]{31,34}(?![\w~-])"),
+    Shape("mailchimp-key", "-us", r"(?<![0-9a-f])[0-9a-f]{32}-us[0-9]{1,2}(?![0-9a-z])"),
+    Shape("mailgun-key", "-", r"(?<![0-9a-f-])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![0-9a-f-])"),
+    Shape("terraform-token", ".atlasv1.", rf"{_ALONE}[A-Za-z0-9]{{14}}\.atlasv1\.{_URL}{{60,70}}+"),
+    Shape("braintree-token", "access_token$", r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}"),
+    Shape("cloudflare-key", "v1.0-", r"(?<![0-9A-Za-z.])v1\.0-[0-9a-f]{24}-[0-9a-f]{140,160}"),
+    Shape(
+        "slack-webhook",
+        "hooks.slack.com",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9_/-]{20,}+)",
+    ),
+    Shape(
+        "discord-webhook",
+        "/webhooks/",
+        rf"discord(?:app)?\.com/api/(?:v[0-9]{{1,2}}/)?webhooks/(?P<secret>[0-9]{{15,22}}/{_URL}{{40,}}+)",
+    ),
+    Shape("teams-webhook", "/webhook", r"office(?:365)?\.com/webhook(?:b2)?/(?P<secret>[A-Za-z0-9@/_-]{40,}+)"),
+    Shape("zapier-webhook", "hooks.zapier.com", r"hooks\.zapier\.com/hooks/catch/(?P<secret>[A-Za-z0-9/]{8,}+)"),
+    Shape(
+        "aws-secret",
+        "ia",
+        r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}[^A-Za-z0-9/+]{1,12}(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+    ),
+    Shape(
+        "connection-password",
+        "://",
+        r"://[^\s:/?#@'\"<>\[]{0,256}+:(?:(?P<secret>[^\s'\"/?#<>]{1,512})@"
+        r"|(?![0-9]{1,5}[/?#])(?P<secret2>[^\s'\"@<>]{1,256}+)@)",
+        _is_password,
+    ),
+    Shape("bearer-token", "bearer", r"(?i:\bbearer)\s{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{8,}+)", _is_bearer),
+    Shape("basic-login", "basic", r"(?i:\bbasic)\s{1,4}(?P<secret>[A-Za-z0-9+/_-]{4,}+={0,2})", _is_login),
+    Shape(
+        "authorization",
+        "authorization",
+        r"(?i:authorization)\\{0,3}[\"']?\s{0,3}[:=,]\s{0,3}\\{0,3}[\"']?(?:[A-Za-z][A-Za-z0-9-]{1,20}+ {1,3})?"
+        r"(?P<secret>[^\s\"'\\,<>]{8,}+)",
+        _is_header,
+    ),
+    Shape(
+        "cookie",
+        "cookie",
+        r"(?i:\b(?:set-)?cookie)\\{0,3}[\"']?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']?(?P<secret>[^\r\n\"'\\]{8,4096}+)",
+        _is_cookie,
+    ),
+    Shape(
+        "password",
+        "'",
+        r"(?:(?i:\bidentified (?:with \w{1,40}+ )?by)|\bPASSWORD) '(?P<secret>[^'\n]{1,256}+)'",
+        _is_password,
+    ),
+    Shape(
+        "password",
+        "convertto-securestring",
+        r"(?i:convertto-securestring)\s{1,4}(?:-\w{1,20}+\s{1,4})?[\"'](?P<secret>[^\"'\n]{1,256}+)",
+        _is_password,
+    ),
+    Shape(
+        "password",
+        "curl",
+        r"(?<=\s)(?:-u|--user|--proxy-user|-U)[ =]{1,3}[\"']?[^\s:\"']{1,128}+:(?P<secret>[^\s\"']{3,256}+)",
+        _is_no_number,
+    ),
+    Shape(
+        "password",
+        "machine",
+        r"\bmachine \S{1,200}+\s{1,4}login \S{1,200}+\s{1,4}password (?P<secret>\S{1,512}+)",
+        _is_password,
+    ),
+    Shape(
+        "password",
+        "-p",
+        r"\b(?:sshpass|docker login)\b[^\n|;&]{0,200}?\s-p\s?[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,256}+)",
+        _is_password,
+    ),
+    Shape(
+        "password",
+        "mysql",
+        r"\bmysql\w{0,10}+ [^\n|;&]{0,200}?(?<=\s)-p[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,256}+)",
+        _is_password,
+    ),
+    Shape(
+        "password",
+        "redis-cli",
+        r"\bredis-cli\b[^\n|;&]{0,200}?\s-a\s[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,256}+)",
+        _is_password,
+    ),
+)
+
+EMAIL = Shape(
+    "e-mail",
+    "@",
+    r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}+@(?:[A-Za-z0-9-]{1,63}+\.){1,8}+[A-Za-z]{2,24}\b",
+)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def shapes_in(text: str, small: str, shapes: tuple[Shape, ...]) -> Iterator[Span]:
+    """Every secret of these forms; `small` is the text in small letters."""
+    for shape in shapes:
+        if shape.anchor not in small:
+            continue
+        for match in _compiled(shape.pattern).finditer(text):
+            group = match.lastgroup or 0
+            if match.end(group) > match.start(group) and (shape.holds is None or shape.holds(match[group])):
+                yield match.start(group), match.end(group), shape.kind

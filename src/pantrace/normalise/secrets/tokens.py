@@ -1,0 +1,212 @@
+"""Tokens: secrets that give themselves away by how they begin.
+
+The forms are facts from the issuers' own documentation: a prefix, the letters that may follow, and how many. A token is
+looked for by its prefix, and the letters behind it are read once, so that time grows with the text and not faster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import msgspec
+
+Span = tuple[int, int, str]
+"""Where a secret begins and ends, and its kind."""
+
+_ALPHABETS = {
+    "hex": "0-9a-f",
+    "HEX": "0-9a-fA-F",
+    "UPPER": "A-Z0-9",
+    "alnum": "A-Za-z0-9",
+    "word": "A-Za-z0-9_",
+    "url": "A-Za-z0-9_-",
+    "dotted": "A-Za-z0-9_.-",
+    "base64": "A-Za-z0-9_+/=-",
+}
+
+_SHORT_RUN = 256
+"""A run that is no token is searched again behind its prefix, unless it is longer than any token."""
+
+
+class Form(msgspec.Struct, frozen=True):
+    """How the tokens of one issuer look."""
+
+    kind: str
+    prefixes: tuple[str, ...]
+    alphabet: str
+    least: int
+    """Letters behind the prefix."""
+    most: int | None = None
+    """None: as many as there are."""
+    unbroken: bool = False
+    """Only with a long piece in it that has no - or _: the prefix alone is also that of ordinary names."""
+
+
+def _form(
+    kind: str, prefixes: str, alphabet: str, least: int, most: int | None = None, *, unbroken: bool = False
+) -> Form:
+    return Form(kind, tuple(prefixes.split()), alphabet, least, most, unbroken)
+
+
+FORMS = (
+    _form("anthropic-key", "sk-ant-", "url", 16),
+    _form("openai-key", "sk-proj- sk-svcacct- sk-admin- sk-None-", "url", 20),
+    _form("openrouter-key", "sk-or-", "url", 20),
+    _form("langfuse-key", "sk-lf-", "url", 20),
+    _form("openai-key", "sk-", "url", 20, unbroken=True),
+    _form("google-key", "AIza", "url", 35, 35),
+    _form("google-oauth", "ya29.", "dotted", 20),
+    _form("google-oauth", "GOCSPX-", "url", 20),
+    _form("google-oauth", "1//0", "url", 20),
+    _form("aws-key", "AKIA ASIA ABIA ACCA", "UPPER", 16, 16),
+    _form("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", "alnum", 36),
+    _form("github-token", "github_pat_", "word", 22),
+    _form("gitlab-token", "glpat- gldt- glrt- glcbt- glptt- glft- glsoat- glagent- glimt- glffct-", "dotted", 20),
+    _form(
+        "slack-token", "xoxb- xoxp- xoxa- xoxo- xoxr- xoxs- xoxc- xoxd- xoxe- xoxe.xoxp- xoxe.xoxb- xapp-", "url", 10
+    ),
+    _form("huggingface-token", "hf_", "alnum", 30),
+    _form("huggingface-token", "api_org_", "alnum", 30),
+    _form("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_", "alnum", 10),
+    _form("stripe-key", "whsec_", "base64", 24),
+    _form("npm-token", "npm_", "alnum", 36, 36),
+    _form("pypi-token", "pypi-", "url", 40),
+    _form("twilio-key", "AC SK", "hex", 32, 32),
+    _form("mailgun-key", "key-", "hex", 32, 32),
+    _form("brevo-key", "xkeysib- xsmtpsib-", "url", 64),
+    _form("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", "hex", 64, 64),
+    _form("databricks-token", "dapi dkea dose dsapi", "hex", 32, 32),
+    _form("square-token", "EAAA", "url", 60, 60),
+    _form("square-token", "sq0atp- sq0csp- sq0idp-", "url", 22),
+    _form("shopify-token", "shpat_ shpca_ shppa_ shpss_ shptka_", "HEX", 32, 32),
+    _form("heroku-key", "HRKU-", "url", 36),
+    _form("atlassian-token", "ATATT3 ATCTT3 ATBB", "base64", 24),
+    _form("notion-token", "secret_", "alnum", 43, 43),
+    _form("notion-token", "ntn_", "alnum", 40),
+    _form("linear-token", "lin_api_ lin_oauth_", "alnum", 32),
+    _form("figma-token", "figd_ figu_", "url", 36),
+    _form("postman-key", "PMAK-", "url", 59, 59),
+    _form("new-relic-key", "NRAK-", "UPPER", 27, 27),
+    _form("grafana-token", "glsa_", "word", 41, 41),
+    _form("grafana-token", "glc_", "base64", 32),
+    _form("sentry-token", "sntrys_", "base64", 40),
+    _form("sentry-token", "sntryu_", "hex", 64, 64),
+    _form("doppler-token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", "dotted", 40),
+    _form("vault-token", "hvs. hvb. hvr.", "url", 24),
+    _form("pulumi-token", "pul-", "hex", 40, 40),
+    _form("fly-token", "fm1_ fm2_ fo1_", "base64", 40),
+    _form("supabase-key", "sbp_", "hex", 40, 40),
+    _form("supabase-key", "sb_secret_", "url", 20),
+    _form("planetscale-token", "pscale_pw_ pscale_tkn_ pscale_oauth_", "dotted", 32),
+    _form("netlify-token", "nfp_", "alnum", 36),
+    _form("replicate-token", "r8_", "alnum", 37, 37),
+    _form("groq-key", "gsk_", "alnum", 40),
+    _form("perplexity-key", "pplx-", "alnum", 40),
+    _form("xai-key", "xai-", "alnum", 60),
+    _form("fireworks-key", "fw_", "alnum", 24, 24),
+    _form("tavily-key", "tvly-", "url", 20),
+    _form("langsmith-key", "lsv2_pt_ lsv2_sk_", "word", 40),
+    _form("pinecone-key", "pcsk_", "word", 50),
+    _form("docker-token", "dckr_pat_ dckr_oat_", "url", 20),
+    _form("rubygems-key", "rubygems_", "hex", 48, 48),
+    _form("tailscale-key", "tskey-", "url", 20),
+    _form("sonar-token", "squ_ sqp_ sqa_", "hex", 40, 40),
+    _form("circleci-token", "CCIPAT_ CCIPRJ_", "word", 40),
+    _form("buildkite-token", "bkua_", "hex", 40, 40),
+    _form("contentful-token", "CFPAT-", "url", 40),
+    _form("typeform-token", "tfp_", "dotted", 40),
+    _form("hubspot-token", "pat-na1- pat-na2- pat-eu1-", "url", 36, 36),
+    _form("razorpay-key", "rzp_live_ rzp_test_", "alnum", 14, 14),
+    _form("easypost-key", "EZAK EZTK", "alnum", 54, 54),
+    _form("shippo-token", "shippo_live_ shippo_test_", "hex", 40, 40),
+    _form("plaid-token", "access-sandbox- access-development- access-production-", "url", 36, 36),
+    _form("onepassword-token", "ops_eyJ", "base64", 60),
+    _form("alibaba-key", "LTAI", "alnum", 20, 20),
+    _form("age-key", "AGE-SECRET-KEY-1", "UPPER", 58, 58),
+)
+
+_ESCAPE = re.compile(r"(?:\\[nrtbf]|\\u00[0-9a-fA-F]{2}|\\x[0-9a-fA-F]{2}|%[0-9a-fA-F]{2}|\x1b\[[0-9;]{0,8}m)\Z")
+_RANDOM = re.compile(r"[0-9]|[A-Za-z]{12}")
+_UNBROKEN = re.compile(r"(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{16}")
+_FEWEST_LETTERS = 5
+"""sk-xxxxxxxxxxxx is a stand-in for a key, and so is AKIAXXXXXXXXXXXXXXXX."""
+
+
+@cache
+def _letters(alphabet: str) -> re.Pattern[str]:
+    return re.compile(f"[{_ALPHABETS[alphabet]}]*+")
+
+
+@cache
+def _beginnings() -> tuple[re.Pattern[str], dict[str, list[tuple[str, Form]]]]:
+    """A pattern that finds the longest prefix at a place, and the forms to try there: that of the longest first."""
+    forms = {prefix: form for form in FORMS for prefix in form.prefixes}
+    by_length = sorted(forms, key=len, reverse=True)
+    tried = {prefix: [(each, forms[each]) for each in by_length if prefix.startswith(each)] for prefix in forms}
+    return re.compile(_branches(sorted(forms))), tried
+
+
+def _branches(words: list[str]) -> str:
+    """A pattern for any of these words, told apart letter by letter, the longest first."""
+    by_letter: dict[str, list[str]] = {}
+    for word in words:
+        if word:
+            by_letter.setdefault(word[0], []).append(word[1:])
+    ways = "|".join(re.escape(letter) + _branches(rest) for letter, rest in by_letter.items())
+    if "" in words:
+        return f"(?:{ways})?" if ways else ""
+    return f"(?:{ways})" if len(by_letter) > 1 else ways
+
+
+def tokens_in(text: str) -> Iterator[Span]:
+    """Every token of a known form."""
+    pattern, tried = _beginnings()
+    place = 0
+    while (match := pattern.search(text, place)) is not None:
+        place = match.start() + 1
+        for prefix, form in tried[match[0]]:
+            start = match.start() + len(prefix)
+            end = _end(text, start, form)
+            if _begins(text, match.start(), close=len(prefix) < 5) and _is_token(text, start, end, form):
+                yield match.start(), end, form.kind
+                place = end
+                break
+            if end - start > _SHORT_RUN:
+                place = max(place, end)
+
+
+def _end(text: str, start: int, form: Form) -> int:
+    match = _letters(form.alphabet).match(text, start)
+    assert match is not None
+    # A full stop behind a token ends the sentence.
+    return match.end() - 1 if match.end() > start and text[match.end() - 1] == "." else match.end()
+
+
+def _is_token(text: str, start: int, end: int, form: Form) -> bool:
+    length = end - start
+    if length < form.least or (form.most is not None and length > form.most):
+        return False
+    if form.most is not None and _is_letter(text[end : end + 1]):
+        return False
+    body = text[start:end]
+    if len(set(body)) < _FEWEST_LETTERS:
+        return False
+    if form.unbroken:
+        return _UNBROKEN.search(body) is not None
+    return form.alphabet != "url" or _RANDOM.search(body) is not None
+
+
+def _begins(text: str, place: int, *, close: bool) -> bool:
+    """Whether a word may begin at a place. `close`: not behind - and _ either, as in the middle of base64."""
+    if place == 0:
+        return True
+    before = text[place - 1]
+    if _is_letter(before):
+        # The letter may belong to an escape: a line end written as \n, an = written as %3D, a colour.
+        return _ESCAPE.search(text[max(0, place - 12) : place]) is not None
+    return not (close and before in "-_")
+
+
+def _is_letter(letter: str) -> bool:
+    return letter.isascii() and letter.isalnum()

@@ -1,0 +1,100 @@
+"""Opening a run directory to write into: begun, gone on with, or what is damaged in it begun anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pantrace.errors import UsageError
+
+from .manifest import Damaged
+from .manifest_writer import LOGS, Manifest, replace_manifest
+from .run_file import (
+    LOCK,
+    MANIFEST,
+    PARTS,
+    RUN,
+    DamagedRunFile,
+    RunFile,
+    is_run_directory,
+    read_run_file,
+    write_run_file,
+)
+
+OWN_NAMES = {RUN, LOCK, MANIFEST, *(f"{MANIFEST}{ending}" for ending in LOGS), PARTS}
+"""What a run directory is made of; anything else in it is somebody else's."""
+
+
+def refuse_foreign(folder: Path) -> None:
+    """No run begins in a directory that holds something else."""
+    if not folder.exists() or is_run_directory(folder):
+        return
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is a file; a run needs a directory")
+    if (folder / RUN).exists():
+        read_run_file(folder)
+    strange = sorted(path.name for path in folder.iterdir() if path.name not in OWN_NAMES and path.suffix != ".tmp")
+    if strange:
+        raise UsageError(
+            f"{folder} is no run directory and not empty (it holds {strange[0]}); choose a new or an empty one"
+        )
+
+
+def begun(folder: Path, wanted: RunFile) -> tuple[RunFile, Manifest, tuple[str, ...]]:
+    """The run file and the manifest to go on with, and the names of those that were damaged or missing. Of these, each
+    tells the plan that the directory is bound to; without the manifest nothing is known of any part."""
+    renewed = []
+    content = None
+    if (folder / RUN).exists() or is_run_directory(folder):
+        try:
+            content = read_run_file(folder)
+        except DamagedRunFile:
+            renewed.append(RUN)
+    if content is not None:
+        _refuse_other_plan(folder, content.plan_hash, wanted.plan_hash)
+    manifest = _manifest(folder, content, wanted.plan_hash)
+    if manifest is None:
+        renewed.append(MANIFEST)
+        if not replace_manifest(folder / MANIFEST, wanted.plan_hash):
+            content = None
+        manifest = Manifest(folder / MANIFEST)
+    try:
+        if manifest.fact("plan_hash") is None:
+            ended = content is not None and content.run.status is not None and bool(manifest.parts)
+            # One of an older version has no editions, but a run that has ended is one.
+            manifest.note({"plan_hash": wanted.plan_hash, **({"edition": "1"} if ended else {})})
+        if content is None:
+            content = wanted
+            write_run_file(folder, content)
+    except BaseException:
+        manifest.close()
+        raise
+    # A run that died before its first word has lost nothing.
+    return content, manifest, tuple(renewed) if manifest.parts or MANIFEST in renewed else ()
+
+
+def _manifest(folder: Path, content: RunFile | None, plan_hash: str) -> Manifest | None:
+    """The manifest that is there, or a first one; None when it is of no use."""
+    if content is not None and not (folder / MANIFEST).exists():
+        return None
+    try:
+        found = Manifest(folder / MANIFEST)
+    except Damaged:
+        return None
+    try:
+        if (known := found.fact("plan_hash")) is not None:
+            _refuse_other_plan(folder, known, plan_hash)
+    except BaseException:
+        found.close()
+        raise
+    if known is None and (found.is_new if content is not None else bool(found.parts)):
+        found.close()
+        return None
+    return found
+
+
+def _refuse_other_plan(folder: Path, known: str, wanted: str) -> None:
+    if known != wanted:
+        raise UsageError(
+            f"{folder} holds a run of another plan (its hash is {known[:12]}, this plan's is {wanted[:12]}); "
+            "choose another directory, or remove this one to begin anew"
+        )

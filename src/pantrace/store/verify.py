@@ -1,0 +1,79 @@
+"""Whether the files of a run are as they were written.
+
+Hashing costs about 0.7 s for a gigabyte, so a process hashes a file once, and again only when its size, times or inode
+have changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from pathlib import Path
+
+from pantrace.errors import ReadError
+
+from .durable import renewal
+from .manifest import PartFile
+
+_hashes: dict[str, tuple[tuple[int, ...], str]] = {}
+_unverified: set[Path] = set()
+
+_TICK = 100_000_000
+"""Nanoseconds. Two changes within one tick of the file system's clock carry the same time, so a file that changed a
+moment ago is not remembered."""
+
+
+def file_hash(path: Path) -> str:
+    """The SHA-256 of a file's bytes."""
+    found = path.stat()
+    state = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)
+    name = os.path.abspath(path)  # noqa: PTH100 -- Path.absolute keeps "..", and resolve() reads every link again
+    known = _hashes.get(name)
+    if known is not None and known[0] == state:
+        return known[1]
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if time.time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) > _TICK:
+        _hashes[name] = (state, digest)
+    return digest
+
+
+def damage(path: Path, file: PartFile, *, hashed: bool = True) -> str | None:
+    """What is wrong with a file of a part; None when it is as it was written. Without `hashed` only its size is
+    looked at."""
+    try:
+        size = path.stat().st_size
+        if size != file.bytes:
+            return f"it has {size:,} bytes, and {file.bytes:,} were written"
+        if not hashed:
+            return None
+        if file.sha256 is None:
+            _unverified.add(path.parent.parent)
+            return None
+        return None if file_hash(path) == file.sha256 else "its content is not what was written"
+    except FileNotFoundError:
+        return "it is missing"
+    except OSError as error:
+        return f"it cannot be read: {error.strerror}"
+
+
+def check(path: Path, file: PartFile, *, hashed: bool = True) -> None:
+    """A ReadError when a file is not as it was written."""
+    if why := damage(path, file, hashed=hashed):
+        raise damaged_part(path, why)
+
+
+def damaged_part(path: Path, why: str) -> ReadError:
+    """A part that counts and cannot be read, with the way out."""
+    return ReadError(f"this part of the run is damaged: {why}", path=str(path), remedy=renewal(path.parent.parent))
+
+
+def unverified() -> list[Path]:
+    """The run directories of which this process has read files without a hash: they were written before parts had
+    one."""
+    return sorted(_unverified)
+
+
+def now_verified(folder: Path) -> None:
+    """Every file of a run directory has a hash from now on."""
+    _unverified.discard(folder)

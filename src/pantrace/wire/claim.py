@@ -1,0 +1,53 @@
+"""Claim: which files of a directory belong to what a format reads there as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Claim:
+    """All other files of the directory are searched as those of any other."""
+
+    holds: Callable[[Path], bool]
+    """Whether a file belongs to it."""
+    reaches: Callable[[Path], bool]
+    """Whether files in a folder may belong to it; such a folder is not asked what it is as a whole."""
+
+
+def everything(folder: Path) -> Claim:
+    """The claim of a format that says nothing more."""
+    return Claim(holds=lambda _: True, reaches=lambda _: True)
+
+
+def of_patterns(folder: Path, *patterns: str) -> Claim:
+    """Files below a folder whose names match a pattern, part by part: "tasks/*/task.json"."""
+    start = folder.parts
+    wanted = [tuple(pattern.split("/")) for pattern in patterns]
+
+    def holds(path: Path) -> bool:
+        inner = path.parts[len(start) :]
+        if path.parts[: len(start)] != start:
+            return False
+        return any(len(inner) == len(each) and all(map(fnmatchcase, inner, each)) for each in wanted)
+
+    def reaches(path: Path) -> bool:
+        if len(path.parts) < len(start):
+            return path.parts == start[: len(path.parts)]
+        inner = path.parts[len(start) :]
+        if path.parts[: len(start)] != start:
+            return False
+        return any(len(inner) < len(each) and all(map(fnmatchcase, inner, each)) for each in wanted)
+
+    return Claim(holds, reaches)
+
+
+def either(*claims: Claim) -> Claim:
+    """What belongs to one of several."""
+    return Claim(
+        holds=lambda path: any(each.holds(path) for each in claims),
+        reaches=lambda path: any(each.reaches(path) for each in claims),
+    )

@@ -1,0 +1,55 @@
+"""Depth: how many lists and objects lie inside each other, counted without recursion; and how long numbers are."""
+
+from __future__ import annotations
+
+import gc
+import re
+from typing import Any
+
+from pantrace.errors import ReadError
+
+from .limits import limits
+
+OURS = 50
+"""Levels that the model's own structs may add around a foreign value."""
+
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]|[^\s\[\]{},:"]++', re.DOTALL)
+
+
+def is_too_deep(value: Any, most: int) -> bool:
+    """Whether more than `most` lists, objects and structs lie inside each other.
+
+    The collector's own list of what an object refers to is several times faster than looking at each value here; it
+    keeps no track of objects without lists or objects in them, so one level more may pass."""
+    level = [value]
+    for _ in range(most):
+        level = [each for each in filter(gc.is_tracked, gc.get_referents(*level)) if not isinstance(each, type)]
+        if not level:
+            return False
+    return True
+
+
+def refusal(data: bytes | memoryview) -> ReadError | None:
+    """Why a JSON text is beyond the limits, and where; None if it is not."""
+    now, depth = limits(), 0
+    for token in _TOKEN.finditer(data):
+        mark = token.group()
+        depth += (mark in (b"[", b"{")) - (mark in (b"]", b"}"))
+        if depth > now.depth:
+            return ReadError(
+                f"nested deeper than {now.depth} levels",
+                place=_place(data, token.start()),
+                remedy="keep what lies deeper as text",
+            )
+        if len(mark) > now.digits and mark.lstrip(b"-").isdigit():
+            return ReadError(
+                f"a number of more than {now.digits:,} digits",
+                place=_place(data, token.start()),
+                remedy="keep it as text",
+            )
+    return None
+
+
+def _place(data: bytes | memoryview, offset: int) -> str:
+    before, newline = bytes(data[:offset]), b"\n"
+    return f"line {before.count(newline) + 1}, column {offset - before.rfind(newline)}"

@@ -1,0 +1,65 @@
+"""Limits: what an input may ask of this machine before it is refused.
+
+Declared sizes are not believed: what is unpacked is counted while it is unpacked. Compression alone is no offence: the
+log of an agent that repeats its context packs several hundred to one. So size and ratio must both be exceeded. Depth
+and digits keep every later walk over a value within Python's own limits.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pantrace.errors import ReadError
+
+_MB = 1_000_000
+
+
+class Limits(NamedTuple):
+    """One record of all limits."""
+
+    flowing: int = 64 * _MB
+    """Bytes that may be unpacked at any ratio where they are read line by line."""
+    flowing_ratio: int = 800
+    """Times its packed size. Gzip reaches 1,030 with one letter repeated, zstd 30,000."""
+    held: int = 32 * _MB
+    """Bytes that may be unpacked at any ratio where they are in memory at once: a document, a line, a member."""
+    held_ratio: int = 500
+    members: int = 2_000_000
+    """Members of an archive."""
+    depth: int = 200
+    """Lists and objects inside each other."""
+    digits: int = 4_300
+    """Digits of an integer; Python itself makes no more of them into a number."""
+
+
+_limits = Limits()
+
+
+def limits() -> Limits:
+    """The limits that hold in this process."""
+    return _limits
+
+
+def allow_unpacked(size: int) -> None:
+    """Let every input unpack to so many bytes, however tightly it is packed."""
+    global _limits
+    _limits = _limits._replace(flowing=size, held=size)
+
+
+class PackedTooTightly(ReadError):
+    """An input that unpacks to more than a recording of its size ever would."""
+
+    @classmethod
+    def beyond(cls, size: int, ratio: int) -> PackedTooTightly:
+        return cls(
+            f"unpacks to more than {in_words(size)}, and to more than {ratio:,} times its packed size; "
+            "if you trust it, raise the limit with --max-unpacked SIZE"
+        )
+
+
+def in_words(size: int) -> str:
+    """A size for a person: "64 MB"."""
+    for unit, factor in (("GB", 1000 * _MB), ("MB", _MB), ("kB", 1000)):
+        if size >= factor:
+            return f"{size / factor:.4g} {unit}"
+    return f"{size} bytes"

@@ -1,0 +1,188 @@
+"""Output: the one door through which files are written.
+
+What is written stands in a private folder until it is whole, and only then takes its name. So a failure, Ctrl-C or
+`kill -9` leaves what was there before as it was. Links are followed, and a file that is replaced keeps its mode and
+its owner. Devices and pipes are never replaced: the finished bytes are sent into them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from errno import EACCES, EISDIR
+from pathlib import Path
+from typing import IO, cast
+
+import zstandard
+
+from pantrace.errors import WriteError
+
+_PREFIX, _SUFFIX = ".pantrace-", ".tmp"
+_PRIVATE = re.compile(r"\.pantrace-\w+\.tmp")
+
+
+def is_private(name: str) -> bool:
+    """Whether a name is that of a folder that a writer works in. One that was killed leaves it behind."""
+    return _PRIVATE.fullmatch(name) is not None
+
+
+@contextmanager
+def writing(target: Path) -> Iterator[IO[bytes]]:
+    """A file that takes its name only when all of it is written; `.gz` and `.zst` names are compressed."""
+    if any(map(is_private, target.parts)):
+        # Nobody looks in here: whoever staged the folder gives the file its name.
+        with _packed(target) as file:
+            yield file
+        return
+    if stat.S_ISDIR(_mode(target)):
+        raise WriteError(f"{target}: is a directory; name a file to write")
+    with staging(target) as staged, _packed(staged) as file:
+        yield file
+
+
+@contextmanager
+def staging(target: Path) -> Iterator[Path]:
+    """A private path with the name of the target, to make a file or a folder at; it becomes the target at the end.
+
+    The files of a folder join those that are in the target already, and replace those of the same name."""
+    try:
+        # A pipe is opened now, not at the end: whoever reads it shall see its end also when we fail.
+        with _stream(target) or nullcontext() as stream:
+            place = real_place(target)
+            if stream is None and not place.is_dir():
+                _refuse_unwritable(place)
+            with _folder(place if stream is None else None) as folder:
+                staged = folder / (target.name if target.name.strip(".") else "out")
+                yield staged
+                if stream is None:
+                    _publish(staged, place)
+                else:
+                    _send(staged, stream)
+    except OSError as error:
+        raise write_error(target, error) from None
+
+
+def write_error(target: Path, error: OSError) -> WriteError:
+    """A system error as a sentence."""
+    return WriteError(f"{target}: cannot be written: {error.strerror or error}")
+
+
+def real_place(target: Path) -> Path:
+    """Where links lead; a link that leads nowhere names the file that is to be made."""
+    with suppress(FileNotFoundError):
+        target.stat()  # a loop of links and a file in the place of a folder are errors now, not at the end
+    return Path(os.path.realpath(target))
+
+
+def nearest_folder(place: Path) -> Path:
+    """The folder that a new file would lie in, as far as it is there: itself, its folder, or the next one above."""
+    return next(each for each in (place, *place.parents) if each.is_dir())
+
+
+def is_stream(target: Path) -> bool:
+    """Whether the target is a device, a pipe or an open file (/dev/stdout), which cannot be replaced."""
+    kind = stat.S_IFMT(_mode(target))
+    return kind not in (0, stat.S_IFREG, stat.S_IFDIR) or (kind != 0 and _descriptor(target) is not None)
+
+
+def _mode(target: Path) -> int:
+    """What the target is; 0 where there is nothing, or nothing that can be reached."""
+    try:
+        return target.stat().st_mode
+    except OSError:
+        return 0
+
+
+def _stream(target: Path) -> IO[bytes] | None:
+    """An open device or pipe; None when the target is a file or a folder, or not there yet."""
+    if not is_stream(target):
+        return None
+    if target.is_block_device():
+        raise PermissionError(EACCES, "it is a disk")
+    # An open file is duplicated, not opened again: what is in it stays, and what comes goes behind it.
+    handle = _descriptor(target)
+    return os.fdopen(os.open(target, os.O_WRONLY) if handle is None else os.dup(handle), "wb")
+
+
+def _descriptor(target: Path) -> int | None:
+    """The number of the open file that names such as /dev/stdout and /dev/fd/3 stand for."""
+    own = Path("/dev/fd").resolve()
+    for _ in range(8):
+        if target.name.isdecimal() and target.parent.resolve() == own:
+            return int(target.name)
+        if not target.is_symlink():
+            return None
+        target = target.parent / target.readlink()
+    return None
+
+
+@contextmanager
+def _folder(beside: Path | None) -> Iterator[Path]:
+    """A folder that nobody else looks into, on the same file system as a place, so that renaming is enough."""
+    where = None if beside is None else nearest_folder(beside)
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, suffix=_SUFFIX, dir=where))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _packed(path: Path) -> Iterator[IO[bytes]]:
+    with path.open("wb") as file:
+        if path.suffix == ".gz":
+            with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as inner:
+                yield cast("IO[bytes]", inner)
+        elif path.suffix == ".zst":
+            with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as inner:
+                yield inner
+        else:
+            yield file
+
+
+def _publish(staged: Path, place: Path) -> None:
+    if not staged.is_dir():
+        _replace(staged, place)
+    elif not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        staged.replace(place)
+    else:
+        pairs = [(each, place / each.name) for each in sorted(staged.iterdir())]
+        for _, each in pairs:
+            _refuse_unwritable(each)
+        for file, each in pairs:
+            with _stream(each) or nullcontext() as stream:
+                if stream:
+                    _send(file, stream)
+                else:
+                    _replace(file, real_place(each))
+
+
+def _send(staged: Path, stream: IO[bytes]) -> None:
+    with staged.open("rb") as file:
+        shutil.copyfileobj(file, stream)
+
+
+def _replace(staged: Path, place: Path) -> None:
+    _refuse_unwritable(place)
+    if place.exists():
+        before = place.stat()
+        with suppress(OSError, AttributeError):  # only root may give a file away
+            os.chown(staged, before.st_uid, before.st_gid)
+        staged.chmod(stat.S_IMODE(before.st_mode))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    staged.replace(place)
+
+
+def _refuse_unwritable(place: Path) -> None:
+    """A file that is protected, or a folder of that name, is not replaced, although renaming could."""
+    if place.is_dir():
+        raise IsADirectoryError(EISDIR, "it is a directory")
+    if place.exists() and not os.access(place, os.W_OK):
+        raise PermissionError(EACCES, os.strerror(EACCES))

@@ -1,0 +1,71 @@
+"""Samples that version 1 of the model wrote, brought to version 2.
+
+Version 1 had no word for two things that it kept in `extra`: who asked a model (Inspect's span), and the prompt tokens
+that a provider's own tools wrote (Gemini's count). Its usages said `provenance` once for all numbers; the native reader
+finds that key among those it does not know. Files and run directories of version 1 are read through here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from pantrace.model import NUMBERS, Extra, Sample, Step, Trajectory, Usage
+
+_TOOL_PROMPT = "tool_use_prompt_token_count"
+_GRADERS = ("scorer", "scorers")
+
+
+def upgraded(sample: Sample) -> Sample:
+    """A sample of version 1 in today's words; the same object where nothing changes."""
+    found = {name: each for name in ("trajectory", "expected") if (each := getattr(sample, name)) is not None}
+    new = {name: _trajectory(each) for name, each in found.items()}
+    return sample if all(new[name] is found[name] for name in new) else msgspec.structs.replace(sample, **new)
+
+
+def _trajectory(trajectory: Trajectory) -> Trajectory:
+    changes: dict[str, Any] = {}
+    kinds = [kept.get("span") for kept in trajectory.extra.values() if isinstance(kept, dict)]
+    if trajectory.purpose == "agent" and any(kind in _GRADERS for kind in kinds):
+        changes["purpose"] = "grader"
+    elif trajectory.purpose == "agent" and "tool" in kinds:
+        changes["purpose"] = "tool"
+    if trajectory.usage is not None:
+        totals = {name: _usage(usage) for name, usage in trajectory.usage.items()}
+        if any(totals[name] is not usage for name, usage in trajectory.usage.items()):
+            changes["usage"] = totals
+    steps = tuple([_step(step) for step in trajectory.steps])
+    if any(new is not old for new, old in zip(steps, trajectory.steps, strict=True)):
+        changes["steps"] = steps
+    children = tuple([_trajectory(child) for child in trajectory.children])
+    if any(new is not old for new, old in zip(children, trajectory.children, strict=True)):
+        changes["children"] = children
+    return msgspec.structs.replace(trajectory, **changes) if changes else trajectory
+
+
+def _step(step: Step) -> Step:
+    usage = step.usage and _usage(step.usage)
+    return step if usage is step.usage else msgspec.structs.replace(step, usage=usage)
+
+
+def _usage(usage: Usage) -> Usage:
+    """With the tool prompt and the provenance as fields; they were the last things kept under their names."""
+    changes: dict[str, Any] = {}
+    extra = usage.extra
+    for name, kept in usage.extra.items():
+        if not isinstance(kept, dict):
+            continue
+        if isinstance(count := kept.get(_TOOL_PROMPT), int):
+            changes["tool_prompt"] = count
+            extra = _without(extra, name, _TOOL_PROMPT)
+        if name == "native" and "provenance" in kept:
+            if kept["provenance"] == "derived":
+                changes["derived"] = tuple([each for each in NUMBERS if getattr(usage, each) is not None])
+            extra = _without(extra, name, "provenance")
+    return usage if extra is usage.extra else msgspec.structs.replace(usage, **changes, extra=extra)
+
+
+def _without(extra: Extra, name: str, key: str) -> Extra:
+    rest = {each: value for each, value in extra[name].items() if each != key}
+    return {each: rest if each == name else value for each, value in extra.items() if each != name or rest}

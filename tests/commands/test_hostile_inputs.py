@@ -1,0 +1,177 @@
+"""Inputs that would hang a reader or fill its memory are refused in a sentence, or read with 2 s of CPU and 200 MB."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import resource
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from pantrace.wire import ziplog
+
+ROOT = Path(__file__).parent.parent.parent
+SECONDS, BYTES = 2, 200_000_000
+MB = 1_000_000
+FIRST = b'{"pantrace":"1"}\n'
+SAMPLE = b'{"id":"a","trajectory":{"steps":[{"role":"user","parts":[{"type":"text","text":"hi"}]}]}}\n'
+EXPORT = b'{"info":{"id":"ses_1","projectID":"p"},"messages":[],"more":%s}'
+HEADER = {
+    "version": 2,
+    "status": "success",
+    "eval": {"task": "t", "model": "m", "dataset": {}, "created": "2026-01-01T00:00:00+00:00", "run_id": "r"},
+}
+TIGHT = "times its packed size; if you trust it, raise the limit with --max-unpacked SIZE"
+DEEP = "nested deeper than 200 levels"
+DIGITS = "a number of more than 4,300 digits"
+
+
+def log(path: Path, members: Iterable[tuple[str, bytes]], compression: ziplog.Compression = "zstd") -> None:
+    with path.open("wb") as file:
+        writer = ziplog.Writer(file, compression)
+        writer.add("header.json", json.dumps(HEADER).encode())
+        for name, content in members:
+            writer.add(name, content)
+        writer.finish()
+
+
+def sample(text: bytes) -> bytes:
+    return b'{"id":"x","epoch":1,"input":"' + text + b'","target":"y","messages":[],"output":{},"scores":{}}'
+
+
+def lying(path: Path) -> None:
+    """An archive whose last member declares a thousand bytes and holds many more."""
+    log(path, [("samples/1_epoch_1.json", sample(b"")), ("samples/2_epoch_1.json", sample(b"a" * 100 * MB))])
+    data = bytearray(path.read_bytes())
+    for signature, place in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        struct.pack_into("<I", data, data.rindex(signature) + place, 1_000)
+    path.write_bytes(data)
+
+
+def packed(*parts: bytes) -> Callable[[Path], None]:
+    """A file in the packing that its name says."""
+
+    def write(path: Path) -> None:
+        if path.suffix == ".gz":
+            with gzip.open(path, "wb", compresslevel=6) as file:
+                file.writelines(parts)
+        else:
+            with path.open("wb") as raw, zstandard.ZstdCompressor().stream_writer(raw) as file:
+                for part in parts:
+                    file.write(part)
+
+    return write
+
+
+def plain(content: bytes) -> Callable[[Path], None]:
+    return lambda path: void(path.write_bytes(content))
+
+
+def void(_: object) -> None: ...
+
+
+def nested(depth: int) -> bytes:
+    return b'{"a":' * depth + b"1" + b"}" * depth
+
+
+def in_native(value: bytes) -> bytes:
+    return FIRST + SAMPLE.rstrip()[:-1] + b',"extra":{"x":' + value + b"}}\n"
+
+
+def odd_things(path: Path) -> None:
+    (path / "inner").mkdir(parents=True)
+    (path / "good.trace.jsonl").write_bytes(FIRST + SAMPLE)
+    os.mkfifo(path / "opencode.db")
+    os.mkfifo(path / "pipe.jsonl")
+    with socket.socket(socket.AF_UNIX) as end:
+        end.bind(os.path.relpath(path / "end.json"))
+    (path / "inner/up").symlink_to("..")
+    (path / "itself").symlink_to("itself")
+    (path / "nowhere.json").symlink_to("gone")
+
+
+LINES = FIRST + SAMPLE
+UNKNOWN = "no format recognises"
+HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
+    # name: how to write it, and what is said about it (empty: it is read)
+    "member.eval": (lambda path: log(path, [("samples/1_epoch_1.json", sample(b"a" * 100 * MB))]), TIGHT),
+    "lying.eval": (lying, "it holds more than the archive's directory declares"),
+    "sum.eval": (
+        lambda path: log(path, ((f"samples/{n}_epoch_1.json", sample(b"a" * 20 * MB)) for n in range(40))),
+        TIGHT,
+    ),
+    "many.eval": (
+        lambda path: log(path, ((f"samples/{n}_epoch_1.json", b"{}") for n in range(100_000)), "stored"),
+        "",
+    ),
+    "long_line.jsonl.gz": (packed(LINES, b'{"id":"', b"a" * 50 * MB, b'"}\n'), TIGHT),
+    "blank_lines.jsonl.gz": (packed(LINES, b"\n" * 60 * MB), ""),
+    "lines.jsonl.gz": (packed(LINES, b"{}\n" * 25 * MB), TIGHT),
+    "lines.jsonl.zst": (packed(LINES, b"{}\n" * 100 * MB), TIGHT),
+    "document.json.gz": (packed(EXPORT[:-3], b'"', b"a" * 40 * MB, b'"}'), TIGHT),
+    "hundred_kilobytes.json": (plain(b"[" * 100_000), DEEP),
+    "ten_megabytes.json": (plain(b"[" * 10 * MB), DEEP),
+    "deep.trace.jsonl": (plain(in_native(nested(900))), DEEP),
+    "deep.json": (plain(EXPORT % nested(500)), DEEP),
+    "digits.json": (plain(EXPORT % (b"1" * 100_000)), DIGITS),
+    "repeated_keys.json": (plain(EXPORT % (b"{" + b'"a":1,' * 100_000 + b'"b":1}')), ""),
+    "odd_things": (odd_things, ""),
+}
+COMMANDS = {
+    "detect": ("detect",),
+    "show": ("show",),
+    "validate": ("validate",),
+    "measure": ("measure",),
+    "convert": ("convert", "--to", "adk-jsonl", "-o", "OUT.jsonl"),
+    "redact": ("redact", "--to", "native", "-o", "OUT.trace.jsonl"),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("hostile")
+
+
+def limited() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+
+
+def run(arguments: Iterable[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pantrace", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        preexec_fn=limited,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_it_is_read_or_refused_within_limits(name: str, command: str, folder: Path, tmp_path: Path) -> None:
+    write, message = HOSTILE[name]
+    path = folder / name
+    if not path.exists():
+        write(path)
+    arguments = [each.replace("OUT", str(tmp_path / "out")) for each in COMMANDS[command]]
+    found = run([*arguments, name, *(["--json"] if command == "detect" else [])], folder)
+    assert found.returncode in (0, 1, 2), found.stdout[-2000:]
+    assert "internal error" not in found.stdout
+    assert "not enough memory" not in found.stdout
+    if message:
+        assert message in found.stdout, found.stdout[-2000:]
+    else:
+        assert found.returncode < 2 or name == "many.eval", found.stdout[-2000:]

@@ -1,0 +1,101 @@
+"""Every command that chooses samples refuses names that are not there, and says so when nothing is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from pantrace.cli import cli, main
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+REST = {
+    "check": ["--rules", "stateless-handoff"],
+    "convert": ["--to", "native", "-o", "out.trace.jsonl"],
+    "eval": ["--out", "out"],
+    "judge": ["--rubric", "safety", "--judge", "openai:m", "--replay", "--cache", "replies.sqlite"],
+    "measure": ["--metric", "token_usage"],
+    "redact": ["--to", "native", "-o", "out.trace.jsonl"],
+    "show": [],
+}
+"""What each of them needs besides."""
+
+
+def selecting() -> list[str]:
+    context = click.Context(cli)
+    commands = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
+    return [name for name, each in commands.items() if each and any("--where" in option.opts for option in each.params)]
+
+
+def run(name: str, *words: str) -> int | str | None:
+    with pytest.raises(SystemExit) as end:
+        main([name, str(EXAMPLES / "explain"), str(EXAMPLES / "opencode"), *REST[name], *words])
+    return end.value.code
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_every_selecting_command_is_tried() -> None:
+    assert selecting() == sorted(REST)
+
+
+@pytest.mark.parametrize("name", REST)
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--where", "agnet=build"], "there is no field agnet; did you mean agent? Fields are agent, model, title"),
+        (["--where", "agnet!=build"], "did you mean agent?"),
+        (["--where", "cost>0.01"], "did you mean trajectory.steps.usage.cost_usd?"),
+        (["--where", "agent"], "it is one of FIELD=VALUE, FIELD!=VALUE, FIELD~REGEX, or FIELD>NUMBER"),
+        (["--where", "label.dificulty=easy"], "no sample has label.dificulty; did you mean label.difficulty?"),
+        (["--where", "label.dificulty!=easy"], "There are label.difficulty"),
+        (["--session", "walk-4"], "no sample 'walk-4' among the 5 that were read; did you mean walk-3?"),
+        (["--session", "walk-3", "--session", "nowhere"], "no sample 'nowhere' among the 5"),
+    ],
+)
+def test_a_name_that_is_not_there(
+    name: str, words: list[str], told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(name, *words) == 2
+    assert told in capsys.readouterr().err
+    left = {path.name for path in folder.iterdir() if not path.name.startswith("replies.sqlite")}
+    assert not left, "nothing is written"
+
+
+@pytest.mark.parametrize("name", REST)
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--where", "agent=nobody"], "none fits --where 'agent=nobody' (agent is build, compaction, tour-planner)"),
+        (["--since", "1m"], "none fits --since "),
+        (["--session", "walk-3", "--where", "agent=build"], "none fits --session walk-3 --where 'agent=build'"),
+    ],
+)
+def test_nothing_selected_is_told(name: str, words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    # There is no recording without a sample: these two write nothing, and say that it is no success.
+    assert run(name, *words) == (1 if name in ("convert", "redact") else 0)
+    assert f"nothing was selected: 5 samples were read, and {told}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["eval", "check"])
+def test_a_gate_over_nothing_cannot_decide(name: str) -> None:
+    assert run(name, "--where", "agent=nobody", {"eval": "--gate", "check": "--ci"}[name]) == 3
+
+
+@pytest.mark.parametrize("name", REST)
+def test_what_is_there_is_selected(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(name, "--where", "label.difficulty=easy", "--session", "tour-planner-001") in (0, 3)
+    assert "selected" not in capsys.readouterr().err
+
+
+def test_a_limit_of_eval_is_for_all_inputs_and_holds_when_it_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("eval", "--limit", "2") == 0
+    assert "2 samples measured, 0 reused" in capsys.readouterr().err
+    assert run("eval", "--limit", "2") == 0
+    assert "0 samples measured, 2 reused" in capsys.readouterr().err

@@ -1,0 +1,50 @@
+"""Tables fit the terminal: words stay whole, and what is left out is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from pantrace.cli.layout import fit
+
+NAMES = ["metric", "tool_success_rate", "token_usage"]
+NUMBERS = ["mean", "0.5429", "0.005377"]
+PROSE = ["why not", "the case names no output contract", ""]
+
+
+def total(widths: dict[int, int], gap: int) -> int:
+    return sum(widths.values()) + gap * (len(widths) - 1)
+
+
+def test_what_fits_stays_whole() -> None:
+    layout = fit([NAMES, NUMBERS, PROSE], 80)
+    assert layout.widths == {0: 17, 1: 8, 2: 33}
+    assert not layout.tight and not layout.left_out
+
+
+def test_prose_is_folded_before_a_name_is_broken() -> None:
+    layout = fit([NAMES, NUMBERS, PROSE], 40)
+    assert layout.widths == {0: 17, 1: 8, 2: 11}
+    assert layout.tight and not layout.left_out
+
+
+def test_spare_columns_go_in_the_order_named_and_only_as_far_as_needed() -> None:
+    spare = ("mean", "why not")
+    assert fit([NAMES, NUMBERS, PROSE], 34, spare).left_out == ("mean",)
+    assert fit([NAMES, NUMBERS, PROSE], 20, spare).left_out == ("mean", "why not")
+    assert fit([NAMES, NUMBERS, PROSE], 20, spare).widths == {0: 17}
+
+
+def test_only_long_words_are_broken_when_nothing_can_be_spared() -> None:
+    layout = fit([["path", "x" * 70], ["n", "12"], ["format", "opencode"]], 40)
+    assert layout.widths == {0: 26, 1: 2, 2: 8}
+
+
+@pytest.mark.parametrize("room", [1, 3, 7, 12, 40, 80, 500])
+def test_a_table_fits_or_is_as_narrow_as_can_be(room: int) -> None:
+    layout = fit([NAMES, NUMBERS, PROSE, ["", "東京" * 30, "a b c"]], room, ("mean",))
+    narrowest = all(width == 1 for width in layout.widths.values())
+    assert narrowest or total(layout.widths, 2 if layout.tight else 3) <= room
+
+
+def test_two_columns_of_one_name_stay_two() -> None:
+    assert list(fit([["n", "1"], ["n", "22"]], 80).widths.values()) == [1, 2]

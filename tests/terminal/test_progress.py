@@ -1,0 +1,326 @@
+"""Progress: a person sees that it goes on, and nothing of it when it is done, whatever else is on the screen."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+import pantrace as library
+from pantrace.model import Run, Sample, Step, Text, Trajectory
+from pantrace.wire.json import encode
+from pseudo_terminal import PANTRACE, ROOT, Seen, pantrace, untroubled, watch
+
+MANY = 800
+SOME = 150
+CTRL_C = b"\x03"
+
+SLOW = """
+import time
+from pantrace.checks import Measured, check
+
+
+@check()
+def patience(sample, settings):
+    time.sleep(0.4)
+    return Measured(value=1.0)
+"""
+
+PLAN = """
+[measure]
+plugins = ["slow.py"]
+metrics = ["patience"]
+"""
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session of OpenCode many times, each with words of its own."""
+    (first,) = library.read(ROOT / "examples/opencode/multi_turn_reasoning_edit_compaction.json").samples
+    dice = random.Random(7)
+
+    def said(number: int) -> Sample:
+        assert first.trajectory is not None
+        words = Text(text=" ".join(dice.choices(["alpha", "beta", "gamma", "delta"], k=40)))
+        steps = (Step(role="system", parts=(words,)), *first.trajectory.steps)
+        return replace(first, id=f"s{number}", trajectory=replace(first.trajectory, steps=steps))
+
+    path = tmp_path_factory.mktemp("many") / "many.trace.jsonl"
+    lines = [b'{"pantrace": "1", "run": {"name": "many"}}', *(encode(said(number)) for number in range(MANY))]
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The bundled cases, and a metric that takes its time for each of the three."""
+    shutil.copytree(ROOT / "examples/explain", tmp_path / "explain")
+    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "slow.toml").write_text(PLAN)
+    return tmp_path
+
+
+LONG = {
+    "convert": f"convert MANY --limit {SOME} --to vertex-seed -o out.json",
+    "measure": "measure MANY",
+    "measure to a file": "measure MANY -o rows.jsonl",
+    "check": "check MANY --limit 400 --rules stateless-handoff",
+    "eval": f"eval MANY --limit {SOME} --out out",
+    "judge": f"judge MANY --limit {SOME} --rubric safety --judge openai:m --replay --cache replies.sqlite",
+}
+"""What takes its time."""
+
+SLOWLY = "measure explain --plugin slow.py --metric patience"
+WRITTEN = "wrote 3 rows to rows.jsonl"
+
+
+def words_of(line: str, many: Path) -> list[str]:
+    return [str(many) if word == "MANY" else word for word in line.split()]
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_the_count_grows_and_is_gone_at_the_end(name: str, many: Path, tmp_path: Path) -> None:
+    seen = pantrace(*words_of(LONG[name], many), folder=tmp_path)
+    untroubled(seen)
+    assert seen.code == (3 if name == "judge" else 0), seen.text
+    counted = seen.counted()
+    assert len(set(counted)) >= 2, seen.under_way
+    assert counted == sorted(counted)
+    assert counted[-1] <= MANY
+
+
+def test_the_first_drawings_may_come_before_the_first_sample(folder: Path) -> None:
+    seen = pantrace(*SLOWLY.split(), folder=folder)
+    untroubled(seen)
+    assert seen.code == 0, seen.text
+    assert seen.counted()[0] == 0
+    assert set(seen.counted()) >= {0, 1, 2}
+
+
+def test_the_table_of_measure_begins_with_its_head(folder: Path) -> None:
+    seen = pantrace(*SLOWLY.split(), folder=folder)
+    assert seen.lines[0].startswith("metric ")
+    assert set(seen.lines[1]) == {"─"}
+    assert seen.lines[2].startswith("patience ")
+    assert seen.lines[3:] == []
+
+
+@pytest.mark.parametrize("line", ["check explain --plugin slow.py", "eval explain --plan slow.toml --out out"])
+def test_other_commands_wait_alike(line: str, folder: Path) -> None:
+    seen = pantrace(*line.split(), folder=folder)
+    untroubled(seen)
+    assert seen.code == 0, seen.text
+    assert len(seen.counted()) >= 3
+    assert "patience" in seen.words
+
+
+def test_a_first_sample_that_takes_long_to_read(tmp_path: Path) -> None:
+    steps = tuple(Step(role="user", parts=(Text(text=f"{number} " * 5),)) for number in range(50_000))
+    source = tmp_path / "long.trace.jsonl"
+    library.write(Run(samples=(Sample(id="long", trajectory=Trajectory(steps=steps)),)), source, to="native")
+    seen = pantrace("convert", source, "--to", "native", "-o", "out.trace.jsonl", "--no-loss", folder=tmp_path)
+    untroubled(seen)
+    assert seen.code == 0, seen.text
+    assert seen.counted()[0] == 0, seen.under_way
+
+
+def when_counting(screen: Any) -> bytes | None:
+    """Ctrl-C as soon as something was counted."""
+    return CTRL_C if any(Seen(under_way=screen.under_way).counted()) else None
+
+
+def when_waiting(screen: Any) -> bytes | None:
+    """Ctrl-C as soon as there is a line, before anything was counted."""
+    return CTRL_C if screen.under_way else None
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_ctrl_c_in_the_middle(name: str, many: Path, tmp_path: Path) -> None:
+    seen = pantrace(*words_of(LONG[name], many), folder=tmp_path, keys=when_counting)
+    assert seen.code == 130, seen.text
+    untroubled(seen)
+    assert seen.text.strip() == ""
+    left = {path.name for path in tmp_path.iterdir() if not path.name.startswith("replies.sqlite")}
+    assert left <= {"out"}, "half an output stays behind"
+
+
+@pytest.mark.parametrize("line", [SLOWLY, "check explain --plugin slow.py", "eval explain --plan slow.toml --out out"])
+def test_ctrl_c_before_the_first_sample(line: str, folder: Path) -> None:
+    seen = pantrace(*line.split(), folder=folder, keys=when_waiting)
+    assert seen.code == 130, seen.text
+    untroubled(seen)
+    assert seen.text.strip() == ""
+
+
+def test_eval_goes_on_after_ctrl_c(many: Path, tmp_path: Path) -> None:
+    def when_some_are_kept(screen: Any) -> bytes | None:
+        return CTRL_C if any(count > 100 for count in Seen(under_way=screen.under_way).counted()) else None
+
+    words = words_of("eval MANY --limit 400 --out out", many)
+    assert pantrace(*words, folder=tmp_path, keys=when_some_are_kept).code == 130
+    seen = pantrace(*words, folder=tmp_path)
+    untroubled(seen)
+    assert seen.code == 0
+    told = re.search(r"(\d+) samples measured, (\d+) reused", seen.words)
+    assert told is not None and int(told[1]) + int(told[2]) == 400
+    assert int(told[1]) < 400, "what was kept is not measured again"
+
+
+@pytest.mark.parametrize("columns", [20, 40, 120])
+def test_the_line_fits_any_terminal(columns: int, folder: Path) -> None:
+    seen = pantrace(*SLOWLY.split(), "-o", "rows.jsonl", folder=folder, columns=columns)
+    assert seen.code == 0
+    assert seen.column == 0
+    assert [line for line in seen.under_way if line.startswith("1 samples")]
+    assert "".join(seen.text.splitlines()).replace("  ", " ") == WRITTEN or seen.words == WRITTEN
+
+
+def test_keys_pressed_meanwhile_do_not_stay(folder: Path) -> None:
+    pressed = "abc"
+    words = [*SLOWLY.split(), "-o", "rows.jsonl"]
+    seen = pantrace(*words, folder=folder, keys=lambda screen: pressed.encode() if screen.under_way else None)
+    assert any(pressed in line for line in seen.under_way)
+    assert seen.text == WRITTEN
+
+
+@pytest.mark.parametrize("term", ["dumb", "unknown"])
+def test_a_dumb_terminal_gets_no_line(term: str, folder: Path) -> None:
+    seen = pantrace(*SLOWLY.split(), "-o", "rows.jsonl", folder=folder, variables={"TERM": term})
+    assert seen.code == 0
+    assert seen.under_way == [WRITTEN]
+
+
+@pytest.mark.parametrize(
+    "variables", [{"TERM": None}, {"NO_COLOR": "1"}, {"COLUMNS": "40"}, {"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}]
+)
+def test_other_surroundings(variables: dict[str, str | None], folder: Path) -> None:
+    seen = pantrace(*SLOWLY.split(), "-o", "rows.jsonl", folder=folder, variables=variables)
+    untroubled(seen)
+    assert seen.counted()
+    assert seen.text == WRITTEN
+
+
+def test_no_colour_where_none_is_wanted(tmp_path: Path) -> None:
+    source = ROOT / "examples/opencode/bad_tool_calls.json"
+    assert pantrace("show", source, folder=tmp_path).colours
+    plain = pantrace("show", source, folder=tmp_path, variables={"NO_COLOR": "1"})
+    untroubled(plain)
+    assert not plain.colours
+    assert "Recovered from three bad tool calls." in plain.text
+
+
+def test_rows_that_go_to_a_file_do_not_meet_the_line(folder: Path) -> None:
+    out = folder / "rows.json"
+    seen = pantrace(*SLOWLY.split(), "--json", folder=folder, stdout=out)
+    untroubled(seen)
+    assert seen.counted()
+    assert seen.text == ""
+    assert [row["value"] for row in json.loads(out.read_bytes())] == [1.0, 1.0, 1.0]
+
+
+def rows_in(kind: str, seen: Seen) -> int:
+    if kind == "json":
+        return len(json.loads(seen.text))
+    return len(seen.lines) - 1 if kind == "csv" else len([json.loads(line) for line in seen.lines])
+
+
+@pytest.mark.parametrize("kind", ["json", "jsonl", "csv"])
+def test_rows_on_the_screen_do_not_meet_the_line(kind: str, folder: Path) -> None:
+    seen = pantrace(*SLOWLY.split(), "--format", kind, folder=folder, columns=1_000)
+    untroubled(seen)
+    assert not seen.counted()
+    assert rows_in(kind, seen) == 3
+
+
+def test_a_document_on_the_screen_comes_when_the_line_is_gone(many: Path, tmp_path: Path) -> None:
+    seen = pantrace("convert", many, "--limit", 60, "--to", "explain", folder=tmp_path, columns=10_000)
+    untroubled(seen)
+    found = [json.loads(line)["case_id"] for line in seen.lines if line.startswith("{")]
+    assert found == [f"s{number}" for number in range(60)]
+
+
+def test_what_is_not_text_stays_off_the_screen(tmp_path: Path) -> None:
+    words = ["convert", ROOT / "examples/inspect/basic.eval", "--to", "inspect"]
+    seen = pantrace(*words, folder=tmp_path)
+    untroubled(seen)
+    assert seen.code == 2
+    assert seen.words == "pantrace: inspect is not text, which a terminal could not show: name a file with -o"
+    assert pantrace(*words, folder=tmp_path, stdout=tmp_path / "out.eval").code == 0
+    assert (tmp_path / "out.eval").read_bytes().startswith(b"PK")
+
+
+@pytest.mark.parametrize("line", ["convert - --to native --no-loss", "eval - --out out"])
+def test_what_is_typed_is_not_drawn_over(line: str, tmp_path: Path) -> None:
+    typed = '{"pantrace": "1", "run": {}}\n{"id": "typed"}\n\x04'
+    begun = time.monotonic()
+
+    def keys(screen: Any) -> bytes | None:
+        return typed.encode() if time.monotonic() - begun > 2 else None
+
+    seen = pantrace(*line.split(), folder=tmp_path, keys=keys)
+    untroubled(seen)
+    assert seen.code == 0, seen.text
+    assert seen.lines[:2] == typed.splitlines()[:2]
+
+
+def test_stderr_that_is_a_file_gets_words_only(folder: Path) -> None:
+    log = folder / "log.txt"
+    seen = pantrace(*SLOWLY.split(), "-o", "rows.jsonl", folder=folder, stderr=log)
+    untroubled(seen)
+    assert seen.text == ""
+    assert log.read_text() == f"{WRITTEN}\n"
+
+
+@pytest.mark.parametrize(
+    "line", [f"{SLOWLY} --format jsonl", f"{SLOWLY} --json", "show MANY --json", "convert MANY --to native --no-loss"]
+)
+def test_head_in_a_pipe(line: str, many: Path, folder: Path) -> None:
+    words = " ".join(words_of(line, many))
+    script = f'"{PANTRACE[0]}" -m pantrace {words} | head -n 1; echo "ended with ${{PIPESTATUS[0]}}"'
+    seen = watch("bash", "-c", script, folder=folder, columns=1_000)
+    untroubled(seen)
+    assert seen.lines[0][0] in "[{"
+    assert seen.lines[-1] in ("ended with 141", "ended with 0")  # 0: all was printed before the reader had gone
+    assert len(seen.lines) == 2
+
+
+def test_a_gate_that_nobody_hears_does_not_pass(folder: Path) -> None:
+    script = f'"{PANTRACE[0]}" -m pantrace check MANY --rules stateless-handoff -v --ci | true; exit ${{PIPESTATUS[0]}}'
+    script = script.replace("MANY", str(ROOT / "examples"))
+    assert watch("bash", "-c", script, folder=folder).code in (1, 3, 141)
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_trouble(closed: str, tmp_path: Path) -> None:
+    source = ROOT / "examples/opencode"
+    script = f'"{PANTRACE[0]}" -m pantrace convert "{source}" --to vertex-seed -o out.json {closed}'
+    seen = watch("bash", "-c", script, folder=tmp_path)
+    untroubled(seen)
+    assert seen.code == 0, seen.text
+    assert len(json.loads((tmp_path / "out.json").read_bytes())) == 2
+
+
+def test_ctrl_c_in_the_demo(tmp_path: Path) -> None:
+    for part in ("demo", "examples"):
+        shutil.copytree(ROOT / part, tmp_path / part)
+    shown = "What did an agent do?"
+    seen = watch(
+        PANTRACE[0], "demo/demo.py", folder=tmp_path, keys=lambda screen: CTRL_C if shown in screen.text() else None
+    )
+    untroubled(seen)
+    assert seen.code == 130, seen.text
+
+
+def test_ctrl_c_while_pantrace_is_being_loaded(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt  # pressed just now\n")
+    seen = pantrace("formats", folder=tmp_path, variables={"PYTHONPATH": f"{tmp_path}:{ROOT / 'src'}"})
+    untroubled(seen)
+    assert seen.code == 130
+    assert seen.text == ""
