@@ -142,6 +142,7 @@ def trajectories(draw: Any, *, children: bool = True) -> Trajectory:
         ),
         steps=tuple(draw(st.lists(steps(), max_size=5))),
         invocations=draw(st.just(()) | st.just((Invocation(id="i1", seconds=1.5),))),
+        response=draw(st.none() | text),
         state=draw(st.none() | arguments),
         outcome=draw(
             st.none()

@@ -31,6 +31,10 @@ def sample(*steps: Step) -> Sample:
 
 
 READ, GREP, BASH = call("read", filePath="/w/src/a.py"), call("grep", path="/w/src"), call("bash", command="pytest -q")
+STATED = Sample(
+    id="x",
+    trajectory=Trajectory(steps=(user("a"), agent("first"), user("b"), agent("done")), response="ok"),
+)
 NOTHING = sample(user("do it"))
 
 
@@ -49,6 +53,10 @@ ROWS: list[tuple[str, dict[str, Any], Sample, Any]] = [
     # Text.
     ("demanded text, no answer", {"contains": "done"}, NOTHING, False),
     ("contains", {"contains": ["done", "ok"]}, sample(user("a"), agent("ok, done")), True),
+    ("the stated response counts", {"contains": "ok"}, STATED, True),
+    ("and not the last words", {"contains": "done"}, STATED, False),
+    ("of the last turn", {"contains": "ok", "turn": "last"}, STATED, True),
+    ("and of no other", {"contains": "ok", "turn": "first"}, STATED, False),
     ("contains not all", {"contains": ["done", "ok"]}, sample(user("a"), agent("done")), False),
     ("contains any", {"contains_any": ["done", "ok"]}, sample(user("a"), agent("done")), True),
     ("contains none", {"contains_any": ["done", "ok"]}, sample(user("a"), agent("no")), False),

@@ -154,6 +154,7 @@ _FREE = (
     "instructions",
     "stop",
     "output",
+    "response",
 )
 
 

@@ -8,7 +8,20 @@ import pytest
 
 from pantrace.errors import ReadError, SampleRefused
 from pantrace.formats import by_name
-from pantrace.model import Agent, Case, Sample, Step, Text, Thinking, Tool, ToolCall, ToolResult, Trajectory, call_pairs
+from pantrace.model import (
+    Agent,
+    Case,
+    Sample,
+    Step,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+    call_pairs,
+    final_response,
+)
 
 FORMAT = by_name("vertex-agent")
 
@@ -251,3 +264,16 @@ def test_check_finds_what_the_client_would_drop() -> None:
         ("warning", "agent_data.turns[0].events[2].function_response.id"),
     }
     assert [each.level for each in FORMAT.check({**dumped(ASK), "request": {}})] == ["error"]
+
+
+def test_a_response_beside_the_run_is_the_final_response() -> None:
+    row = {**dumped(ASK, Step(role="agent", parts=(Text(text="Said."),))), "response": "Judged."}
+    sample = FORMAT.load(row)
+    assert sample.trajectory.response == "Judged."
+    assert final_response(sample.trajectory) == "Judged."
+    assert FORMAT.dump(sample, FORMAT.options()) == row
+    assert FORMAT.load({**row, "response": "Said."}).trajectory.response is None
+    stated = sample_of(ASK, Step(role="agent", parts=(Text(text="Said."),)), response="7")
+    written = FORMAT.dump(stated, FORMAT.options())
+    assert written["response"] == {"role": "model", "parts": [{"text": "7"}]}
+    assert FORMAT.load(written).trajectory.response == "7"

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from any_sample import samples
 from corpus import CORPUS, needs_corpus
 from pantrace.engine.convert import parse_options, write_run
+from pantrace.engine.measure import choose, scores_of
 from pantrace.engine.read import read
 from pantrace.errors import SampleRefused, UsageError
 from pantrace.formats import by_name
@@ -28,6 +29,7 @@ from pantrace.model import (
     ToolResult,
     Trajectory,
     call_pairs,
+    final_response,
     merged_turns,
 )
 from pantrace.wire.json import decode, encode
@@ -432,3 +434,56 @@ def test_the_golden_rows_of_the_script_violate_only_what_is_known() -> None:
     rows = json.loads((GOLDEN / "script_24604da.json").read_bytes())
     errors = [violation.message for row in rows for violation in SEED.check(row) if violation.level == "error"]
     assert errors == ["1 is a turn of the user"]
+
+
+# A response that is not the last model turn
+
+EXAMPLE = GOLDEN / "document_example.json"
+
+
+def test_a_response_that_differs_from_the_last_turn_is_kept_beside_it() -> None:
+    (sample,) = read(EXAMPLE).samples
+    trajectory = sample.trajectory
+    assert trajectory is not None
+    assert final_response(trajectory) == "Final agent response"
+    assert [turn.text for turn in merged_turns(trajectory)] == ["User input...", "Agent response..."]
+    row = SEED.dump(sample, SEED.options())
+    stated = json.loads(EXAMPLE.read_text())
+    for key in ("response", "prompt", "prompt_concat", "response_concat", "conversation_history", "metadata"):
+        assert row[key] == stated[key], key
+    assert contents(row) == [("user", "User input..."), ("model", "Agent response...")]
+
+
+@pytest.mark.parametrize("final", [True, False])
+@pytest.mark.parametrize("response", ["Other.", "Said.", ""])
+@pytest.mark.parametrize("last", [said("agent", "Said."), used("read")])
+def test_the_stated_response_returns_in_every_variant(last: Step, response: str, final: bool) -> None:
+    sample = sample_of(said("user", "Go."), last, response=response)
+    row = decode(encode(SEED.dump(sample, SEED.options(include_final=final))))
+    assert answer(row) == response
+    back = SEED.load(row).trajectory
+    assert (final_response(back) or "") == response
+    if response != "":
+        assert [turn.text for turn in merged_turns(back)] == [turn.text for turn in merged_turns(sample.trajectory)]
+
+
+def test_a_response_of_several_parts_comes_back_as_it_was() -> None:
+    row = row_of("um", [], "m1")
+    parts = [{"text": "One."}, {"text": "Two."}]
+    row["response"] = {"candidates": [{"content": {"role": "model", "parts": parts}, "index": 0}], "id": "r"}
+    sample = SEED.load(row)
+    assert sample.trajectory.response == "One.\n\nTwo."
+    assert SEED.dump(sample, SEED.options())["response"] == row["response"]
+
+
+def test_rules_metrics_and_other_formats_take_the_stated_response(tmp_path: Path) -> None:
+    (sample,) = read(EXAMPLE).samples
+    (score,) = scores_of(sample, choose(["contains"], ["contains.text=Final agent"], []))
+    assert score.value == 1
+    flat = by_name("vertex-flat").dump(sample, by_name("vertex-flat").options())  # type: ignore[misc]
+    assert flat["response"] == "Final agent response"
+    assert "Agent response..." in json.dumps(flat["intermediate_events"])
+    report = write_run(Run(samples=[sample]), tmp_path / "out.jsonl", to="vertex-flat")
+    assert ("trajectory.response", "absent") in {loss[:2] for loss in report.losses}
+    report = write_run(Run(samples=[sample]), tmp_path / "out", to="opencode")
+    assert ("trajectory.response", "absent") in {loss[:2] for loss in report.losses}

@@ -71,6 +71,8 @@ def _trajectory(trajectory: Trajectory, out: Console, full: bool, indent: str) -
         out.print(Line(f"\n{indent}── turn {turn.number} ", style="dim"))
         for step in turn.steps:
             _step(step, out, full, indent)
+    if trajectory.response is not None:
+        _block(out, f"\n{indent}response as stated: ", trajectory.response, "", full)
     total = usage_total(trajectory)
     if total is not None:
         out.print(Line(f"\n{indent}total: {usage_words(total)}", style="dim"))

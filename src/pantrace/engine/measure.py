@@ -218,6 +218,7 @@ def _sliced(trajectory: Trajectory) -> Iterator[tuple[int, Trajectory]]:
                 invocations=tuple(each for each in trajectory.invocations if each.id in ids),
                 children=tuple(child for child in trajectory.children if child.caller in calls),
                 usage=trajectory.usage if len(found) == 1 else None,
+                response=trajectory.response if turn is found[-1] else None,
             ),
         )
 

@@ -11,13 +11,15 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
+import msgspec
+
 from pantrace.errors import ReadError, SampleRefused
-from pantrace.model import Agent, Sample, Step, Tool, Trajectory, Violation, said, turns
+from pantrace.model import Agent, Sample, Step, Tool, Trajectory, Violation, final_response, said, turns
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, unknown_keys
 from pantrace.wire.shape import ANY, document, violations
 from pantrace.wire.times import from_iso, time_text
-from pantrace.wire.vertex.columns import columns_from, columns_of
+from pantrace.wire.vertex.columns import column_text, columns_from, columns_of, text_or_content
 from pantrace.wire.vertex.contents import append_content, contents_of
 from pantrace.wire.vertex.parts import must_be_text, part_out
 from pantrace.wire.vertex.refusal import refusal, sample_refusal
@@ -63,6 +65,10 @@ def load(row: Any) -> Sample:
         steps=tuple(_steps_from(data.get("turns") or [])),
         extra={NAME: rest} if rest else {},
     )
+    # A column `response` beside the run is what the client judges.
+    stated = column_text(row.get("response"))
+    if stated is not None and stated != final_response(trajectory):
+        trajectory = msgspec.structs.replace(trajectory, response=stated)
     return Sample(trajectory=trajectory, **fields)
 
 
@@ -194,7 +200,10 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         raise SampleRefused("nothing was said or done in it: the client would judge an empty run")
     authors.pop("user", None)
     data = {"agents": _agents(trajectory, authors), "turns": written, **trajectory.extra.get(NAME, {})}
-    return {"agent_data": data, **columns_of(sample, NAME)}
+    row = {"agent_data": data, **columns_of(sample, NAME)}
+    if trajectory.response is not None and column_text(row.get("response")) != trajectory.response:
+        row["response"] = text_or_content(trajectory.response, "model")
+    return row
 
 
 def _main_agent(trajectory: Trajectory) -> str:

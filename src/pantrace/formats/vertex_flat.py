@@ -131,7 +131,7 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     if asked is None or not prompt:
         raise SampleRefused("it has no prompt: the client refuses all rows of a file for one without")
     main = _main_agent(trajectory)
-    events, response = _events_and_response(steps[asked + 1 :], main)
+    events, response = _events_and_response(steps[asked + 1 :], main, trajectory.response)
     if not response:
         raise SampleRefused(
             "the agent said nothing after the last prompt: the client refuses all rows for one without a response"
@@ -172,13 +172,13 @@ def _history(steps: tuple[Step, ...]) -> Iterator[dict[str, Any]]:
 
 
 def _events_and_response(
-    steps: tuple[Step, ...], main: str
+    steps: tuple[Step, ...], main: str, stated: str | None
 ) -> tuple[list[dict[str, Any]], str | dict[str, Any] | None]:
-    """The last turn: what led to the answer, and the answer, which is the last thing said."""
+    """The last turn: what led to the answer, and the answer: as the source states it, else the last thing said."""
     entries = [(step, content) for step in steps if is_agents(step) for content in contents_of(step, NAME)]
     spoken = [place for place, (_, content) in enumerate(entries) if any(_is_said(part) for part in content[1])]
-    answer = spoken[-1] if spoken else None
-    response = None
+    answer = spoken[-1] if spoken and stated is None else None
+    response = text_or_content(stated, "model") if stated else None
     events = []
     seen: set[int] = set()
     for place, (step, (role, parts, ended)) in enumerate(entries):
@@ -276,6 +276,7 @@ FORMAT = Format(
         "trajectory.steps[].agent": "only events of the last turn name who speaks",
         "trajectory.steps[].id": "only events of the last turn have ids",
         "trajectory.steps[]": "contents hold words, thoughts, files, calls and answers",
+        "trajectory.response": "the response is a column, and the last step when it is read",
         "case": "only reference and context are columns",
         "scores": "the client computes its own",
     },

@@ -57,6 +57,8 @@ def transcript(trajectory: Trajectory, *, who: str = "agent") -> list[Block]:
             found.append(Block(f"state changed: {told(step.state_delta)}"))
     for rest in children.values():
         found += _sub_agents(rest)
+    if trajectory.response is not None:
+        found.append(Block(f"{who}'s final response, as recorded: {trajectory.response}", "output"))
     return found
 
 

@@ -151,6 +151,8 @@ class Trajectory(Record, frozen=True, kw_only=True):
     agents: tuple[Agent, ...] = ()
     steps: tuple[Step, ...] = ()
     invocations: tuple[Invocation, ...] = ()
+    response: str | None = None
+    """The final response, where the source states one that is not the last thing said; it is the one that counts."""
     state: dict[str, Any] | None = None
     """Final state; None: the source keeps none."""
     usage: dict[str, Usage] | None = None

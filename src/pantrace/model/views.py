@@ -200,7 +200,10 @@ def merged_turns(trajectory: Trajectory) -> list[MergedTurn]:
 
 
 def final_response(trajectory: Trajectory) -> str | None:
-    """The last thing the agent said after the last prompt; None when it said nothing."""
+    """The response that the source states, else the last thing the agent said after the last prompt; None when it said
+    nothing."""
+    if trajectory.response is not None:
+        return trajectory.response or None
     for step in reversed(active_steps(trajectory)):
         if is_prompt(step) and said(step):
             return None

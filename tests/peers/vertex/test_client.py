@@ -258,3 +258,12 @@ def test_the_client_resolves_the_file_by_its_name(loader: Any) -> None:
     assert candidates == 1
     assert len(calls_of(resolved.eval_cases[0])) == 4
     _evals_utils._validate_dataset_agent_data(dataset)
+
+
+@pytest.mark.parametrize("name", ["vertex-flat", "vertex-agent"])
+def test_the_client_judges_the_response_that_the_source_states(name: str, loader: Any, tmp_path: Path) -> None:
+    write(read(GOLDEN / "vertex-seed" / "document_example.json"), tmp_path / "rows.jsonl", to=name)
+    (case,) = cases_of(tmp_path / "rows.jsonl", loader)
+    (response,) = case.responses
+    assert [part.text for part in response.response.parts] == ["Final agent response"]
+    assert "Agent response..." in [part.text for part in parts_of(case)]

@@ -124,9 +124,12 @@ class _Seen:
         steps = self._steps(condition)
         where = condition.in_ or "final_response"
         if where == "final_response":
-            answer = final_response(Trajectory(steps=tuple(steps)))
-            last = [step for step in steps if step.role == "agent" and said(step) == answer]
-            return [(answer, last[-1])] if answer is not None and last else []
+            last = bool(steps) and steps[-1] is self.trajectory.steps[-1]
+            answer = final_response(Trajectory(steps=tuple(steps), response=self.trajectory.response if last else None))
+            spoken = [step for step in steps if step.role == "agent"]
+            # A response that the source states apart belongs to the last step that could have given it.
+            by = [step for step in spoken if said(step) == answer] or (spoken or steps if last else [])
+            return [(answer, by[-1])] if answer is not None and by else []
         if where == "tool_output":
             mine = {id(step) for step in steps}
             results = [(pair.result, pair.step) for pair in self.pairs if pair.result and id(pair.step) in mine]

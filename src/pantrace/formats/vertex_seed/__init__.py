@@ -54,7 +54,7 @@ FORMAT = Format(
         "trajectory.steps[].parts[]": "contents hold words, intermediate_events calls and outputs; nothing else",
         "trajectory.steps[].parts[].id": "calls have no ids: their place in intermediate_events names them",
         "trajectory.steps[].parts[].call_id": "calls have no ids: their place in intermediate_events names them",
-        "trajectory.extra.vertex-seed": "what the contents do not bear out is not repeated",
+        "trajectory.extra.vertex-seed": "a second list of calls that says something else is not repeated",
     },
     note="Vertex AI's client reads it but drops the tool calls: for it use vertex-flat or vertex-agent",
 )

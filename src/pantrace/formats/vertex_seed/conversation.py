@@ -13,8 +13,10 @@ class Conversation(NamedTuple):
     contents: list[dict[str, Any]]
     cut: bool
     """The row keeps the final model turn out of its contents (or there is none)."""
-    unused: dict[str, Any]
-    """An answer that has no place behind the last prompt, under `response`."""
+    response: str | None = None
+    """The text of `response`, where it is not the last model content behind the last prompt."""
+    older: bool = False
+    """`response` repeats a model content that stands before the last prompt: it answers another one."""
 
 
 def conversation(row: dict[str, Any]) -> Conversation:
@@ -26,18 +28,20 @@ def conversation(row: dict[str, Any]) -> Conversation:
         told = _flat(row)
     answer = answer_text(row)
     if told and is_model(told[-1]):
-        mismatch = answer is not None and answer != text_of(told[-1])
-        return Conversation(told, False, {"response": row["response"]} if mismatch else {})
+        return Conversation(told, False, answer if answer != text_of(told[-1]) else None)
     if not answer:
-        return Conversation(told, True, {})
+        return Conversation(told, True)
     total = row["metadata"].get("total_turns") if isinstance(row.get("metadata"), dict) else None
     if isinstance(total, int) and total <= len(told):
-        # The script takes the last model text anywhere: this one is older than the last prompt.
-        older = [text_of(content) for content in told if is_model(content)]
-        return Conversation(told, True, {"response": row["response"]} if answer not in older else {})
-    hidden = _hidden(row, told, answer) if isinstance(total, int) and total > len(told) + 1 else None
-    between = [_said("model", hidden)] if hidden else []
-    return Conversation([*told, *between, _said("model", answer)], True, {})
+        # The script takes the last model text anywhere: this one may be older than the last prompt.
+        older = answer in [text_of(content) for content in told if is_model(content)]
+        return Conversation(told, True, None if older else answer, older)
+    rest = _hidden(row, told) if isinstance(total, int) else None
+    if rest is not None and rest != answer and total == len(told) + 1:
+        return Conversation([*told, _said("model", rest)], True, answer)
+    between = (rest or "").removesuffix(f"\n\n{answer}") if rest != answer else ""
+    hidden = [_said("model", between)] if between and between != rest else []
+    return Conversation([*told, *hidden, _said("model", answer)], True)
 
 
 def _flat(row: dict[str, Any]) -> list[dict[str, Any]]:
@@ -51,16 +55,17 @@ def _said(role: str, text: str) -> dict[str, Any]:
     return {"role": role, "parts": [{"text": text}]}
 
 
-def _hidden(row: dict[str, Any], told: list[dict[str, Any]], answer: str) -> str | None:
-    """The model text between the last prompt and the answer, which the script leaves only in `response_concat`."""
+def _hidden(row: dict[str, Any], told: list[dict[str, Any]]) -> str | None:
+    """What the model said behind the last prompt, which rows without it keep only in `response_concat`."""
     whole = row.get("response_concat")
+    before = "\n\n".join(text for content in told if is_model(content) and (text := text_of(content)))
     if not isinstance(whole, str):
         return None
-    before = "".join(f"{text}\n\n" for content in told if is_model(content) and (text := text_of(content)))
-    after = f"\n\n{answer}"
-    if whole.startswith(before) and whole.endswith(after) and len(whole) > len(before) + len(after):
-        return whole[len(before) : -len(after)]
-    return None
+    if whole == before:
+        return ""
+    if not before:
+        return whole
+    return whole.removeprefix(f"{before}\n\n") if whole.startswith(f"{before}\n\n") else None
 
 
 def answer_text(row: dict[str, Any]) -> str | None:

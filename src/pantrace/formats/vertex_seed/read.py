@@ -61,6 +61,7 @@ def load(row: Any) -> Sample:
             title=title if isinstance(title, str) else None,
             created=created,
             steps=_steps(told.contents, calls),
+            response=told.response,
             extra={NAME: kept} if kept else {},
         ),
         extra={NAME: rest} if rest else {},
@@ -178,7 +179,8 @@ def _kept(row: dict[str, Any], told: Conversation, uses: list[dict[str, Any]], t
                 kept["candidates"] = candidates[1:]
     if isinstance(metadata, dict) and (rest := unknown_keys(metadata, COUNTS | {"response_absent"})):
         kept["metadata"] = rest
-    if stated := {**told.unused, **_contradictions(row, told, len(uses)), **_other_calls(row, uses, turns)}:
+    unlike = {"response": response} if told.response is not None or told.older else {}
+    if stated := {**unlike, **_contradictions(row, told, len(uses)), **_other_calls(row, uses, turns)}:
         kept["stated"] = stated
     return kept
 

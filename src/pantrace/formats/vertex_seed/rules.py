@@ -61,8 +61,10 @@ def check(row: Any) -> Iterator[Violation]:
     yield from _turns(row, told.contents, uses)
     if told.cut and told.contents and is_model(told.contents[-1]) and "request" in row:
         yield _warning("does not hold the final model turn", "request.contents")
-    for key in told.unused:
-        yield _error("is not the answer to the last prompt of request.contents", key)
+    if told.older:
+        yield _error("is not the answer to the last prompt of request.contents", "response")
+    elif told.response is not None:
+        yield _warning("is not the last model turn of request.contents", "response")
     yield from _statements(row, told.contents, len(uses))
 
 

@@ -10,9 +10,14 @@ from pantrace.wire.json import encode
 from pantrace.wire.times import time_text
 from pantrace.wire.vertex.parts import arguments_to, error_text
 
+from .conversation import answer_text
 from .tool_map import tool_names
 
 NAME = "vertex-seed"
+
+
+_STATEMENTS = ("prompt", "prompt_concat", "response_concat", "conversation_history")
+"""Keys that follow from the contents; what a row of this format states instead comes back as it was."""
 
 
 class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,6 +61,8 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
             events.append(event)
             items.append(item)
     final = contents[-1]["parts"][0]["text"] if len(contents) > last_prompt + 1 else ""
+    if trajectory.response is not None:
+        final = trajectory.response
     metadata: dict[str, Any] = {
         "total_turns": len(contents),
         "total_tools": len(events),
@@ -64,7 +71,8 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
     }
     if not final:
         metadata["response_absent"] = True
-    return {
+    stated = kept.get("stated", {})
+    row = {
         "session_id": sample.id,
         "title": trajectory.title,
         "created": kept.get("created") if trajectory.created is None else time_text(trajectory.created),
@@ -79,9 +87,10 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
         "response_concat": "\n\n".join(answers),
         "conversation_history": contents[: max(last_prompt, 0)],
         "generated_trajectory": items,
-        "metadata": {**metadata, **kept.get("metadata", {})},
+        "metadata": {**metadata, **kept.get("metadata", {}), **stated.get("metadata", {})},
         **sample.extra.get(NAME, {}),
     }
+    return row | {key: stated[key] for key in _STATEMENTS if key in stated}
 
 
 def _content(turn: MergedTurn) -> dict[str, Any]:
@@ -92,7 +101,10 @@ def _content(turn: MergedTurn) -> dict[str, Any]:
     return content
 
 
-def _response(final: str, kept: dict[str, Any]) -> dict[str, Any]:
+def _response(final: str, kept: dict[str, Any]) -> Any:
+    stated = kept.get("stated", {}).get("response")
+    if stated is not None and answer_text({"response": stated, "request": {}}) == final:
+        return stated
     content = {"role": "model", "parts": [{"text": final}]}
     return {
         "candidates": [{"content": content, **kept.get("candidate", {})}, *kept.get("candidates", ())],
