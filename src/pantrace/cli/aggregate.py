@@ -131,7 +131,7 @@ def _print(groups: list[Group], by: list[str], metrics: list[str]) -> None:
         for name, each in group.metrics.items()
         if name in metrics
     ]
-    table(columns, rows, right=("have it", "null", "weight", "min", "max"), spare=("min", "max", "weight"))
+    table(columns, rows, right=("have it", "null", "weight", "min", "max"), spare=("weight", "min", "max"))
 
 
 def _words(value: float | None, low: float | None = None, high: float | None = None) -> str:
