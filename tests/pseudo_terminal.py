@@ -32,7 +32,8 @@ PROGRESS = re.compile(r"(\d+) samples(, \d+/s)?, \d+:\d\d:\d\d")
 
 # The kernel gives a session its terminal only when the leader asks for it, which the command itself does not do.
 _LEADER = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # a suite that runs in the background has it ignored
 fcntl.ioctl(int(sys.argv[1]), termios.TIOCSCTTY, 0)
 os.execvp(sys.argv[2], sys.argv[2:])
 """
