@@ -1,0 +1,63 @@
+"""What a reader leaves out is found from the source's side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pantrace.model import Sample, Step, Text, ToolCall, Trajectory, Usage
+from pantrace.wire.json import encode
+from pantrace.wire.unread import Ledger
+
+SAMPLE = Sample(
+    id="s1",
+    trajectory=Trajectory(
+        created=1763287200.0,
+        steps=(
+            Step(role="user", parts=(Text(text="first line of a question\n\nand the second line of it"),), at=12.5),
+            Step(role="agent", parts=(ToolCall(name="bash", arguments={"cmd": "ls", "n": 7}),), usage=Usage(input=33)),
+        ),
+    ),
+)
+
+
+def missing(source: Any, declared: dict[str, str] | None = None) -> dict[str, int]:
+    ledger = Ledger(declared or {})
+    ledger.source(encode(source))
+    ledger.model(SAMPLE)
+    return dict(ledger.closed().missing)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"id": "s1", "in": 33, "none": None, "yes": True, "blank": "  "},
+        {"at_ms": 12500, "created": "2025-11-16T10:00:00+00:00"},
+        {"half": "and the second line of it"},
+        {"call": '{"cmd": "ls", "n": 7}'},
+        {"name as a key": "cmd"},
+    ],
+)
+def test_what_the_model_holds_in_any_form_is_read(source: Any) -> None:
+    assert missing(source) == {}
+
+
+def test_what_is_nowhere_is_named_by_its_path() -> None:
+    source = {"messages": [{"rating": 5, "text": "ls"}, {"rating": 4, "note": "gone"}]}
+    assert missing(source) == {"messages[].rating": 2, "messages[].note": 1}
+    assert missing(source, {"messages[].rating": "a copy", "messages[].no*": "a copy"}) == {}
+
+
+def test_a_short_word_is_not_found_inside_another() -> None:
+    assert missing({"word": "line"}) == {"word": 1}
+
+
+def test_a_reader_may_look_ahead_and_other_bytes_say_nothing() -> None:
+    ledger = Ledger({})
+    ledger.source(b'{"id": "s2"}')
+    ledger.source(b"not JSON")
+    ledger.model(SAMPLE)
+    ledger.model(Sample(id="s2"))
+    found = ledger.closed()
+    assert (found.values, found.count) == (1, 0)
