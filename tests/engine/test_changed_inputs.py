@@ -25,7 +25,8 @@ from pantrace.engine.evaluation import decide_again, evaluate_into
 from pantrace.engine.intake import Done
 from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.plan import MeasureTable, Plan, prepare
-from pantrace.engine.select import Selection, parse_where
+from pantrace.engine.select import Selection
+from pantrace.engine.where import parse_where
 from pantrace.errors import ReadError, UsageError
 from pantrace.judges import Settings
 from pantrace.model import Case, Run, Sample
