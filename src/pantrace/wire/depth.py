@@ -29,7 +29,7 @@ def is_too_deep(value: Any, most: int) -> bool:
     return True
 
 
-def refusal(data: bytes | memoryview) -> ReadError | None:
+def refusal(data: bytes) -> ReadError | None:
     """Why a JSON text is beyond the limits, and where; None if it is not."""
     now, depth = limits(), 0
     for token in _TOKEN.finditer(data):
@@ -50,6 +50,6 @@ def refusal(data: bytes | memoryview) -> ReadError | None:
     return None
 
 
-def _place(data: bytes | memoryview, offset: int) -> str:
-    before, newline = bytes(data[:offset]), b"\n"
+def _place(data: bytes, offset: int) -> str:
+    before, newline = data[:offset], b"\n"
     return f"line {before.count(newline) + 1}, column {offset - before.rfind(newline)}"

@@ -31,26 +31,29 @@ def reading(path: Path, *, held: bool = False) -> Iterator[Opened]:
     """The bytes of a regular file, decompressed when it is gzip or zstd; errors of the system and of the codec as
     ReadError. `held`: all of it will be in memory at once."""
     try:
-        _only_regular(path)
-        with path.open("rb", buffering=_BUFFER) as file:
+        with opened(path) as file:
             magic = file.read(4)
             file.seek(0)
             if is_packed(magic):
                 with io.BufferedReader(Unpacked(file, magic, held=held), _BUFFER) as inner:
                     yield inner
             else:
-                yield cast("Opened", file)
+                yield file
     except PackedTooTightly as error:
         raise error.at(path=str(path)) from None
     except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
         raise read_error(path, error) from None
 
 
-def _only_regular(path: Path) -> None:
-    """A pipe may keep its reader waiting for ever, and a device may never end."""
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise ReadError(f"not a regular file but {special(mode)}", path=str(path))
+def opened(path: Path, buffer: int = _BUFFER) -> Opened:
+    """A regular file as it is. A pipe may keep its reader waiting for ever, and a device may never end."""
+    try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise ReadError(f"not a regular file but {special(mode)}", path=str(path))
+        return cast("Opened", path.open("rb", buffering=buffer))
+    except OSError as error:
+        raise read_error(path, error) from None
 
 
 def special(mode: int) -> str:
@@ -125,7 +128,7 @@ def _unpacked_lines(path: Path, file: Opened) -> Iterator[bytes]:
     """Lines of a compressed file. A bomb is refused before its first line, one long line before it fills the memory."""
     _weigh(path)
     assert isinstance(file.raw, Unpacked)
-    most, ratio = limits().held, limits().held_ratio
+    most, ratio = limits().held, file.raw.ratio
     begin = 0
     while line := file.readline(most):
         if len(line) == most and not line.endswith(b"\n"):

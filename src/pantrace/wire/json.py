@@ -115,7 +115,7 @@ def _shallow(value: T, data: bytes | memoryview, more: int = 0) -> T:
 
 
 def _beyond(data: bytes | memoryview) -> ReadError:
-    return refusal(data) or ReadError("nested too deeply to be read")
+    return refusal(bytes(data)) or ReadError("nested too deeply to be read")
 
 
 def decode_patiently(data: bytes, more: int = 0) -> Any:

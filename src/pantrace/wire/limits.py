@@ -1,8 +1,8 @@
 """Limits: what an input may ask of this machine before it is refused.
 
 Declared sizes are not believed: what is unpacked is counted while it is unpacked. Compression alone is no offence: the
-log of an agent that repeats its context packs several hundred to one. So size and ratio must both be exceeded. Depth
-and digits keep every later walk over a value within Python's own limits.
+log of an agent that repeats its context packs a hundred to one with deflate, and over two thousand to one with zstd. So
+size and ratio must both be exceeded. Depth and digits keep every later walk over a value within Python's own limits.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ class Limits(NamedTuple):
 
     flowing: int = 64 * _MB
     """Bytes that may be unpacked at any ratio where they are read line by line."""
-    flowing_ratio: int = 800
-    """Times its packed size. Gzip reaches 1,030 with one letter repeated, zstd 30,000."""
     held: int = 32 * _MB
     """Bytes that may be unpacked at any ratio where they are in memory at once: a document, a line, a member."""
-    held_ratio: int = 500
+    deflate_ratio: int = 500
+    """Times its packed size, beyond these sizes; one letter repeated reaches 1,030."""
+    zstd_ratio: int = 4_000
+    """The same for zstd, where short lines that are repeated reach 10,000, and one letter 30,000."""
     members: int = 2_000_000
     """Members of an archive."""
     depth: int = 200

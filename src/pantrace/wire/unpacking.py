@@ -33,7 +33,9 @@ class Unpacked(io.RawIOBase):
 
     def __init__(self, file: IO[bytes], magic: bytes, *, held: bool):
         now = limits()
-        self._size, self._ratio = (now.held, now.held_ratio) if held else (now.flowing, now.flowing_ratio)
+        self._size = now.held if held else now.flowing
+        self.ratio = now.zstd_ratio if magic == ZSTD else now.deflate_ratio
+        """How many times its packed size it may be."""
         self._file = file
         self._length = 0
         """Bytes unpacked in this stretch."""
@@ -54,8 +56,8 @@ class Unpacked(io.RawIOBase):
         self._length += count
         if self._length > self._size:
             place = self.packed
-            if self._length > self._ratio * (place - self._begin):
-                raise PackedTooTightly.beyond(self._size, self._ratio)
+            if self._length > self.ratio * (place - self._begin):
+                raise PackedTooTightly.beyond(self._size, self.ratio)
             self._length, self._begin = 0, place
         return count
 

@@ -18,7 +18,7 @@ import zstandard
 
 from pantrace.errors import ReadError
 
-from .files import read_error
+from .files import opened
 from .limits import PackedTooTightly, limits
 
 STORED, DEFLATE, ZSTD = 0, 8, 93
@@ -30,7 +30,10 @@ _CENTRAL = struct.Struct("<4sHHHHHHIIIHHHHHII")
 _END = struct.Struct("<4sHHHHIIH")
 _LOCATOR = struct.Struct("<4sIQI")
 _END_64 = struct.Struct("<4sQHHIIQQQQ")
-_SIZES, _SIZES_AT = struct.Struct("<II"), 20
+_PACKING, _PACKING_AT = struct.Struct("<H8xII"), 10
+"""Method, packed size and size in an entry of the directory."""
+_BUFFER = 1 << 13
+"""Members are looked for here and there; a large buffer would be filled anew for each."""
 _FULL = 0xFFFFFFFF
 _UTF8 = 0x800
 _DATE = (1 << 5) | 1  # 1980-01-01, so that the same content gives the same bytes
@@ -82,13 +85,13 @@ class Archive:
 
     def _weigh(self) -> None:
         """Refuse an archive whose members are small enough each, and too much together."""
-        now = limits()
-        total = 0
+        total, ratio = 0, 0
         for place in self.members.values():
-            packed, size = _SIZES.unpack_from(self._directory, place + _SIZES_AT)
-            total += min(size, _most(packed))
-        if total > max(now.flowing, now.flowing_ratio * self._length):
-            raise PackedTooTightly.beyond(now.flowing, now.flowing_ratio).at(path=self.path)
+            method, packed, size = _PACKING.unpack_from(self._directory, place + _PACKING_AT)
+            total += min(size, _most(packed, method))
+            ratio = max(ratio, _ratio(method))
+        if total > max(limits().flowing, ratio * self._length):
+            raise PackedTooTightly.beyond(limits().flowing, ratio).at(path=self.path)
 
     def __contains__(self, name: str) -> bool:
         return name in self.members
@@ -109,8 +112,8 @@ class Archive:
         return content
 
     def _content(self, member: Member) -> bytes:
-        if member.size > _most(member.packed):
-            raise PackedTooTightly.beyond(limits().held, limits().held_ratio)
+        if member.size > _most(member.packed, member.method):
+            raise PackedTooTightly.beyond(limits().held, _ratio(member.method))
         if member.offset + member.packed > self._length:
             raise ValueError("it is longer than the archive")
         self.file.seek(member.offset)
@@ -142,27 +145,26 @@ class Archive:
             return reader.read(size)
 
 
-def _most(packed: int) -> int:
+def _ratio(method: int) -> int:
+    return limits().zstd_ratio if method == ZSTD else limits().deflate_ratio
+
+
+def _most(packed: int, method: int) -> int:
     """How many bytes a member of that packed size may hold, as it is in memory at once."""
-    now = limits()
-    return max(now.held, now.held_ratio * packed)
+    return max(limits().held, _ratio(method) * packed)
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[Archive]:
     """The archive at a path; members are read when they are asked for."""
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise read_error(path, error) from None
-    with file:
+    with opened(path, _BUFFER) as file:
         yield Archive(file, str(path))
 
 
 def names(path: Path) -> tuple[str, ...]:
     """The names in an archive; none when it is torn."""
     try:
-        with path.open("rb") as file:
+        with opened(path, _BUFFER) as file:
             directory, count = _directory(file, str(path))
             return tuple(name for name, _ in _entries(directory, count, str(path)))
     except (ReadError, OSError):
