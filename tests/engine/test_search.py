@@ -58,6 +58,7 @@ def test_a_database_does_not_hide_what_lies_beside_it(tmp_path: Path) -> None:
         "basic.eval": "inspect",
         "run.trace.jsonl": "native",
         "vertex/document.json": "vertex-seed",
+        "vertex/document_example.json": "vertex-seed",
         "vertex/script_24604da.json": "vertex-seed",
     }
     assert ignored["log/dev.log"] == "no known format"

@@ -118,7 +118,7 @@ def _folders(source: Path) -> Iterator[tuple[Identity, Path, list[os.DirEntry[st
         seen.add(identity)
         entries = _entries(folder)
         yield identity, folder, entries
-        folders = [each for each in entries if each.is_dir()]
+        folders = [each for each in entries if _is_folder(each)]
         if any(each.name == PARTS for each in folders) and is_run_directory(folder):
             # It is not searched: it names its files, and all of them are here and there.
             waiting.append(folder / PARTS)
@@ -132,6 +132,13 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             return list(entries)
     except OSError:
         return []  # the reader says so
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False  # a link that leads in a circle
 
 
 def _is_read(path: Path, source: Path) -> bool:

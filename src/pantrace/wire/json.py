@@ -170,7 +170,7 @@ def typed_decoder(kind: type[T]) -> Callable[[bytes | memoryview], T]:
 def misfit(record: Any, kind: type[T]) -> str | None:
     """The first value of a record that has not the type it should have, in words; None when all have."""
     try:
-        msgspec.convert(msgspec.to_builtins(record, enc_hook=_itself, builtin_types=(NonFinite,)), kind)
+        msgspec.convert(msgspec.to_builtins(record, enc_hook=_as_number), kind)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at ")
         return f"{where.strip('`$.')} has a wrong type: {what[:1].lower()}{what[1:]}"
@@ -223,6 +223,12 @@ def to_plain(value: Any) -> Any:
         return _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _patient(data)
+
+
+def _as_number(value: Any) -> Any:
+    if isinstance(value, NonFinite):
+        return 0.0
+    raise NotImplementedError(type(value).__name__)
 
 
 def _itself(value: Any) -> Any:
