@@ -122,7 +122,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     "deep.trace.jsonl": (plain(in_native(nested(900))), DEEP),
     "deep.json": (plain(EXPORT % nested(500)), DEEP),
     "digits.json": (plain(EXPORT % (b"1" * 100_000)), DIGITS),
-    "repeated_keys.json": (plain(EXPORT % (b"{" + b'"a":1,' * 100_000 + b'"b":1}')), ""),
+    "repeated_keys.json": (plain(EXPORT % (b"{" + b'"a":1,' * 40_000 + b'"b":1}')), ""),
     "odd_things": (odd_things, ""),
 }
 COMMANDS = {
