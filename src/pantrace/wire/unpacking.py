@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import io
+import zlib
 from typing import IO, Any, Protocol
 
 import zstandard
@@ -13,6 +13,7 @@ from .limits import PackedTooTightly, limits
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 
+_GZIP = zlib.MAX_WBITS | 16
 _SIP = 1 << 12
 """Packed bytes are taken in small sips: the place in the file then tells what has been unpacked so far."""
 
@@ -46,7 +47,7 @@ class Unpacked(io.RawIOBase):
             codec = zstandard.ZstdDecompressor()
             self._stream = codec.stream_reader(file, read_size=_SIP, read_across_frames=True, closefd=False)
         else:
-            self._stream = gzip.GzipFile(fileobj=_Sips(file))
+            self._stream = _Gunzip(file)
 
     def readable(self) -> bool:
         return True
@@ -67,12 +68,29 @@ class Unpacked(io.RawIOBase):
         return self._file.tell()
 
 
-class _Sips:
-    """A file that hands out little at a time: GzipFile asks for 128 kB from Python 3.12 on."""
+class _Gunzip:
+    """Gzip members one after another. The standard library's reader goes through the name in a header byte by byte in
+    Python, and hostile names are long."""
 
     def __init__(self, file: IO[bytes]):
         self._file = file
-        self.seek = file.seek
+        self._member = zlib.decompressobj(_GZIP)
+        self._packed = b""
 
-    def read(self, size: int) -> bytes:
-        return self._file.read(min(size, _SIP))
+    def readinto(self, buffer: Any, /) -> int:
+        while not (found := self._member.decompress(self._packed, len(buffer))):
+            if self._member.eof:
+                # Members may be padded with zeros.
+                self._packed = self._member.unused_data.lstrip(b"\0")
+                while not self._packed and (sip := self._file.read(_SIP)):
+                    self._packed = sip.lstrip(b"\0")
+                if not self._packed:
+                    return 0
+                self._member = zlib.decompressobj(_GZIP)
+                continue
+            self._packed = self._member.unconsumed_tail or self._file.read(_SIP)
+            if not self._packed:
+                raise EOFError("it ends in the middle")
+        self._packed = b"" if self._member.eof else self._member.unconsumed_tail
+        buffer[: len(found)] = found
+        return len(found)
