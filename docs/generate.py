@@ -13,7 +13,6 @@ from typing import get_args
 import click
 import msgspec
 
-from pantrace.checks import all_checks
 from pantrace.cli import COMMANDS, cli
 from pantrace.cli.formats import field_docs, option_list
 from pantrace.cli.rubrics import grade_range, managed_inputs, marked_inputs
@@ -21,7 +20,8 @@ from pantrace.engine.matrix import Cell, cells
 from pantrace.engine.plan import Plan
 from pantrace.formats import all_formats
 from pantrace.judges import load_rubric, rubric_names
-from pantrace.judges.managed import families, pinned
+from pantrace.judges.managed import families, pinned_versions
+from pantrace.metrics import all_metrics
 from pantrace.store import schema
 
 ROOT = Path(__file__).parent.parent
@@ -116,7 +116,7 @@ def _most(counts: Counter[str]) -> str:
 def metric_table() -> str:
     """Every metric with its formula."""
     lines = ["| metric | what it measures | formula | not applicable when |", "|---|---|---|---|"]
-    for each in all_checks():
+    for each in all_metrics():
         parts = [each.summary, *(each.documented.get(part, "") for part in ("Formula", "Not applicable when"))]
         cells = [part.replace("|", "\\|") for part in parts]
         lines.append(f"| `{each.name}` | {' | '.join(cells)} |")
@@ -136,7 +136,7 @@ def managed_table() -> str:
     """Every metric that Vertex AI keeps."""
     lines = ["| rubric | inputs | prompts | what it asks |", "|---|---|---|---|"]
     for name, family in families().items():
-        names = " ".join(f"`{each}`" for each in pinned(name))
+        names = " ".join(f"`{each}`" for each in pinned_versions(name))
         lines.append(f"| {names} | {', '.join(managed_inputs(family))} | {family.turns} | {family.description} |")
     return "\n".join(lines)
 

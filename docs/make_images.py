@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from pantrace.engine.metric_values import read_evaluations
-from pantrace.engine.plot import Kind, figure, labelled, save
+from pantrace.engine.plot import Kind, figure, label_names, save
 from pantrace.engine.read import Notes
 
 IMAGES = Path(__file__).parent / "images"
@@ -24,7 +24,7 @@ EVALS = {
 
 def draw(kind: Kind, files: list[Path], labels: list[str], target: Path) -> None:
     found = read_evaluations(files, notes=Notes())
-    save(figure(kind, found, labelled(found, labels)), target)
+    save(figure(kind, found, label_names(found, labels)), target)
 
 
 def eval_files(folder: Path) -> list[Path]:

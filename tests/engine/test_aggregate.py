@@ -10,7 +10,7 @@ import pytest
 
 from corpus import CORPUS, needs_corpus
 from goldens import ROOT
-from pantrace.engine.aggregate import aggregate, grouped, within
+from pantrace.engine.aggregate import aggregate, group_evaluations, within
 from pantrace.engine.compare_stored import compare_stored
 from pantrace.engine.convert import write
 from pantrace.engine.metric_values import (
@@ -18,11 +18,11 @@ from pantrace.engine.metric_values import (
     copies_among,
     read_evaluations,
     short_names,
-    ungrouped,
     warnings_of,
+    without_groups,
 )
 from pantrace.engine.migrate import migrate
-from pantrace.engine.plot import figure, kind_of, labelled, save
+from pantrace.engine.plot import figure, kind_of, label_names, save
 from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
 from pantrace.model import Case, Maker, Run, Sample, Scale, Score
@@ -166,7 +166,7 @@ def test_stored_intervals_win(tmp_path: Path) -> None:
 
 def test_groups_and_an_unknown_one(tmp_path: Path) -> None:
     files = [eval_file(tmp_path, name, backend=name, click_hit_rate=0.5) for name in ("one", "two")]
-    found = grouped(evaluations(*files, by=("backend", "dsl_mode")), ["backend", "dsl_mode"])
+    found = group_evaluations(evaluations(*files, by=("backend", "dsl_mode")), ["backend", "dsl_mode"])
     assert [group.by for group in found] == [
         {"backend": "one", "dsl_mode": "coord"},
         {"backend": "two", "dsl_mode": "coord"},
@@ -185,7 +185,7 @@ def test_samples_are_averaged_by_case_and_parted_by_label(tmp_path: Path) -> Non
     assert whole.metrics["reward"].estimate.value == pytest.approx(0.75)
     parts = evaluations(path, by=("label.difficulty",))
     assert [(part.group, part.samples) for part in parts] == [(("easy",), 2), (("hard",), 2)]
-    (again,) = ungrouped(parts)
+    (again,) = without_groups(parts)
     assert again.metrics["reward"].estimate == whole.metrics["reward"].estimate
     assert (again.samples, again.metrics["reward"].left_out) == (4, 1)
 
@@ -237,18 +237,18 @@ def test_names_lose_what_they_share() -> None:
 
 def test_as_many_labels_as_files(tmp_path: Path) -> None:
     found = evaluations(*(eval_file(tmp_path, name, click_hit_rate=0.5) for name in "ab"))
-    assert labelled(found, ["A", "B"]) == ["A", "B"]
+    assert label_names(found, ["A", "B"]) == ["A", "B"]
     with pytest.raises(UsageError, match="2 evaluations and 1 labels"):
-        labelled(found, ["A"])
+        label_names(found, ["A"])
     with pytest.raises(UsageError, match="the same"):
-        labelled(found, ["A", "A"])
+        label_names(found, ["A", "A"])
 
 
 def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
     for folder in ("x", "y"):
         (tmp_path / folder).mkdir()
     found = evaluations(*(eval_file(tmp_path / folder, "eval", click_hit_rate=0.5) for folder in ("x", "y")))
-    assert labelled(found, []) == ["x", "y"]
+    assert label_names(found, []) == ["x", "y"]
 
 
 def test_figures_say_what_they_need(tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_the_ten_published_files() -> None:
 @needs_corpus
 def test_the_ten_published_files_are_drawn_with_gaps(tmp_path: Path) -> None:
     found = evaluations(EVALS)
-    drawn = figure("comparison", found, labelled(found, []))
+    drawn = figure("comparison", found, label_names(found, []))
     gaps = {
         panel["title"]["text"]: sum(row["value"] is None for row in panel["data"]["values"])
         for panel in drawn["concat"]

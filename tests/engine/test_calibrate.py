@@ -11,15 +11,15 @@ import pytest
 from corpus import CORPUS, needs_corpus
 from goldens import ROOT
 from pantrace.engine.calibrate import Minimums, calibration, observe
-from pantrace.engine.calibrated import calibrations_for, uncalibrated
-from pantrace.engine.evaluation import decide_again, evaluate_into
+from pantrace.engine.calibration_files import calibrations_for, uncalibrated
+from pantrace.engine.evaluate import decide_again, evaluate_into
 from pantrace.engine.judge import Access, bench
 from pantrace.engine.labels import Labels, read_labels
 from pantrace.engine.plan import JudgeTable, MeasureTable, Plan, prepare
 from pantrace.engine.read import read
 from pantrace.engine.summary import gate_code, summarise
 from pantrace.errors import UsageError
-from pantrace.judges import Calibrations, Judged, Settings, added, read_calibrations
+from pantrace.judges import Calibrations, Judged, Settings, add_calibrations, read_calibrations
 from pantrace.model import Case, Maker, Sample, Scale, Score
 from pantrace.policy import Profile
 from scripted import Scripted, verdict
@@ -196,11 +196,11 @@ def test_a_file_keeps_other_judges_and_replaces_the_same(tmp_path: Path) -> None
     labels = labelled(tmp_path / "l.csv", "sample,label\na,1\nb,5\n")
     first = calibrated([sample("a", 1), sample("b", 5)], labels)
     other = Judged(metric="Kindness", rubric_hash="h2", judge="openai:m")
-    path.write_bytes(added(path, [first], "1"))
+    path.write_bytes(add_calibrations(path, [first], "1"))
     from msgspec.structs import replace
 
-    path.write_bytes(added(path, [replace(first, judged=other)], "1"))
-    path.write_bytes(added(path, [replace(first, n=99)], "1"))
+    path.write_bytes(add_calibrations(path, [replace(first, judged=other)], "1"))
+    path.write_bytes(add_calibrations(path, [replace(first, n=99)], "1"))
     known = read_calibrations([path])
     assert sorted(each.n for each in known.calibrations) == [2, 99]
     assert known.of(first.judged).n == 99  # type: ignore[union-attr]
@@ -249,7 +249,7 @@ def test_a_calibration_of_the_same_rubric_and_judge_lets_the_gate_decide(tmp_pat
 
     judged = Judged(metric="HelpfulnessExplain", rubric_hash=rubric_hash, judge="openai:m")
     good = replace(measured, judged=judged, calibrated=True)
-    (out / "calibration.json").write_bytes(added(out / "calibration.json", [good], "1"))
+    (out / "calibration.json").write_bytes(add_calibrations(out / "calibration.json", [good], "1"))
     decide_again(out, PROFILE, calibrations_for(out))
     # A case also requires an eval that nobody knows, which only a profile that says so ignores.
     assert gate_code(summarise(out), 1.0, "strict") == 3

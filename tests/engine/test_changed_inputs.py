@@ -21,7 +21,7 @@ import pytest
 from engine.recordings import READY, rows, sample, write
 from goldens import ROOT
 from pantrace.engine.convert import write_run
-from pantrace.engine.evaluation import decide_again, evaluate_into
+from pantrace.engine.evaluate import decide_again, evaluate_into
 from pantrace.engine.intake import Done
 from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.plan import MeasureTable, Plan, prepare
@@ -312,8 +312,8 @@ def test_decisions_of_gate_end_with_the_next_evaluation(runs: Path, tmp_path: Pa
 
 def test_an_edited_plugin_is_another_plan(runs: Path, tmp_path: Path) -> None:
     plugin = tmp_path / "mine.py"
-    text = "from pantrace.checks import Measured, check\n@check()\ndef mine(sample, settings):\n"
-    text += "    return Measured(value={})\n"
+    text = "from pantrace.metrics import Measurement, metric\n@metric()\ndef mine(sample, settings):\n"
+    text += "    return Measurement(value={})\n"
     plan = Plan(measure=MeasureTable(metrics=("mine",), plugins=["mine.py"]))
     plugin.write_text(text.format(1))
     evaluate_into([runs], tmp_path / "out", prepare(plan, tmp_path), "")

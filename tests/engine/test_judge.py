@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pantrace.engine.judge import Access, bench, judge_all, planned
+from pantrace.engine.judge import Access, bench, judge_all, plan_questions
 from pantrace.errors import MissingExtra, Unanswered
 from pantrace.judges import Reply, Request, Settings, load_rubric
 from pantrace.model import Score, Step, Text
@@ -118,13 +118,13 @@ def test_secrets_are_not_sent_unless_that_is_asked_for(tmp_path: Path) -> None:
 
 def test_a_dry_run_counts_what_would_be_asked(tmp_path: Path) -> None:
     run, scripted = _bench(tmp_path, _by_prompt)
-    found = list(planned(SAMPLES, RUBRICS, run, tmp_path / "cache.sqlite"))
+    found = list(plan_questions(SAMPLES, RUBRICS, run, tmp_path / "cache.sqlite"))
     assert sum(each.calls for each in found) == 120
     assert scripted.requests == []
     estimate = sum(each.estimated_tokens for each in found)
     assert estimate > 120 * 250
     _scores(run, SAMPLES[:10])
-    found = list(planned(SAMPLES, RUBRICS, run, tmp_path / "cache.sqlite"))
+    found = list(plan_questions(SAMPLES, RUBRICS, run, tmp_path / "cache.sqlite"))
     assert (sum(each.calls for each in found), sum(each.cached for each in found)) == (80, 40)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from pantrace.engine.measure import References, by_turns, choose, measured, row, scores_of, stored_row
+from pantrace.engine.measure import References, by_turns, choose, measure_samples, row, scores_of, stored_row
 from pantrace.errors import UsageError
 from pantrace.model import Aggregate, Case, ExpectedCall, Maker, Run, Sample, Scale, Score, Trajectory, Usage
 from short_samples import agent, call, result, run, usage, user
@@ -73,7 +73,7 @@ def test_null_of_a_stored_aggregate_stays_null() -> None:
 
 
 def turn_tokens(sample: Sample) -> list[tuple[int | None, int | None]]:
-    found = measured([sample], choose(["token_usage"], [], []), by_turn=True)
+    found = measure_samples([sample], choose(["token_usage"], [], []), by_turn=True)
     return [(turn, scores[0].details.get("total_tokens") if scores else None) for _, turn, scores in found]
 
 

@@ -20,7 +20,7 @@ import pantrace
 from engine.recordings import READY, rows, write
 from goldens import ROOT
 from pantrace.engine.convert import convert
-from pantrace.engine.evaluation import decide_again, evaluate_into, plan_hash
+from pantrace.engine.evaluate import decide_again, evaluate_into, plan_hash
 from pantrace.engine.intake import Done
 from pantrace.engine.judge import Access, bench
 from pantrace.engine.plan import Plan, load_plan, prepare

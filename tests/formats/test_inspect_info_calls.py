@@ -11,10 +11,10 @@ import pytest
 
 from corpus import CORPUS, needs_corpus
 from goldens import ROOT
-from pantrace.checks import by_name
 from pantrace.engine.convert import convert
 from pantrace.engine.read import read
 from pantrace.formats.inspect import FORMAT
+from pantrace.metrics import by_name
 from pantrace.model import Sample, Score, Text, Usage, usage_total
 from pantrace.wire.json import decode, encode
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pantrace.judges.cut import Block, fitted
+from pantrace.judges.cut import Block, fit
 
 
 def test_what_fits_is_left_alone() -> None:
-    texts, notes = fitted({"question": [Block("a")], "trajectory": [Block("b"), Block("c", "output")]}, 100)
+    texts, notes = fit({"question": [Block("a")], "trajectory": [Block("b"), Block("c", "output")]}, 100)
     assert texts == {"question": "a", "trajectory": "b\n\nc"}
     assert notes == []
 
 
 def test_long_outputs_lose_their_middle_first() -> None:
     output = "H" * 30_000 + "T" * 30_000
-    texts, notes = fitted(
-        {"answer": [Block("A" * 900)], "trajectory": [Block("said"), Block(output, "output")]}, 12_000
-    )
+    texts, notes = fit({"answer": [Block("A" * 900)], "trajectory": [Block("said"), Block(output, "output")]}, 12_000)
     assert texts["answer"] == "A" * 900
     assert notes == ["the middle of 1 long tool outputs (8000 characters of each are kept)"]
     said, cut = texts["trajectory"].split("\n\n", 1)
@@ -31,7 +29,7 @@ def test_long_outputs_lose_their_middle_first() -> None:
 
 def test_then_the_middle_of_the_list_goes() -> None:
     blocks = [Block(f"entry {number:03} " + "x" * 400) for number in range(1, 101)]
-    texts, notes = fitted({"question": [Block("q")], "trajectory": blocks}, 10_000)
+    texts, notes = fit({"question": [Block("q")], "trajectory": blocks}, 10_000)
     assert len(notes) == 1
     assert "entries 13 to 88 of the 100 entries of the trajectory" in notes[0]
     assert "entry 001" in texts["trajectory"]
@@ -42,7 +40,7 @@ def test_then_the_middle_of_the_list_goes() -> None:
 
 
 def test_then_any_long_text() -> None:
-    texts, notes = fitted({"question": [Block("q" * 100)], "answer": [Block("s" + "a" * 50_000 + "e")]}, 5_000)
+    texts, notes = fit({"question": [Block("q" * 100)], "answer": [Block("s" + "a" * 50_000 + "e")]}, 5_000)
     assert texts["question"] == "q" * 100
     assert texts["answer"].startswith("sa")
     assert texts["answer"].endswith("ae")
@@ -67,8 +65,8 @@ def test_then_any_long_text() -> None:
     st.integers(4_000, 60_000),
 )
 def test_it_always_fits_and_every_cut_is_told(material: dict[str, list[Block]], budget: int) -> None:
-    texts, notes = fitted(material, budget)
+    texts, notes = fit(material, budget)
     whole = {name: "\n\n".join(block.text for block in blocks) for name, blocks in material.items()}
     assert sum(map(len, texts.values())) <= budget + 100
     assert (texts == whole) == (notes == [])
-    assert (texts, notes) == fitted(material, budget)
+    assert (texts, notes) == fit(material, budget)

@@ -16,17 +16,17 @@ from hypothesis import HealthCheck, given, settings
 from any_sample import samples
 from corpus import CORPUS, needs_corpus
 from goldens import ROOT
-from pantrace.checks import names as check_names
-from pantrace.engine.asked import adk_row, load_asked, row_once
-from pantrace.engine.evaluation import evaluate_into
-from pantrace.engine.judge import Access, bench, judge_all, planned
+from pantrace.engine.evaluate import evaluate_into
+from pantrace.engine.judge import Access, bench, judge_all, plan_questions
 from pantrace.engine.plan import JudgeTable, MeasureTable, Plan, prepare
 from pantrace.engine.read import read
+from pantrace.engine.rubric_selection import adk_row, row_once, select_rubrics
 from pantrace.errors import UsageError
 from pantrace.formats import by_name
-from pantrace.judges import Absent, Defined, Managed, Measured, Settings, gathered, load_definitions, prompt_for
+from pantrace.judges import Absent, Defined, LayerOneMetric, Managed, Settings, gather, load_definitions, prompt_for
 from pantrace.judges.columns import value_at
-from pantrace.judges.placeholders import as_jinja, filled, names_in
+from pantrace.judges.placeholders import as_jinja, fill_in, names_in
+from pantrace.metrics import names as check_names
 from pantrace.model import Sample
 from pantrace.store import query
 from scripted import Scripted, sample_of, verdict
@@ -55,7 +55,7 @@ def defined(folder: Path, entry: dict[str, Any], **document: Any) -> Defined:
 
 
 def prompted(sample: Sample, rubric: Defined) -> str:
-    material = gathered(sample, rubric, row_once([rubric]))
+    material = gather(sample, rubric, row_once([rubric]))
     assert not isinstance(material, Absent), material.reason
     return prompt_for(rubric, material).text
 
@@ -151,10 +151,10 @@ def test_absent_inputs_are_told_and_none_at_all_does_not_apply(tmp_path: Path) -
     rubric = defined(tmp_path, custom(template="A: {a}\nB: {b}", dataset_mapping=mapping))
     text = prompted(sample_of(), rubric)
     assert "A:\n(not given)\nB:\n<<<" in text
-    assert gathered(sample_of(answer=None), rubric, row_once([rubric])) == Absent(
+    assert gather(sample_of(answer=None), rubric, row_once([rubric])) == Absent(
         "its row has none of the inputs (nowhere, final_response)"
     )
-    assert gathered(Sample(id="s"), rubric, row_once([rubric])) == Absent("it has not been run: there is no trajectory")
+    assert gather(Sample(id="s"), rubric, row_once([rubric])) == Absent("it has not been run: there is no trajectory")
 
 
 def test_prompt_and_response_need_no_mapping(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_prompt_and_response_need_no_mapping(tmp_path: Path) -> None:
 )
 def test_agents_choose_the_samples(agents: list[str] | None, applies: bool, tmp_path: Path) -> None:
     rubric = defined(tmp_path, custom(agents=agents))
-    found = gathered(sample_of(), rubric, row_once([rubric]))
+    found = gather(sample_of(), rubric, row_once([rubric]))
     if applies:
         assert not isinstance(found, Absent)
     else:
@@ -212,7 +212,7 @@ TEMPLATES = [
 @pytest.mark.parametrize(("template", "expected"), TEMPLATES, ids=range(len(TEMPLATES)))
 def test_braces_that_are_only_braces_stay(template: str, expected: str, tmp_path: Path) -> None:
     assert names_in(template) == ["a"]
-    assert filled(template, lambda _: "1") == expected
+    assert fill_in(template, lambda _: "1") == expected
     rubric = defined(tmp_path, custom(template=template, dataset_mapping={"a": {"source_column": "user_inputs"}}))
     rendered = prompted(sample_of(question="1"), rubric).split("\n\n", 1)[1]
     fence = rendered[rendered.index("<<<") : rendered.index(">>>\n| 1") + 7]
@@ -257,7 +257,7 @@ def test_prefix_notes_and_kinds(tmp_path: Path) -> None:
     assert [(type(each), each.name) for each in found] == [
         (Defined, "cs_tone"),
         (Managed, "cs_quality"),
-        (Measured, "token_usage"),
+        (LayerOneMetric, "token_usage"),
         (Defined, "cs_trajectory_accuracy"),
     ]
     assert found[1] == Managed(name="cs_quality", metric="general_quality_v1", agents=("a",))
@@ -357,24 +357,24 @@ def test_odd_names_and_numbers_are_one_sentence(text: str, message: str, tmp_pat
 
 def test_a_missing_file_or_metric_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"nowhere\.json: no such file"):
-        load_asked([str(tmp_path / "nowhere.json")])
+        select_rubrics([str(tmp_path / "nowhere.json")])
     path = written(tmp_path, custom(), name="tone")
     with pytest.raises(UsageError, match=r"defines no metric 'tune'; did you mean tone\?"):
-        load_asked([f"{path}:tune"])
+        select_rubrics([f"{path}:tune"])
 
 
 def test_two_of_one_name_are_refused_but_a_rubric_stands_in_for_a_managed_metric(tmp_path: Path) -> None:
     path = str(written(tmp_path, {"is_managed": True}, name="general_quality"))
-    (alone,) = load_asked([path]).rubrics
+    (alone,) = select_rubrics([path]).rubrics
     assert isinstance(alone, Managed)
     for names in ([path, "general_quality"], ["general_quality", path]):
-        (found,) = load_asked(names).rubrics
+        (found,) = select_rubrics(names).rubrics
         assert found.name == "general_quality"
         assert not isinstance(found, Managed)
     path = str(written(tmp_path, custom(), name="general_quality"))
-    assert len(load_asked([path, f"{path}:general_quality"]).rubrics) == 1
+    assert len(select_rubrics([path, f"{path}:general_quality"]).rubrics) == 1
     with pytest.raises(UsageError, match="two metrics are called 'general_quality'"):
-        load_asked([path, "general_quality"])
+        select_rubrics([path, "general_quality"])
 
 
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
@@ -401,7 +401,7 @@ def test_secrets_of_any_column_stay_here(tmp_path: Path) -> None:
     assert '| {"api_key":"[redacted:password]","note":"password: [redacted:password]"}' in request.prompt
     assert "secret>>>" not in request.prompt
     assert "y>>>\n| [redacted:password]\n" in request.prompt
-    (shown_first,) = planned([sample], [rubric], run, None)
+    (shown_first,) = plan_questions([sample], [rubric], run, None)
     assert shown_first.prompt is not None
     assert shown_first.prompt.text == request.prompt
 
@@ -411,7 +411,7 @@ def test_long_lists_lose_their_middle(tmp_path: Path) -> None:
     assert loaded is not None
     sample = loaded({**ROW, "lines": [f"line {number} " + "x" * 90 for number in range(100)]})
     rubric = defined(tmp_path, custom(template="{x}", dataset_mapping={"x": {"source_column": "lines"}}))
-    material = gathered(sample, rubric, row_once([rubric]))
+    material = gather(sample, rubric, row_once([rubric]))
     assert not isinstance(material, Absent)
     prompt = prompt_for(rubric, material, budget=2_000)
     assert "| line 0 x" in prompt.text
@@ -498,7 +498,7 @@ def test_a_definition_that_a_case_requires_is_asked_once(tmp_path: Path) -> None
     sample = msgspec.structs.replace(
         sample, case=msgspec.structs.replace(sample.case, required_evals=("HelpfulnessHere",))
     )
-    from pantrace.engine.judging import Judges
+    from pantrace.engine.plan_judges import Judges
 
     ready = prepare(Plan(measure=MeasureTable(metrics=()), judge=JudgeTable(rubrics=[str(path)])), tmp_path)
     scripted = Scripted(lambda _: verdict(4))
@@ -513,7 +513,7 @@ REAL = ["cs_metric_definitions", "retail_metric_definitions", "retail_metric_def
 @needs_corpus
 @pytest.mark.parametrize("name", REAL)
 def test_the_real_files_render_against_every_row(name: str) -> None:
-    asked = load_asked([str(WORKSHOP / f"{name}.json")]).rubrics
+    asked = select_rubrics([str(WORKSHOP / f"{name}.json")]).rubrics
     assert [each.metric for each in asked if isinstance(each, Managed)]
     rubrics = [each for each in asked if isinstance(each, Defined)]
     own = [sample for path in sorted(WORKSHOP.glob(f"{name.split('_')[0]}_*.jsonl")) for sample in read(path).samples]
@@ -523,7 +523,7 @@ def test_the_real_files_render_against_every_row(name: str) -> None:
         row_of = row_once(rubrics)
         row = row_of(sample)
         for rubric in rubrics:
-            material = gathered(sample, rubric, row_of)
+            material = gather(sample, rubric, row_of)
             assert not isinstance(material, Absent)
             text = prompt_for(rubric, material).text
             for said in row["user_inputs"]:
@@ -534,7 +534,7 @@ def test_the_real_files_render_against_every_row(name: str) -> None:
                 assert text.count('| {"tool_name":') == len(row["extracted_data"]["tool_interactions"])
     app = own[0].case.agent if own[0].case else None
     for sample in (each for each in others if each.case and each.case.agent != app):
-        reason = gathered(sample, rubrics[0], row_once(rubrics))
+        reason = gather(sample, rubrics[0], row_once(rubrics))
         assert isinstance(reason, Absent)
         assert reason.reason.startswith(f"it is a run of {sample.case.agent if sample.case else ''}, and the metric is")
 
@@ -542,7 +542,7 @@ def test_the_real_files_render_against_every_row(name: str) -> None:
 @needs_corpus
 def test_the_field_of_a_structured_answer_stands_in_the_prompt() -> None:
     file = WORKSHOP / "retail_metric_definitions_with_recommendation.json"
-    (rubric,) = load_asked([f"{file}:recommendation_quality"]).rubrics
+    (rubric,) = select_rubrics([f"{file}:recommendation_quality"]).rubrics
     assert isinstance(rubric, Defined)
     source = WORKSHOP / "retail_baseline.processed_interaction_app.jsonl"
     rows = [json.loads(line) for line in source.read_text().splitlines()]
@@ -563,7 +563,7 @@ def test_a_scripted_judge_scores_the_real_files(name: str, tmp_path: Path) -> No
     told = json.loads(
         run_cli("judge", *map(str, sources), "--rubric", str(WORKSHOP / f"{name}.json"), "--dry-run", "--json").stdout
     )
-    asked = load_asked([str(WORKSHOP / f"{name}.json")]).rubrics
+    asked = select_rubrics([str(WORKSHOP / f"{name}.json")]).rubrics
     scripted = Scripted(lambda _: verdict(4))
     run = bench(Settings(models=("openai:m",)), Access(), cache=tmp_path / "c.sqlite", judge=scripted)
     everything = [sample for path in sources for sample in read(path).samples]

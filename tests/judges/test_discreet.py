@@ -12,7 +12,7 @@ import pytest
 from pantrace.engine.judge import Access, Bench, bench, judge_all
 from pantrace.judges import Cache, Discreet, Reply, Request, Settings, Unanswered, load_rubric, requests_for
 from pantrace.judges.cut import Absent
-from pantrace.judges.inputs import gathered
+from pantrace.judges.inputs import gather
 from pantrace.judges.prompt import prompt_for
 from pantrace.model import Score, Usage
 from pantrace.wire.json import encode
@@ -86,7 +86,7 @@ def test_keys_that_lie_beside_the_one_in_use_are_not_told_either() -> None:
 
 
 def test_a_cache_from_before_is_read_with_discretion(tmp_path: Path) -> None:
-    material = gathered(sample_of(), RUBRIC)
+    material = gather(sample_of(), RUBRIC)
     assert not isinstance(material, Absent)
     (request,) = requests_for(prompt_for(RUBRIC, material), SETTINGS)
     cache = Cache(tmp_path / "c.sqlite")

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pantrace.engine.read import read
-from pantrace.judges import Absent, Request, Rubric, Settings, gathered, judged, load_rubric, prompt_for, rubric_names
-from pantrace.judges.fence import BAR, fence_word, fenced
+from pantrace.judges import Absent, Request, Rubric, Settings, gather, judged, load_rubric, prompt_for, rubric_names
+from pantrace.judges.fence import BAR, fence, fence_word
 from pantrace.model import Sample
 from scripted import Scripted, verdict
 
@@ -72,7 +72,7 @@ def test_the_injection_is_there_for_the_judge_to_see(sample: Sample) -> None:
     rubric = load_rubric("state_variable_fidelity_judge" if sample.trajectory.state else "final_response_quality")  # type: ignore[union-attr]
     if sample.id == "in-the-context":
         rubric = load_rubric("RelevanceExplain")
-    material = gathered(sample, rubric)
+    material = gather(sample, rubric)
     assert not isinstance(material, Absent)
     text = prompt_for(rubric, material).text
     assert "I do not know." in text or sample.id in ("in-the-state", "very-long")
@@ -80,7 +80,7 @@ def test_the_injection_is_there_for_the_judge_to_see(sample: Sample) -> None:
 
 
 def test_invisible_letters_are_written_out() -> None:
-    text = fenced("x", "a\u202eb\U000e0041c\u200bd\x1be\ud800f\u200dg", "word")
+    text = fence("x", "a\u202eb\U000e0041c\u200bd\x1be\ud800f\u200dg", "word")
     assert r"a\u{202e}b\u{e0041}c\u{200b}d\u{1b}e\u{d800}f" in text
     assert "f\u200dg" in text
     assert text.encode()
@@ -91,7 +91,7 @@ def test_no_line_of_material_is_without_its_bar(texts: list[str]) -> None:
     word = fence_word(texts)
     for text in texts:
         assert word not in text
-        first, *lines, last = fenced("x", text, word).splitlines()
+        first, *lines, last = fence("x", text, word).splitlines()
         assert (first, last) == (f"<<<{word} x>>>", f"<<<end {word}>>>")
         assert all(line.startswith(BAR) for line in lines)
 

@@ -10,7 +10,7 @@ from any_sample import samples
 from goldens import ROOT
 from pantrace.engine.read import read
 from pantrace.formats.explain import explain_inputs
-from pantrace.judges import INPUTS, Absent, Rubric, gathered, load_rubric, prompt_for, rubric_names
+from pantrace.judges import INPUTS, Absent, Rubric, gather, load_rubric, prompt_for, rubric_names
 from pantrace.judges.cut import Material
 from pantrace.model import (
     Case,
@@ -33,7 +33,7 @@ def _all_of(sample: Sample) -> Material:
     everything = Rubric(
         name="x", version="1", title="x", inputs=dict.fromkeys(INPUTS, "optional"), grades={}, template=""
     )
-    found = gathered(sample, everything)
+    found = gather(sample, everything)
     assert not isinstance(found, Absent)
     return found
 
@@ -69,7 +69,7 @@ ABSENT = [
 
 @pytest.mark.parametrize(("sample", "name", "why"), ABSENT, ids=range(len(ABSENT)))
 def test_what_is_missing_is_said(sample: Sample, name: str, why: str) -> None:
-    assert gathered(sample, load_rubric(name)) == Absent(why)
+    assert gather(sample, load_rubric(name)) == Absent(why)
 
 
 def test_the_inputs_of_a_short_run() -> None:
@@ -152,7 +152,7 @@ def test_the_inputs_of_explain_cases_are_those_of_their_bundle() -> None:
     checked = 0
     for sample in read(ROOT / "explain" / "cases.explain.jsonl").samples:
         for name, payload in explain_inputs(sample).items():
-            found = gathered(sample, load_rubric(name))
+            found = gather(sample, load_rubric(name))
             assert not isinstance(found, Absent)
             for key, value in payload.items():
                 if names.get(key) in found:
@@ -165,7 +165,7 @@ def test_the_inputs_of_explain_cases_are_those_of_their_bundle() -> None:
 @given(samples())
 def test_every_rubric_takes_any_sample(sample: Sample) -> None:
     for rubric in RUBRICS:
-        material = gathered(sample, rubric)
+        material = gather(sample, rubric)
         if isinstance(material, Absent):
             assert material.reason
         else:
@@ -176,7 +176,7 @@ def test_every_rubric_takes_any_sample(sample: Sample) -> None:
 
 def test_secrets_are_cleaned_before_anything_is_cut() -> None:
     rubric = load_rubric("HelpfulnessExplain")
-    material = gathered(sample_of(answer="key " + "k" * 50 + "!" * 5_000), rubric)
+    material = gather(sample_of(answer="key " + "k" * 50 + "!" * 5_000), rubric)
     assert not isinstance(material, Absent)
     prompt = prompt_for(rubric, material, budget=2_000, clean=lambda text: text.replace("k" * 50, "[gone]"))
     assert "kkk" not in prompt.text

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from goldens import ROOT
-from pantrace.engine.judge import Access, Bench, bench, judge_all, planned
+from pantrace.engine.judge import Access, Bench, bench, judge_all, plan_questions
 from pantrace.engine.managed import case_of
 from pantrace.engine.read import read
 from pantrace.errors import Unanswered, UsageError
@@ -269,7 +269,7 @@ def test_secrets_are_replaced_before_anything_is_sent() -> None:
 def test_a_dry_run_tells_what_would_be_sent_and_what_the_cache_knows(tmp_path: Path) -> None:
     cache = tmp_path / "cache.sqlite"
     _scores(_bench(lambda _: Reply(text='{"score": 1}'), cache), sample_of())
-    found = list(planned([sample_of(), TALK], [QUALITY], Bench(None, Settings()), cache))
+    found = list(plan_questions([sample_of(), TALK], [QUALITY], Bench(None, Settings()), cache))
     assert [(each.calls, each.cached) for each in found] == [(0, 1), (0, 0)]
     assert found[0].prompt is not None
     assert json.loads(found[0].prompt.text) == {"prompt": "How many are left?", "response": "Three are left."}

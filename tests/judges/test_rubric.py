@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pantrace.engine.asked import load_asked
+from pantrace.engine.rubric_selection import select_rubrics
 from pantrace.errors import UsageError
 from pantrace.formats.explain.bundle import EVALS
 from pantrace.formats.explain.scored import scale_of
@@ -139,4 +139,4 @@ def test_a_rubric_cannot_have_the_name_of_a_check(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
     path.write_text(OWN.replace("politeness", "trajectory_accuracy"), "utf-8")
     with pytest.raises(UsageError, match="trajectory_accuracy_judge"):
-        load_asked([str(path)])
+        select_rubrics([str(path)])

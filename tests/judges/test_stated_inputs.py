@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from pantrace.engine.convert import convert
-from pantrace.engine.judge import Access, Bench, bench, judge_all, planned
+from pantrace.engine.judge import Access, Bench, bench, judge_all, plan_questions
 from pantrace.engine.read import read
 from pantrace.formats.explain.bundle import EVALS
-from pantrace.judges import Absent, Settings, gathered, load_rubric
+from pantrace.judges import Absent, Settings, gather, load_rubric
 from pantrace.model import Sample, Score
 from scripted import Scripted, verdict
 
@@ -103,7 +103,7 @@ def test_the_words_of_the_payload_are_asked_about_and_those_of_the_case_are_not(
         assert f"PAYLOAD{word}" in asked[name] or f"PAYLOAD {word.strip()}" in asked[name]
     assert scores[name].value == 4.0
     # A dry run shows the same.
-    (plan,) = planned(read(path).samples, [load_rubric(name)], Bench(None, SETTINGS), None)
+    (plan,) = plan_questions(read(path).samples, [load_rubric(name)], Bench(None, SETTINGS), None)
     assert plan.prompt is not None
     assert plan.prompt.text == asked[name]
 
@@ -180,7 +180,7 @@ def test_names_and_keys_in_other_letters(tmp_path: Path) -> None:
 def test_calls_of_any_shape_are_told(calls: Any, told: list[str] | None, tmp_path: Path) -> None:
     name = "ToolCallAccuracyExplain"
     (sample,) = read(_file(tmp_path, {name: {**_payload(name), "invokedTools": calls}})).samples
-    found = gathered(sample, load_rubric(name))
+    found = gather(sample, load_rubric(name))
     assert not isinstance(found, Absent)
     blocks = found.get("invoked_tools")
     assert (None if blocks is None else [block.text for block in blocks]) == told
@@ -207,7 +207,7 @@ def test_a_custom_rubric_gets_the_payload_of_its_name(tmp_path: Path) -> None:
     rubric.write_text(f'{head}[inputs]\nquestion = "required"\nanswer = "required"\n{grades}')
     (sample,) = read(_file(tmp_path, {"PolitenessExplain": {"input": "PAYLOAD answer"}})).samples
     assert isinstance(sample, Sample)
-    found = gathered(sample, load_rubric(str(rubric)))
+    found = gather(sample, load_rubric(str(rubric)))
     assert not isinstance(found, Absent)
     assert [found[name][0].text for name in ("question", "answer")] == ["CASE question", "PAYLOAD answer"]
 

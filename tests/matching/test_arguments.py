@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from any_sample import json_value
-from pantrace.matching.arguments import ArgumentRule, Shared, agree, arguments_of, shared, signature
+from pantrace.matching.arguments import ArgumentRule, Shared, agree, arguments_of, shared_arguments, signature
 from pantrace.matching.values import Likeness, alike, canonical
 
 LOOSE = Likeness(normalise=True, tolerance=0.01)
@@ -80,7 +80,7 @@ RULE["keys"] = ArgumentRule(mode="keys", keys=("q", "page.size"))
 )
 def test_modes(mode: str, given: Any, wanted: Any, right: bool, counts: tuple[int, int, int]) -> None:
     assert agree(RULE[mode], given, wanted) == right
-    assert shared(RULE[mode], given, wanted) == Shared(*counts)
+    assert shared_arguments(RULE[mode], given, wanted) == Shared(*counts)
 
 
 @given(json_value, json_value, st.sampled_from(["exact", "ignore", "keys"]))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pantrace.matching.arguments import ArgumentRule, agree, shared
+from pantrace.matching.arguments import ArgumentRule, agree, shared_arguments
 from pantrace.matching.call import Call, Rules
 from pantrace.matching.comparison import Order, compare
 
@@ -113,7 +113,7 @@ def test_arguments_are_counted_in_the_pairing_with_most_agreement(
         return
     size = min(len(mine), len(theirs))
     options = [
-        [shared(rule, mine[i], theirs[j]) for i, j in zip(lefts, rights, strict=True)]
+        [shared_arguments(rule, mine[i], theirs[j]) for i, j in zip(lefts, rights, strict=True)]
         for lefts in permutations(range(len(mine)), size)
         for rights in permutations(range(len(theirs)), size)
     ]

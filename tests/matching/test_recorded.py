@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import given
 
 from any_sample import trajectories
-from pantrace.matching.recorded import recorded, tally, tally_by_frequency
+from pantrace.matching.recording import recording_of, tally, tally_by_frequency
 from pantrace.model import (
     Action,
     Step,
@@ -38,7 +38,7 @@ def model_calls(trajectory: Trajectory) -> list[tuple[str | None, Step, Usage]]:
 
 @given(trajectories())
 def test_one_walk_finds_what_the_views_find(trajectory: Trajectory) -> None:
-    found = recorded(trajectory)
+    found = recording_of(trajectory)
     every = list(all_trajectories(trajectory))
     steps = [step for each in every for step in each.steps]
     assert found.trajectories == every
@@ -57,17 +57,17 @@ def test_one_walk_finds_what_the_views_find(trajectory: Trajectory) -> None:
 def test_a_trajectory_that_is_equal_is_another() -> None:
     one = Trajectory(steps=(Step(role="agent", parts=(ToolCall(id="c", name="bash"), ToolResult(call_id="c"))),))
     other = msgspec.structs.replace(one)
-    first, second = recorded(one), recorded(other)
-    assert recorded(other) is second
+    first, second = recording_of(one), recording_of(other)
+    assert recording_of(other) is second
     assert first is not second and second.trajectory is other
 
 
 def test_only_the_last_trajectory_is_kept() -> None:
     trajectory = Trajectory(steps=(Step(role="agent", parts=(Text(text="hi"),)),))
     before = sys.getrefcount(trajectory)
-    recorded(trajectory)
+    recording_of(trajectory)
     assert sys.getrefcount(trajectory) > before
-    recorded(Trajectory())
+    recording_of(Trajectory())
     assert sys.getrefcount(trajectory) == before
 
 

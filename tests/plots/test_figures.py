@@ -9,7 +9,7 @@ import pytest
 
 from pantrace.model import Scale
 from pantrace.plots import Bar, CasePair, Curve, Values, comparison, distribution, paired, pass_curve
-from pantrace.plots.style import OKABE_ITO, decimals, looks, number, shortened, signed, words
+from pantrace.plots.style import OKABE_ITO, decimals, looks, number, shorten, with_sign, words
 from pantrace.stats import Estimate, paired_difference, pass_hat_k, pass_k
 
 SHARE = Scale(low=0.0, high=1.0)
@@ -217,8 +217,8 @@ def test_numbers(value: float, text: str) -> None:
 
 def test_words_for_labels() -> None:
     assert words("click_hit_rate") == "Click hit rate"
-    assert shortened("a" * 30, 11) == "aaaaaa…aaaa"
-    assert (signed(0.05, 2), signed(-0.05, 2), signed(-0.001, 2)) == ("+0.05", "−0.05", "0.00")
+    assert shorten("a" * 30, 11) == "aaaaaa…aaaa"
+    assert (with_sign(0.05, 2), with_sign(-0.05, 2), with_sign(-0.001, 2)) == ("+0.05", "−0.05", "0.00")
     assert [decimals(each) for each in ([], [0.0], [0.5, 1.0], [0.02, 0.2], [4.2], [982.0], [5000.0])] == [
         2,
         2,

@@ -24,13 +24,13 @@ CTRL_C = b"\x03"
 
 SLOW = """
 import time
-from pantrace.checks import Measured, check
+from pantrace.metrics import Measurement, metric
 
 
-@check()
+@metric()
 def patience(sample, settings):
     time.sleep(0.4)
-    return Measured(value=1.0)
+    return Measurement(value=1.0)
 """
 
 PLAN = """

@@ -11,12 +11,12 @@ import pytest
 
 from goldens import ROOT
 from pantrace.formats import by_name
-from pantrace.formats.adk_history.cases import decoded, load
+from pantrace.formats.adk_history.cases import decode_raw, load
 from pantrace.model import Step, Text, Thinking, ToolCall, ToolResult
 from pantrace.wire.adk.events import steps_from
+from pantrace.wire.adk.fast_events import step_of, typed_event
 from pantrace.wire.adk.recase import EVENT, to_camel
 from pantrace.wire.adk.schema import CaseResult
-from pantrace.wire.adk.usual import step_of, usual
 from pantrace.wire.json import decode, encode
 
 FOUND = sorted((ROOT / "adk-history").rglob("*.evalset_result.json"))
@@ -61,7 +61,7 @@ def general(event: dict[str, Any], *, camel: bool = False) -> Step:
     ],
 )
 def test_what_google_adk_does_not_write_is_not_decoded_by_type(event: dict[str, Any]) -> None:
-    assert usual(event, camel=False) is None
+    assert typed_event(event, camel=False) is None
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_google_adk_does_not_write_is_not_decoded_by_type(event: dict[str, 
     ],
 )
 def test_what_is_rare_goes_the_general_way(event: dict[str, Any]) -> None:
-    typed = usual(event, camel=False)
+    typed = typed_event(event, camel=False)
     assert typed is not None
     assert step_of(typed) is None
 
@@ -94,7 +94,7 @@ def test_plain_parts_are_told_by_type() -> None:
         {"function_call": {"id": "1", "name": "f", "args": {"a": None}, "will_continue": None}},
         {"function_response": {"id": "1", "name": "f", "response": {"error": "no"}}},
     )
-    typed = usual(event, camel=False)
+    typed = typed_event(event, camel=False)
     assert typed is not None
     step = step_of(typed)
     assert step is not None
@@ -111,7 +111,7 @@ def test_both_ways_give_the_same_step(camel: bool) -> None:
     quick = 0
     for event in EVENTS:
         raw = to_camel(event, EVENT) if camel else event
-        typed = usual(raw, camel=camel)
+        typed = typed_event(raw, camel=camel)
         step = step_of(typed) if typed is not None else None
         if step is not None:
             quick += 1
@@ -123,7 +123,7 @@ def test_both_ways_give_the_same_step(camel: bool) -> None:
 def test_a_case_by_type_is_the_same_sample(path: Path) -> None:
     for case in cases(path):
         raw = encode(case)
-        typed = decoded(msgspec.Raw(raw))
+        typed = decode_raw(msgspec.Raw(raw))
         assert isinstance(typed, CaseResult) == (case["session_details"] is not None)
         assert load(typed) == load(decode(raw))
 

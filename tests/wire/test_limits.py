@@ -71,7 +71,7 @@ def test_what_must_be_held_has_a_lower_limit(packing: str, tmp_path: Path) -> No
     path = written(tmp_path / "x", b"[" + b" " * 40 * MB + b"1]", packing)
     with pytest.raises(ReadError, match="unpacks to more than 32 MB, and to more than "):
         files.read_all(path)
-    with pytest.raises(ReadError, match="unpacks to more than 32 MB"), files.mapped(path):
+    with pytest.raises(ReadError, match="unpacks to more than 32 MB"), files.map_file(path):
         pass
     with pytest.raises(ReadError, match="unpacks to more than 32 MB"):
         list(files.lines(path))
@@ -301,5 +301,5 @@ def test_what_is_unpacked_is_what_was_packed(tmp_path: Path) -> None:
         path = tmp_path / packing
         path.write_bytes(b"".join(map(pack, parts)))
         assert files.read_all(path) == b"".join(parts)
-        with files.mapped(path) as view:
+        with files.map_file(path) as view:
             assert zlib.crc32(view) == zlib.crc32(b"".join(parts))

@@ -14,7 +14,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Case, Sample, Score, Step, Text, Trajectory
 from pantrace.wire.carried import without_carried
 from pantrace.wire.json import decode, encode, to_plain
-from pantrace.wire.remainder import NOT_WHAT_IS_ADDED, SAME, Rule, applied, as_places, difference
+from pantrace.wire.remainder import NOT_WHAT_IS_ADDED, SAME, Comparing, apply_difference, as_places, difference
 
 
 def test_equal_values_have_no_difference() -> None:
@@ -27,7 +27,7 @@ def test_equal_values_have_no_difference() -> None:
 def test_a_difference_applied_gives_what_was_meant(told: Sample, meant: Sample) -> None:
     change = difference(told, meant)
     if change is not SAME:
-        assert to_plain(applied(told, decode(encode(change)))) == to_plain(meant)
+        assert to_plain(apply_difference(told, decode(encode(change)))) == to_plain(meant)
 
 
 def test_only_what_differs_is_kept() -> None:
@@ -43,9 +43,9 @@ def test_what_no_longer_fits_is_left_out() -> None:
         return Sample(id="s", trajectory=Trajectory(steps=steps))
 
     change = difference(sample("a", "b"), sample("a", "b", at=1.0))
-    assert applied(sample("a"), change) == sample("a")
-    assert applied(Sample(id="s"), change) == Sample(id="s")
-    longer = applied(sample("a", "b", "c"), change)
+    assert apply_difference(sample("a"), change) == sample("a")
+    assert apply_difference(Sample(id="s"), change) == Sample(id="s")
+    longer = apply_difference(sample("a", "b", "c"), change)
     assert longer.trajectory is not None
     assert [step.at for step in longer.trajectory.steps] == [1.0, 1.0, None]
 
@@ -56,7 +56,7 @@ def test_both_spellings_give_the_same(told: Sample, meant: Sample) -> None:
     change = difference(told, meant)
     places = decode(encode(as_places(change)))
     assert (places == []) == (change is SAME)
-    assert to_plain(applied(told, places)) == to_plain(meant)
+    assert to_plain(apply_difference(told, places)) == to_plain(meant)
 
 
 def test_places_name_what_is_set_and_what_is_taken_away() -> None:
@@ -69,22 +69,22 @@ def test_places_name_what_is_set_and_what_is_taken_away() -> None:
 def test_what_cannot_fit_is_an_error() -> None:
     sample = Sample(id="a", trajectory=Trajectory(steps=(Step(role="user"),)))
     with pytest.raises(ReadError, match="do not fit"):
-        applied(sample, [[["trajectory", "steps", 1, "at"], 1.0]])
+        apply_difference(sample, [[["trajectory", "steps", 1, "at"], 1.0]])
     with pytest.raises(ReadError, match="broken: Expected `str`"):
-        applied(sample, {"d": {"id": {"=": 5}}})
+        apply_difference(sample, {"d": {"id": {"=": 5}}})
 
 
 @pytest.mark.parametrize(
     ("rule", "places"),
     [
-        (Rule(), [[["labels", "level"], "two"], [["labels", "extra"]], [["goal"]]]),
-        (Rule(ignored=frozenset({"labels"})), [[["goal"]]]),
-        (Rule(data=frozenset({"labels"})), [[["labels"], {"topic": "t", "level": "two"}], [["goal"]]]),
-        (Rule(closed=frozenset({"labels"})), [[["labels", "level"], "two"], [["labels", "extra"]]]),
-        (Rule(closed=frozenset()), [[["labels", "level"], "two"]]),
+        (Comparing(), [[["labels", "level"], "two"], [["labels", "extra"]], [["goal"]]]),
+        (Comparing(ignored=frozenset({"labels"})), [[["goal"]]]),
+        (Comparing(data=frozenset({"labels"})), [[["labels"], {"topic": "t", "level": "two"}], [["goal"]]]),
+        (Comparing(closed=frozenset({"labels"})), [[["labels", "level"], "two"], [["labels", "extra"]]]),
+        (Comparing(closed=frozenset()), [[["labels", "level"], "two"]]),
     ],
 )
-def test_a_rule_says_what_counts(rule: Rule, places: list[Any]) -> None:
+def test_a_rule_says_what_counts(rule: Comparing, places: list[Any]) -> None:
     told = Case(labels={"topic": "t", "level": "one", "extra": "x"}, goal="g")
     meant = Case(labels={"topic": "t", "level": "two"})
     assert as_places(difference(told, meant, rule)) == places

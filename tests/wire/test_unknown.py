@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from any_sample import samples
 from pantrace.model import Sample
 from pantrace.wire.json import to_plain
-from pantrace.wire.unknown import Unknown, with_unknown
+from pantrace.wire.unknown import UnknownKey, with_unknown
 
 ROW: dict[str, Any] = {
     "id": "a",
@@ -38,7 +38,7 @@ def test_each_key_stands_at_its_own_level() -> None:
 
 
 def test_places_and_known_keys_are_told() -> None:
-    told: list[Unknown] = []
+    told: list[UnknownKey] = []
     with_unknown(ROW, Sample, "native", told.append)
     assert [(each.place, each.key) for each in told] == [
         ("", "foo"),
@@ -60,7 +60,7 @@ def test_what_extra_holds_already_stays() -> None:
 
 @given(samples())
 def test_a_sample_without_unknown_keys_is_the_same(sample: Sample) -> None:
-    told: list[Unknown] = []
+    told: list[UnknownKey] = []
     row = to_plain(sample)
     assert with_unknown(row, Sample, "native", told.append) == msgspec.convert(row, Sample)
     assert told == []
@@ -74,7 +74,7 @@ def test_a_key_put_anywhere_is_found(sample: Sample, data: st.DataObject) -> Non
         objects += [row["trajectory"], *row["trajectory"].get("steps", ())]
         objects += [part for step in row["trajectory"].get("steps", ()) for part in step.get("parts", ())]
     data.draw(st.sampled_from(objects))["unheard of"] = {"deep": [1]}
-    told: list[Unknown] = []
+    told: list[UnknownKey] = []
     found = with_unknown(row, Sample, "here", told.append)
     assert [each.key for each in told] == ["unheard of"]
     # What has no room of its own hands it to its holder, under the way to it.

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pantrace
 from pantrace.model import Sample, Step, Trajectory, Usage
-from pantrace.wire.upgrade import upgraded
+from pantrace.wire.upgrade import upgrade
 
 OLD = Usage(input=30, extra={"adk": {"tool_use_prompt_token_count": 20, "traffic_type": "ON_DEMAND"}})
 
 
 def test_what_version_1_kept_in_extra_becomes_a_field() -> None:
     grader = Trajectory(extra={"inspect": {"span": "scorer"}}, steps=(Step(role="agent", usage=OLD),))
-    found = upgraded(Sample(id="s", trajectory=Trajectory(children=(grader,), usage={"m": OLD})))
+    found = upgrade(Sample(id="s", trajectory=Trajectory(children=(grader,), usage={"m": OLD})))
     assert found.trajectory is not None
     assert found.trajectory.usage is not None
     (child,) = found.trajectory.children
@@ -23,7 +23,7 @@ def test_what_version_1_kept_in_extra_becomes_a_field() -> None:
 
 def test_what_needs_no_change_is_not_copied() -> None:
     sample = Sample(id="s", trajectory=Trajectory(steps=(Step(role="agent", usage=Usage(input=1)),)))
-    assert upgraded(sample) is sample
+    assert upgrade(sample) is sample
 
 
 def test_a_file_of_version_1_reads_as_its_copy_of_version_2(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ class Reached(msgspec.Struct, frozen=True):
     """Every key that the environment holds for any of them: nobody may print or keep one."""
 
 
-def reached(names: Iterable[str], base_url: str | None, *, asking: bool) -> Reached:
+def reach(names: Iterable[str], base_url: str | None, *, asking: bool) -> Reached:
     """The judges that were named. With a server of one's own, a model without a provider is one of that server."""
     models = tuple(dict.fromkeys(_full_name(name, base_url) for name in names))
     providers = {split_name(model)[0] for model in models}

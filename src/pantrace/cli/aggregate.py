@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from pantrace.engine.aggregate import Group, Summary, aggregate, grouped
-from pantrace.engine.metric_values import KNOWN, Evaluation, copies_among, read_evaluations, ungrouped, warnings_of
+from pantrace.engine.aggregate import Group, Summary, aggregate, group_evaluations
+from pantrace.engine.metric_values import KNOWN, Evaluation, copies_among, read_evaluations, warnings_of, without_groups
 from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
 
@@ -58,9 +58,9 @@ def command(
     if not any(each.metrics for each in found):
         listed = ", ".join(metrics) if metrics else "a stored result or a score"
         raise UsageError(f"nothing to aggregate: no input has {listed}")
-    apart = ungrouped(found) if fields else found
+    apart = without_groups(found) if fields else found
     whole = aggregate(apart, null_as_zero=null_as_zero)
-    groups = grouped(found, fields, null_as_zero=null_as_zero) if fields else []
+    groups = group_evaluations(found, fields, null_as_zero=null_as_zero) if fields else []
     if as_json:
         print_json(_document(found, whole, groups, fields, null_as_zero, notes))
     else:

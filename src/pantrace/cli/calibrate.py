@@ -13,7 +13,7 @@ from pantrace.engine.labels import read_labels
 from pantrace.engine.read import Notes, read_pile
 from pantrace.engine.reports import estimate_words
 from pantrace.errors import UsageError
-from pantrace.judges import CALIBRATION_FILE, Calibration, added
+from pantrace.judges import CALIBRATION_FILE, Calibration, add_calibrations
 from pantrace.stats import Estimate
 from pantrace.store import is_run_directory
 from pantrace.wire.output import writing
@@ -95,7 +95,7 @@ def command(
     target = _target(paths, out)
     if target is not None and found:
         with writing(target) as file:
-            file.write(added(target, found, __version__))
+            file.write(add_calibrations(target, found, __version__))
     if as_json:
         print_json({"kept": str(target) if target and found else None, "calibrations": found})
     else:

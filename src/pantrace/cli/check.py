@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from pantrace.checks.rules import load_rules
 from pantrace.engine.check import CheckReport, as_junit, run_rules, unknown_tools
 from pantrace.engine.check import as_json as report_json
 from pantrace.engine.measure import load_plugins
-from pantrace.engine.read import Notes, read_pile, split_children, watched
+from pantrace.engine.read import Notes, read_pile, split_children, watch
 from pantrace.engine.select import Selection
+from pantrace.rules import load_rules
 from pantrace.wire.json import encode
 from pantrace.wire.output import writing
 
@@ -75,7 +75,7 @@ def command(
     report = CheckReport(inputs=[str(path) for path in paths], not_applicable_passes=as_ == "pass")
     with progress("samples") as count:
         samples = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
-        run_rules(watched(samples, count), loaded, checks, report)
+        run_rules(watch(samples, count), loaded, checks, report)
     for path, data in ((out, encode(report_json(report), indent=2) + b"\n"), (junit, as_junit(report))):
         if path:
             with writing(Path(path)) as file:

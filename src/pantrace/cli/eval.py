@@ -9,20 +9,20 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from pantrace.engine.calibrated import uncalibrated
-from pantrace.engine.evaluation import evaluate_into
+from pantrace.engine.calibration_files import uncalibrated
+from pantrace.engine.evaluate import evaluate_into
 from pantrace.engine.intake import Done
 from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.plan import JudgeTable, Ready, load_plan, prepare
 from pantrace.engine.reports import as_junit, as_markdown, estimate_words, write_explain_report
 from pantrace.engine.select import Selection
 from pantrace.engine.summary import EvalSummary, gate_code, summarise
-from pantrace.engine.together import together_words
+from pantrace.engine.totals import total_words
 from pantrace.errors import UsageError
 from pantrace.judges import Calibrations, Managed, Project, Settings
 from pantrace.wire.output import writing
 
-from .access import cache_file, reached
+from .access import cache_file, reach
 from .arguments import as_json, calibration_files, expand, from_format, keep_inputs, selecting, sources
 from .google_cloud import google_cloud, named_project
 from .judge import tell_judging
@@ -151,7 +151,7 @@ def command(
 
 def _judging(ready: Ready, table: JudgeTable, vertex: Project | None, cache: str | None, replay: bool) -> Bench | None:
     """The judges that the plan or the command line names; None when there is nothing that they would do."""
-    judges = reached(table.models, table.base_url, asking=not replay)
+    judges = reach(table.models, table.base_url, asking=not replay)
     if replay and not judges.models and not any(isinstance(rubric, Managed) for rubric in ready.rubrics):
         raise UsageError("--replay needs a judge: replies are kept by its name")
     if not judges.models and not ready.rubrics and vertex is None:
@@ -245,7 +245,7 @@ def tell_summary(summary: EvalSummary) -> None:
             each.metric,
             each.maker or "",
             estimate_words(each.estimate),
-            together_words(each.together, briefly=True),
+            total_words(each.together, briefly=True),
             str(each.scored),
             str(each.not_applicable),
             str(each.unscored),
@@ -263,7 +263,7 @@ def tell_summary(summary: EvalSummary) -> None:
         _table(
             ["group", "metric", "value", "together"],
             [
-                [each.group or "", each.metric, estimate_words(each.estimate), together_words(each.together)]
+                [each.group or "", each.metric, estimate_words(each.estimate), total_words(each.together)]
                 for each in shown
             ],
         )

@@ -24,7 +24,7 @@ def command(as_json: bool) -> None:
     """
     found = all_formats()
     if as_json:
-        print_json([described(each) for each in found])
+        print_json([describe(each) for each in found])
         return
     rows = [[each.name, "yes" if each.reads else "-", "yes" if each.writes else "-", each.title] for each in found]
     table(["name", "reads", "writes", "what it is"], rows)
@@ -35,7 +35,7 @@ def command(as_json: bool) -> None:
                 click.echo(f"  {option['name']}={option['default']}  {option['help']}")
 
 
-def described(format_: Format) -> dict[str, Any]:
+def describe(format_: Format) -> dict[str, Any]:
     """What the list says of one format."""
     return {
         "name": format_.name,

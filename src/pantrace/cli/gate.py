@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from pantrace.engine.calibrated import calibrations_for
-from pantrace.engine.evaluation import decide_again
+from pantrace.engine.calibration_files import calibrations_for
+from pantrace.engine.evaluate import decide_again
 from pantrace.engine.known_names import refuse_unknown
 from pantrace.engine.reports import write_explain_report
 from pantrace.engine.summary import summarise

@@ -9,11 +9,11 @@ from typing import Any
 import click
 import msgspec
 
-from pantrace.engine.asked import load_asked
 from pantrace.engine.convert import write_run
-from pantrace.engine.judge import Access, Bench, bench, judge_all, planned
+from pantrace.engine.judge import Access, Bench, bench, judge_all, plan_questions
 from pantrace.engine.measure import Row, row
 from pantrace.engine.read import Notes, read_pile, split_children
+from pantrace.engine.rubric_selection import select_rubrics
 from pantrace.engine.select import Selection
 from pantrace.engine.tables import write_table
 from pantrace.errors import UsageError
@@ -21,7 +21,7 @@ from pantrace.judges import BUDGET, AnyRubric, Managed, Settings, is_managed
 from pantrace.model import Run, Sample, Score, with_samples
 from pantrace.normalise.secrets import Redactor
 
-from .access import cache_file, reached
+from .access import cache_file, reach
 from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources, sub_agents
 from .google_cloud import google_cloud, named_project, required_project
 from .left_out import tell_left_out
@@ -135,7 +135,7 @@ def command(
     pantrace judge rows.jsonl --rubric metric_definitions.json:recommendation_quality --judge google:gemini-2.5-flash
     pantrace judge runs/ --rubric vertex:general_quality_v1 --project my-project --location us-central1
     """
-    asked = load_asked(names)
+    asked = select_rubrics(names)
     if asked.measured:
         listed = ", ".join(asked.measured)
         if not asked.rubrics:
@@ -146,7 +146,7 @@ def command(
     if not dry_run:
         _refuse_outputs(sources, names, out, kind, cache)
     managed = any(isinstance(rubric, Managed) for rubric in rubrics)
-    judges = reached(models, base_url, asking=not dry_run and not replay)
+    judges = reach(models, base_url, asking=not dry_run and not replay)
     settings = Settings(
         models=judges.models,
         samples=samples,
@@ -291,7 +291,7 @@ def _dry_run(
     cache: Path,
     as_json: bool,
 ) -> None:
-    found = list(planned(samples, rubrics, unasked, cache))
+    found = list(plan_questions(samples, rubrics, unasked, cache))
     total = {
         "calls": sum(each.calls for each in found),
         "cached": sum(each.cached for each in found),

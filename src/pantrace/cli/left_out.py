@@ -24,10 +24,10 @@ def left_out(notes: Notes) -> dict[str, list[dict[str, Any]]]:
     """The same for --json, each by itself."""
     return {
         "broken": [{"path": each.path, "place": each.place, "message": each.message} for each in notes.broken],
-        "ignored": ignored(notes),
+        "ignored": ignored_entries(notes),
     }
 
 
-def ignored(notes: Notes) -> list[dict[str, Any]]:
+def ignored_entries(notes: Notes) -> list[dict[str, Any]]:
     """What was not read in directories, with the reason."""
     return [{"path": str(each.path), "reason": each.reason} for each in notes.ignored]

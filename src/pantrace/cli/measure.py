@@ -10,12 +10,12 @@ from pathlib import Path
 
 import click
 
-from pantrace.engine.measure import Chosen, References, Row, choose, kind_of, measured, row, stored_row
+from pantrace.engine.measure import Chosen, References, Row, choose, kind_of, measure_samples, row, stored_row
 from pantrace.engine.overview import Overview
 from pantrace.engine.read import Notes, read_pile, split_children
 from pantrace.engine.select import Selection
-from pantrace.engine.tables import encoded, write_table
-from pantrace.engine.together import number_words, together_words
+from pantrace.engine.tables import encode_table, write_table
+from pantrace.engine.totals import number_words, total_words
 from pantrace.errors import UsageError
 from pantrace.model import Run, Sample
 
@@ -37,7 +37,7 @@ GUI = "gui"
 @click.option("--set", "settings", multiple=True, metavar="METRIC.KEY=VALUE", help="A metric's setting.")
 @click.option("--prices", metavar="FILE", help="Price table for token_usage (TOML) instead of the built-in one.")
 @click.option("--milestones", metavar="FILE", help="Milestones of GUI tasks (JSON or TOML) for the metric gui.")
-@click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Also the checks of this Python file.")
+@click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Also the metrics of this Python file.")
 @click.option("--no-stored", is_flag=True, help="Leave out the scores that the source itself stores.")
 @click.option(
     "--format",
@@ -114,7 +114,7 @@ def command(
 
 
 def _noting(rows: Iterable[Row], failed: dict[str, list[str]]) -> Iterator[Row]:
-    """The same rows; our checks that could not be run are noted by metric, with the reasons."""
+    """The same rows; our metrics that could not be run are noted by metric, with the reasons."""
     for each in rows:
         if each.status == "failed" and kind_of(each) == "check":
             failed.setdefault(each.metric, []).append(each.explanation or "")
@@ -152,7 +152,7 @@ class _Measuring:
 
     def rows(self, samples: Iterable[Sample], count: Callable[[Sample], None]) -> Iterator[Row]:
         seen: Sample | None = None
-        for sample, turn, scores in measured(samples, self.checks, by_turn=self.by_turn):
+        for sample, turn, scores in measure_samples(samples, self.checks, by_turn=self.by_turn):
             if sample is not seen:
                 seen, self.samples = sample, self.samples + 1
                 count(sample)
@@ -191,7 +191,7 @@ def _write(rows: Iterator[Row], kind: str, out: str | None, checks: list[Chosen]
     if out is not None:
         written = write_table(rows, Path(out), kind, COLUMNS)  # type: ignore[arg-type]
         return lambda: say(f"wrote {written} rows to {out}")
-    for piece in encoded(rows, kind, COLUMNS, indent=2):  # type: ignore[arg-type]
+    for piece in encode_table(rows, kind, COLUMNS, indent=2):  # type: ignore[arg-type]
         sys.stdout.write(piece.decode())
     return lambda: None
 
@@ -215,7 +215,7 @@ def _write_evaluation(rows: Iterator[Row], out: str, gui: list[Chosen], run: Run
 
 
 def _print_table(found: Overview) -> None:
-    together = {name: together_words(numbers) for name, numbers in found.together().items()}
+    together = {name: total_words(numbers) for name, numbers in found.together().items()}
     lines = [
         [
             line.metric,

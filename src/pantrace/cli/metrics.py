@@ -8,8 +8,8 @@ from typing import Any
 import click
 import msgspec
 
-from pantrace.checks import Check, all_checks, by_name
 from pantrace.engine.measure import load_plugins
+from pantrace.metrics import Metric, all_metrics, by_name
 from pantrace.wire.json import encode
 
 from .arguments import as_json
@@ -19,7 +19,7 @@ from .output import print_json, say, table
 
 @click.command("metrics")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Also the checks of this Python file.")
+@click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Also the metrics of this Python file.")
 @as_json
 def command(names: tuple[str, ...], plugins: tuple[str, ...], as_json: bool) -> None:
     """List the deterministic metrics, or tell of some their formula, when they do not apply, source and settings.
@@ -30,12 +30,12 @@ def command(names: tuple[str, ...], plugins: tuple[str, ...], as_json: bool) -> 
     pantrace metrics --json | jq '.[] | {name, formula}'
     """
     own = load_plugins([Path(path) for path in plugins])
-    found = [own.get(name) or by_name(name) for name in names] or [*all_checks(), *own.values()]
+    found = [own.get(name) or by_name(name) for name in names] or [*all_metrics(), *own.values()]
     if as_json:
-        print_json([described(each) for each in found])
+        print_json([describe(each) for each in found])
     elif names:
         for each in found:
-            _show(described(each))
+            _show(describe(each))
     else:
         table(["metric", "better", "what it measures"], [[each.name, _better(each), each.summary] for each in found])
         say("formula, source and settings of one: pantrace metrics NAME")
@@ -63,11 +63,11 @@ def _setting(each: dict[str, Any]) -> str:
     return f"{each['help']}{default}".strip()
 
 
-def _better(each: Check) -> str:
+def _better(each: Metric) -> str:
     return each.scale.better if each.scale is not None else "-"
 
 
-def described(each: Check) -> dict[str, Any]:
+def describe(each: Metric) -> dict[str, Any]:
     """What the list says of one metric."""
     documented = each.documented
     docs = field_docs(each.settings)

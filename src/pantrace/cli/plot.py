@@ -9,7 +9,7 @@ from typing import get_args
 import click
 
 from pantrace.engine.metric_values import read_evaluations, warnings_of
-from pantrace.engine.plot import Kind, figure, kind_of, labelled, save
+from pantrace.engine.plot import Kind, figure, kind_of, label_names, save
 from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
 from pantrace.plots import KINDS
@@ -78,7 +78,7 @@ def command(
     found = read_evaluations(expand(sources), format=from_, cluster=cluster, notes=notes)
     if not found:
         raise UsageError("nothing to draw: no input has a stored result or a score")
-    named = labelled(found, [name.strip() for row in csv.reader(labels) for name in row])
+    named = label_names(found, [name.strip() for row in csv.reader(labels) for name in row])
     save(figure(kind, found, named, metrics, title, cluster), target, written)
     for warning in warnings_of(found):
         say(f"warning: {warning}")

@@ -8,19 +8,19 @@ from typing import Any
 import click
 import msgspec
 
-from pantrace.engine.asked import named
+from pantrace.engine.rubric_selection import rubrics_named
 from pantrace.judges import (
     INPUTS,
     AnyRubric,
     Defined,
+    LayerOneMetric,
     Managed,
-    Measured,
     Rubric,
     load_any_rubric,
     managed_names,
     rubric_names,
 )
-from pantrace.judges.managed import Family, families, family_of, pinned, split_metric
+from pantrace.judges.managed import Family, families, family_of, pinned_versions, split_metric
 from pantrace.judges.prompt import choices
 
 from .arguments import as_json
@@ -45,9 +45,9 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
     pantrace rubrics metric_definitions.json
     """
     if names:
-        found = {name: named(name) for name in names}
+        found = {name: rubrics_named(name) for name in names}
         if as_json:
-            print_json([described(each) for group in found.values() for each in group])
+            print_json([describe(each) for group in found.values() for each in group])
             return
         for name, group in found.items():
             if name.endswith(".json"):
@@ -58,14 +58,14 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
         return
     rubrics = [load_any_rubric(name) for name in (*rubric_names(), *managed_names())]
     if as_json:
-        print_json([described(rubric) for rubric in rubrics])
+        print_json([describe(rubric) for rubric in rubrics])
     else:
         ours = [each for each in rubrics if isinstance(each, Rubric)]
         rows = [[each.name, grade_range(each), ", ".join(marked_inputs(each)), each.description] for each in ours]
         table(["rubric", "grades", "inputs", "what it asks"], rows)
         click.echo("\nManaged by Vertex AI (extra `vertex`); grades from 0 to 1:")
         rows = [
-            [" ".join(pinned(name)), ", ".join(managed_inputs(family)), family.description]
+            [" ".join(pinned_versions(name)), ", ".join(managed_inputs(family)), family.description]
             for name, family in families().items()
         ]
         table(["rubric", "inputs", "what it asks"], rows)
@@ -94,11 +94,11 @@ def _show_managed(managed: Managed) -> None:
     click.echo(f"inputs: {', '.join(managed_inputs(family))}")
     click.echo(f"judges: {'one prompt and its answer' if family.turns == 'one' else 'one or more prompts'}")
     if family.instead:
-        click.echo(f"for conversations: {', '.join(pinned(family.instead))}")
+        click.echo(f"for conversations: {', '.join(pinned_versions(family.instead))}")
     click.echo("grades: from 0 to 1, the share of rubrics that are met, or the service's own number\n")
 
 
-def _list_definitions(metrics: Sequence[AnyRubric | Measured]) -> None:
+def _list_definitions(metrics: Sequence[AnyRubric | LayerOneMetric]) -> None:
     rows = []
     for each in metrics:
         agents = ", ".join(each.agents) or "all" if isinstance(each, (Defined, Managed)) else ""
@@ -110,24 +110,24 @@ def _list_definitions(metrics: Sequence[AnyRubric | Measured]) -> None:
             say(f"{each.name}: {note}")
 
 
-def kind_of(metric: AnyRubric | Measured) -> str:
+def kind_of(metric: AnyRubric | LayerOneMetric) -> str:
     """How a metric comes to its scores."""
     if isinstance(metric, Managed):
         return f"managed ({metric.metric})"
-    return "deterministic" if isinstance(metric, Measured) else "llm"
+    return "deterministic" if isinstance(metric, LayerOneMetric) else "llm"
 
 
-def _sources(metric: AnyRubric | Measured) -> list[str]:
+def _sources(metric: AnyRubric | LayerOneMetric) -> list[str]:
     if not isinstance(metric, Defined):
         return []
     return [f"{name} < {' + '.join(column.sources)}" for name, column in metric.columns.items()]
 
 
-def _show(rubric: AnyRubric | Measured) -> None:
+def _show(rubric: AnyRubric | LayerOneMetric) -> None:
     if isinstance(rubric, Managed):
         _show_managed(rubric)
         return
-    if isinstance(rubric, Measured):
+    if isinstance(rubric, LayerOneMetric):
         click.echo(f"{rubric.name}: measured by the check of that name (`pantrace metrics`)")
         return
     click.echo(f"{rubric.name} (version {rubric.version}, hash {rubric.hash[:12]}): {rubric.description}\n")
@@ -143,9 +143,9 @@ def _show(rubric: AnyRubric | Measured) -> None:
         click.echo(f"  {grade}: {rubric.grades[str(grade)]}")
 
 
-def described(metric: AnyRubric | Measured) -> dict[str, Any]:
+def describe(metric: AnyRubric | LayerOneMetric) -> dict[str, Any]:
     """What the list says of one rubric, or of one metric of a definition file."""
-    if isinstance(metric, Measured):
+    if isinstance(metric, LayerOneMetric):
         return {"kind": "deterministic", "name": metric.name}
     if isinstance(metric, Managed):
         return _described_managed(metric)

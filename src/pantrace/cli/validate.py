@@ -10,7 +10,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Violation
 
 from .arguments import as_json, expand, from_format, sources
-from .left_out import ignored, tell_left_out
+from .left_out import ignored_entries, tell_left_out
 from .output import harmless, print_json, say
 
 
@@ -49,7 +49,7 @@ def command(sources: tuple[str, ...], from_: str | None, as_json: bool) -> None:
                 "unreadable": [
                     {"path": each.path, "place": each.place, "message": each.message} for each in unreadable
                 ],
-                "ignored": ignored(notes),
+                "ignored": ignored_entries(notes),
             }
         )
     else:

@@ -9,7 +9,7 @@ from pantrace.model import Record, Scale
 from pantrace.stats import Estimate, mean
 
 from .compare_cases import average
-from .metric_values import Evaluation, Measured, share_of
+from .metric_values import Evaluation, MetricValues, share_of
 
 DOCUMENTED = {
     "mean_action_accuracy": "action_type_accuracy",
@@ -63,7 +63,9 @@ class Group(Record, frozen=True, kw_only=True):
         return {key: self.metrics[name].mean if name in self.metrics else None for key, name in DOCUMENTED.items()}
 
 
-def grouped(evaluations: Sequence[Evaluation], by: Sequence[str], *, null_as_zero: bool = False) -> list[Group]:
+def group_evaluations(
+    evaluations: Sequence[Evaluation], by: Sequence[str], *, null_as_zero: bool = False
+) -> list[Group]:
     """A group for each combination of what `by` names, sorted."""
     groups: dict[tuple[str, ...], list[Evaluation]] = {}
     for each in evaluations:
@@ -81,7 +83,7 @@ def aggregate(
     counts = list(dict.fromkeys(name for each in evaluations for name in each.counts))
     summaries = {
         name: _summary(
-            name, [each.metrics.get(name) or Measured(name) for each in evaluations], null_as_zero=null_as_zero
+            name, [each.metrics.get(name) or MetricValues(name) for each in evaluations], null_as_zero=null_as_zero
         )
         for name in names
     }
@@ -93,7 +95,7 @@ def aggregate(
     )
 
 
-def _summary(name: str, found: list[Measured], *, null_as_zero: bool) -> Summary:
+def _summary(name: str, found: list[MetricValues], *, null_as_zero: bool) -> Summary:
     present = [(each, each.estimate) for each in found if each.estimate is not None]
     values = [estimate.value for _, estimate in present]
     withdrawn = sum(each.withdrawn for each in found)
@@ -156,7 +158,7 @@ def within(estimate: Estimate, scale: Scale | None) -> Estimate:
     )
 
 
-def _weighted(found: list[Measured]) -> tuple[Estimate | None, float | None, int]:
+def _weighted(found: list[MetricValues]) -> tuple[Estimate | None, float | None, int]:
     """The mean in which each evaluation counts by its weight, the sum of weights, and how many have one."""
     if found and all(each.values for each in found):
         values: dict[str, list[float]] = {}

@@ -24,7 +24,7 @@ from pantrace.stats import (
 )
 
 from .compare import as_number
-from .labels import Label, Labels, Ranked, ranked
+from .labels import Label, Labels, Ranked, rank_labels
 
 Tried = Callable[[str, Callable[[], Estimate]], Estimate | None]
 """Gives an estimate, or None and a note why there is none."""
@@ -115,7 +115,7 @@ def calibration(
     """How one judge agrees with the labels, and whether that is enough to gate by it."""
     scale = observed.scale
     ends = (scale.low, scale.high) if scale is not None and scale.low is not None and scale.high is not None else None
-    labels = ranked(observed.labels, order, ends)
+    labels = rank_labels(observed.labels, order, ends)
     numbers = [labels.numbers[label] for label in observed.labels]
     # For words, pass and fail the better label is higher, whichever end of the scale is good.
     lower = labels.kind != "grades" and scale is not None and scale.better == "lower"

@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 from msgspec.structs import replace
 
-from pantrace.checks.rules import RuleFile, rule_scores, tool_names
 from pantrace.model import Sample, Score, ToolCall, all_trajectories
+from pantrace.rules import RuleFile, rule_scores, tool_names
 from pantrace.wire.times import iso
 
 from .measure import Chosen, scores_of

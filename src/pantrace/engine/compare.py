@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pantrace.model import Record, Run, Sample, Scale, Score
 from pantrace.stats import ALPHA, CONFIDENCE, Estimate, detectable_difference, discordant_needed, holm, normal_quantile
 
-from .compare_cases import Difference, Values, average, mean_of, paired, unpaired
+from .compare_cases import Difference, Values, average, difference_with_notes, mean_of, unpaired_difference
 
 Verdict = Literal["better", "worse", "higher", "lower", "equivalent", "inconclusive"]
 
@@ -88,7 +88,7 @@ def side_of(run: Run, samples: Iterable[Sample], *, cluster: str | None = None, 
 
 def is_yes_or_no(score: Score, number: float) -> bool:
     """Whether a score stands for no or yes. What counts something may happen to count none or one: numbers whose scale
-    does not end at 1, and those of a check without a scale."""
+    does not end at 1, and those of a metric without a scale."""
     if number not in (0.0, 1.0) or isinstance(score.value, bool):
         return number in (0.0, 1.0)
     if score.scale is None:
@@ -133,7 +133,7 @@ def compare_sides(
     p_values = [each.estimate.p for _, each in found if each.estimate is not None and each.estimate.p is not None]
     adjusted = iter(holm(p_values))
     return [
-        judged(
+        with_verdict(
             _with_power(comparison, each, len(p_values)),
             next(adjusted) if each.estimate is not None and each.estimate.p is not None else None,
             margin,
@@ -153,9 +153,9 @@ def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Differ
     elif common:
         # One row speaks of one set of cases: B - A is the difference.
         one, two = ({case: side[case] for case in common} for side in (one, two))
-        found = paired(one, two, binary, clusters, scale)
+        found = difference_with_notes(one, two, binary, clusters, scale)
     else:
-        found = unpaired(one, two, binary, (first.clusters, second.clusters), scale)
+        found = unpaired_difference(one, two, binary, (first.clusters, second.clusters), scale)
     comparison = Comparison(
         metric=metric,
         first=average(one, binary, scale, clusters),
@@ -199,7 +199,7 @@ def _with_power(comparison: Comparison, found: Difference, tests: int) -> Compar
     return replace(comparison, detectable=detectable or None)
 
 
-def judged(found: Comparison, p: float | None, margin: float | None) -> Comparison:
+def with_verdict(found: Comparison, p: float | None, margin: float | None) -> Comparison:
     """The comparison with its adjusted p-value and its verdict."""
     verdict: Verdict = "inconclusive"
     difference = found.difference

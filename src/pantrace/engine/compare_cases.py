@@ -87,7 +87,7 @@ def difference_of_cases(
     """Second - first over the same cases: Tango and McNemar for one yes or no per case, clustered where cases belong
     together (a case without a cluster is one of its own), else t and a sign-flip permutation."""
     before, after = _means(one), [mean_of(two[case]) for case in one]
-    if binary and not clusters and not repeated(one, two):
+    if binary and not clusters and not has_repeats(one, two):
         return paired_proportions([value == 1 for value in before], [value == 1 for value in after])
     grouped = _grouped(one, clusters) if clusters else None
     estimates: list[PairedDifference] = []
@@ -101,11 +101,13 @@ def difference_of_cases(
     return replace(estimates[-1], estimate=found)
 
 
-def paired(one: Values, two: Values, binary: bool, clusters: Clusters, scale: Scale | None) -> Difference:
+def difference_with_notes(
+    one: Values, two: Values, binary: bool, clusters: Clusters, scale: Scale | None
+) -> Difference:
     """The difference over the cases of both sides, with what to know about it."""
     found = difference_of_cases(one, two, binary, clusters, scale)
     notes = [] if found.estimate.note is None else [found.estimate.note]
-    again, groups = repeated(one, two), len(set(_grouped(one, clusters)))
+    again, groups = has_repeats(one, two), len(set(_grouped(one, clusters)))
     if again:
         notes.append("epochs are averaged within each case")
     if len(one) < SMALL:
@@ -126,7 +128,7 @@ def paired(one: Values, two: Values, binary: bool, clusters: Clusters, scale: Sc
     )
 
 
-def unpaired(
+def unpaired_difference(
     one: Values, two: Values, binary: bool, clusters: tuple[Clusters, Clusters], scale: Scale | None
 ) -> Difference:
     """The difference of sides without a common case."""
@@ -145,7 +147,7 @@ def unpaired(
             return difference_of_clusters((first, groups[0]), (second, groups[1]), bounds=ends)
 
         found = _bounded(estimate, binary, scale, first + second)
-    elif binary and not repeated(one, two):
+    elif binary and not has_repeats(one, two):
         found = difference_of_proportions((int(fsum(first)), len(first)), (int(fsum(second)), len(second)))
     else:
         found = _bounded(lambda ends: difference_of_means(first, second, bounds=ends), binary, scale, first + second)
@@ -161,7 +163,7 @@ def unpaired(
     return Difference(estimate=found, least_p=min(1.0, 2 / arrangements), notes=tuple(notes))
 
 
-def repeated(*sides: Values) -> bool:
+def has_repeats(*sides: Values) -> bool:
     """Whether any case has more than one value."""
     return any(len(values) > 1 for side in sides for values in side.values())
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from pantrace.stats import Estimate, difference_of_proportions, holm
 
-from .compare import Comparison, judged
-from .metric_values import Evaluation, Measured, read_evaluations
+from .compare import Comparison, with_verdict
+from .metric_values import Evaluation, MetricValues, read_evaluations
 from .read import Notes
 
 
@@ -24,7 +24,7 @@ def compare_stored(
     tested = [each for each in found if each.difference is not None and each.difference.p is not None]
     adjusted = holm([each.difference.p for each in tested if each.difference and each.difference.p is not None])
     p_values = {each.metric: p for each, p in zip(tested, adjusted, strict=True)}
-    return [judged(each, p_values.get(each.metric), margin) for each in found]
+    return [with_verdict(each, p_values.get(each.metric), margin) for each in found]
 
 
 def _evaluation(path: Path) -> Evaluation:
@@ -39,7 +39,7 @@ def _tells(one: Evaluation, two: Evaluation, name: str) -> bool:
     )
 
 
-def _comparison(one: Measured, two: Measured) -> Comparison:
+def _comparison(one: MetricValues, two: MetricValues) -> Comparison:
     difference: Estimate | None = None
     notes = ["the files hold one number each, so nothing can be paired"]
     if one.estimate is not None and two.estimate is not None:

@@ -33,7 +33,7 @@ from pantrace.wire.output import staging
 from pantrace.wire.rows import raise_broken, write_rows
 
 from .overwriting import Output, refuse_overwriting
-from .read import Notes, open_run, read_pile, split_children, watched
+from .read import Notes, open_run, read_pile, split_children, watch
 from .select import Selection
 
 OnLoss = Callable[[Loss], None]
@@ -107,7 +107,7 @@ def convert(
     run = read_pile(paths, format=format, notes=report.notes)
     samples = selection.apply(run.samples) if selection else run.samples
     if on_sample is not None:
-        samples = watched(samples, on_sample)
+        samples = watch(samples, on_sample)
     write_run(
         with_samples(run, samples),
         Path(target),

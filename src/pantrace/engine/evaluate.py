@@ -1,80 +1,115 @@
-"""Evaluate one sample: measure, check, decide."""
+"""Evaluation: read, measure, check, decide, keep. What is kept already is not measured again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
 
-from pantrace.checks.rules import rule_scores
-from pantrace.judges import NO_JUDGE, Calibrations
-from pantrace.model import Case, Decision, Sample, Score
-from pantrace.policy import Profile, decide
+from msgspec.structs import replace
 
-from .measure import scores_of
-from .plan import Ready, profile_for
+from pantrace.errors import ReadError, UsageError
+from pantrace.formats import Format
+from pantrace.judges import Calibrations
+from pantrace.model import Run, RunHeader, Sample
+from pantrace.policy import Profile
+from pantrace.store import RunDirectory
 
-
-def evaluated(sample: Sample, ready: Ready, judged: Iterable[Score] = ()) -> tuple[list[Score], list[Decision]]:
-    """Our scores of a sample with those of the judges, and the decisions they lead to."""
-    scores = scores_of(sample, ready.checks)
-    for rules in ready.rules:
-        scores += rule_scores(sample, rules)
-    scores += judged
-    scores += unjudged(sample, scores)
-    decision = decided(sample, scores, ready)
-    return scores, [decision] if decision is not None else []
-
-
-def unjudged(sample: Sample, scores: Iterable[Score]) -> list[Score]:
-    """A score that says so for each eval that the case requires and nobody has made."""
-    required = sample.case.required_evals if sample.case is not None else None
-    have = {score.name for score in scores} | {score.name for score in sample.scores}
-    return [
-        Score(name=name, status="unscored", explanation="no judge configured")
-        for name in required or ()
-        if name not in have
-    ]
+from .evaluate_sample import decide_sample
+from .fingerprint import content_hash, signature
+from .intake import Done, Intakes
+from .judge import Bench
+from .known_names import refuse_unknown_of
+from .measure import References
+from .plan import Ready
+from .plan_judges import Judges
+from .read import Notes, inputs, read_pile
+from .select import Selection
 
 
-def decided(sample: Sample, scores: Iterable[Score], ready: Ready) -> Decision | None:
-    """The decision of the profile that the case names, else of the plan's; None where nothing is to be decided."""
-    named = sample.case.profile if sample.case is not None else None
-    profile = profile_for(ready, named)
-    if profile is None:
-        if named is None or not ready.plan.decide.case_profiles:
-            return None
-        return Decision(
-            sample=sample.id, profile=named, passed=None, reasons=(f"there is no profile {named!r} to decide by",)
+def evaluate_into(
+    paths: list[Path],
+    out: Path,
+    ready: Ready,
+    plan_text: str,
+    *,
+    format: str | None = None,  # noqa: A002
+    selection: Selection | None = None,
+    on_sample: Callable[[Sample], None] = lambda _: None,
+    judging: Bench | None = None,
+) -> Done:
+    """Evaluate inputs into a run directory; the same call after a crash goes on where it was.
+
+    Afterwards the directory holds what these inputs and this plan give, whatever it held before."""
+    done = Done()
+    opened = _opened(paths, out, format, done.notes)
+    if selection is not None:
+        selection.begin()
+        selection.look_up(lambda: read_pile(paths, format=format, notes=Notes.keeping()).samples)
+    references = References.of(read_pile([ready.reference], notes=Notes())) if ready.reference else None
+    circumstances = _circumstances(ready, selection)
+    header, hashed = _header(paths, ready), plan_hash(ready, judging)
+    with RunDirectory.open_for_writing(out, header, plan_text, hashed) as directory, Judges(ready, judging) as judges:
+        done.anew = directory.renewed
+        directory.begin(_all_of(opened, f"{circumstances} {selection.limit if selection else None}"))
+        intakes = Intakes(directory, judges, done, circumstances, references, selection, on_sample)
+        for path, chosen, variant in opened:
+            intakes.take(path, chosen, variant)
+        intakes.settle()
+        broken = [str(error) for error in done.notes.broken]
+        directory.finish(
+            replace(
+                header,
+                created=directory.header.created,
+                status="complete",
+                config={"broken_records": broken} if broken else {},
+            )
         )
-    return decide_sample(sample, scores, profile, ready.calibrations)
+    refuse_unknown_of(ready, out)
+    return done
 
 
-def decide_sample(sample: Sample, scores: Iterable[Score], profile: Profile, calibrations: Calibrations) -> Decision:
-    """The decision on a sample by our scores and those it brings, with what its case requires."""
-    case = sample.case or Case()
-    return decide(
-        sample.id,
-        calibrations.stamped(together(sample, scores)),
-        profile,
-        required=case.required_evals or (),
-        contract=case.contract,
-    )
+def _opened(paths: list[Path], out: Path, format_name: str | None, notes: Notes) -> list[tuple[Path, Format, str]]:
+    """The inputs, each once however often it is named; the results are none of them."""
+    own = out.resolve()
+    if any(path.resolve() == own for path in paths):
+        raise UsageError(f"{out} is named as input and as --out; choose another directory for the results")
+    found = {each[0].resolve(): each for each in inputs(paths, format_name, notes)}
+    found.pop(own, None)
+    if not found:
+        raise ReadError("nothing readable in it", path=", ".join(map(str, paths)))
+    return [*found.values()]
 
 
-def together(sample: Sample, scores: Iterable[Score]) -> list[Score]:
-    """Ours and those that the source stores; of the same name, ours, unless nobody was there to make it."""
-    ours = list(scores)
-    taken = {score.name for score in ours if not _yields(score)}
-    return [*(score for score in sample.scores if score.name not in taken), *_unless_stored(ours, sample)]
+def _circumstances(ready: Ready, selection: Selection | None) -> str:
+    """What decides, beside the input itself, which samples it gives. How many are left to choose is told apart."""
+    reference = content_hash(ready.reference) if ready.reference else None
+    chosen = (selection.since, selection.sessions, selection.where) if selection is not None else None
+    return repr((reference, chosen))
 
 
-def _unless_stored(ours: list[Score], sample: Sample) -> list[Score]:
-    stored = {score.name for score in sample.scores}
-    return [score for score in ours if not _yields(score) or score.name not in stored]
+def _all_of(opened: list[tuple[Path, Format, str]], circumstances: str) -> str:
+    described = [(str(path), chosen.name, variant, signature(path, chosen)) for path, chosen, variant in opened]
+    return sha256(repr((described, circumstances)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _yields(score: Score) -> bool:
-    """Whether a stored score stands in. Not for a judge that was to be asked: another's grade cannot take its place."""
-    if score.status != "unscored":
-        return False
-    asked = score.maker is not None and score.maker.kind == "rubric"
-    return not asked or (score.explanation or "").startswith(NO_JUDGE)
+def _header(paths: list[Path], ready: Ready) -> RunHeader:
+    return RunHeader(name=ready.plan.name, created=time.time(), dataset={"inputs": [str(path) for path in paths]})
+
+
+def plan_hash(ready: Ready, judging: Bench | None = None) -> str:
+    """What a run directory is bound to: the plan, and who judges."""
+    judge = "" if judging is None else repr(judging.settings) + (" managed" if judging.manages else "")
+    return sha256(f"{ready.hash}  {judge}".encode()).hexdigest()
+
+
+def decide_again(out: Path, profile: Profile, calibrations: Calibrations | None = None) -> Run:
+    """Decide every sample of a run directory by another profile; nothing is measured."""
+    known = calibrations or Calibrations()
+    with RunDirectory.open(out, writing=True) as directory:
+        found = []
+        for result in directory.results():
+            found.append(decide_sample(result.sample, result.scores, profile, known))
+        directory.replace_decisions(profile.name, found)
+        return directory.run()

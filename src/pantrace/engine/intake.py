@@ -15,9 +15,9 @@ from pantrace.model import Sample
 from pantrace.store import Intake, Kept, Result, RunDirectory, samples_hash
 
 from .fingerprint import content_hash, fingerprint, name_of, signature
-from .judging import Judges, lacks_answers
 from .measure import References
-from .read import Notes, open_run, watched
+from .plan_judges import Judges, lacks_answers
+from .read import Notes, open_run, watch
 from .select import Selection
 
 CHUNK = 64
@@ -160,7 +160,7 @@ class Intakes:
             samples = self._selection.wanted(samples)
         if self._references is not None:
             samples = map(self._references.join, samples)
-        return watched(samples, self._on_sample)
+        return watch(samples, self._on_sample)
 
     def _keep(self, part: str, chunk: list[Sample], formers: list[str]) -> None:
         unanswered = self._lacks_answers(part)

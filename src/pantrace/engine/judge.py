@@ -34,7 +34,7 @@ from pantrace.judges import (
     Settings,
     Vertex,
     asked_as,
-    gathered,
+    gather,
     judged,
     managed_request,
     prompt_for,
@@ -43,9 +43,9 @@ from pantrace.judges import (
 from pantrace.model import Record, Sample, Score
 from pantrace.normalise.secrets import Redactor
 
-from .asked import row_once
 from .event_loop import EventLoop
 from .managed import case_of, managed_judged
+from .rubric_selection import row_once
 
 _AHEAD = 3
 """Samples in work for each question that may wait at once, so that one slow answer holds up little."""
@@ -211,7 +211,7 @@ def judge_all(
 
 async def judge_one(sample: Sample, rubrics: Sequence[AnyRubric], run: Bench) -> list[Score]:
     """All scores of one sample."""
-    shown = sent(sample, run) if any(map(_takes_sample, rubrics)) else sample
+    shown = as_sent(sample, run) if any(map(_takes_sample, rubrics)) else sample
     row_of = row_once(rubrics, run.clean_data) if run.judge is not None else row_once(rubrics)
 
     async def score(rubric: AnyRubric) -> Score:
@@ -230,14 +230,14 @@ def _takes_sample(rubric: AnyRubric) -> bool:
     return not isinstance(rubric, Defined)
 
 
-def sent(sample: Sample, run: Bench) -> Sample:
+def as_sent(sample: Sample, run: Bench) -> Sample:
     """The sample as judges may see it: without secrets, also those that only their key gives away."""
     if run.redactor is None or run.judge is None:
         return sample
     return run.redactor.sample(msgspec.structs.replace(sample, scores=(), extra={}))[0]
 
 
-class Planned(Record, frozen=True, kw_only=True):
+class QuestionPlan(Record, frozen=True, kw_only=True):
     """A prompt that would be sent."""
 
     sample: str
@@ -249,9 +249,9 @@ class Planned(Record, frozen=True, kw_only=True):
     cached: int = 0
 
 
-def planned(
+def plan_questions(
     samples: Iterable[Sample], rubrics: Sequence[AnyRubric], run: Bench, cache: Path | None
-) -> Iterator[Planned]:
+) -> Iterator[QuestionPlan]:
     """What judging would ask, without asking."""
     known = Cache(cache) if cache is not None and cache.exists() else None
     for sample in samples:
@@ -262,11 +262,11 @@ def planned(
         for rubric in rubrics:
             asked = _questions(shown, sample, rubric, run, row_of)
             if isinstance(asked, Absent):
-                yield Planned(sample=sample.id, rubric=rubric.name, not_applicable=asked.reason)
+                yield QuestionPlan(sample=sample.id, rubric=rubric.name, not_applicable=asked.reason)
                 continue
             prompt, requests = asked
             cached = [request for request in requests if known is not None and known.get(request.key) is not None]
-            yield Planned(
+            yield QuestionPlan(
                 sample=sample.id,
                 rubric=rubric.name,
                 prompt=prompt,
@@ -287,7 +287,7 @@ def _questions(
         request = managed_request(rubric, case)
         return Prompt(request.system, request.prompt, {}, []), [request]
     rubric = asked_as(sample, rubric)
-    material = gathered(shown if _takes_sample(rubric) else sample, rubric, row_of)
+    material = gather(shown if _takes_sample(rubric) else sample, rubric, row_of)
     if isinstance(material, Absent):
         return material
     prompt = prompt_for(rubric, material, budget=run.settings.characters, clean=run.clean)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
-from pantrace.checks import names as check_names
-from pantrace.checks.rules import load_rules, packs
 from pantrace.errors import UsageError
 from pantrace.judges import managed_names, rubric_names
+from pantrace.metrics import names as check_names
 from pantrace.policy import Profile
+from pantrace.rules import load_rules, packs
 from pantrace.store import query
 from pantrace.wire import toml
 from pantrace.wire.text_file import text_of

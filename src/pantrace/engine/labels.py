@@ -157,7 +157,7 @@ class Ranked:
     names: dict[float, str]
 
 
-def ranked(labels: Iterable[Label], order: tuple[str, ...], scale: tuple[float, float] | None) -> Ranked:
+def rank_labels(labels: Iterable[Label], order: tuple[str, ...], scale: tuple[float, float] | None) -> Ranked:
     """What kind of labels these are, and their order. `scale` is that of the metric, where it declares one."""
     seen = list(dict.fromkeys(labels))
     if order:

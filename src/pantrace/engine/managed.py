@@ -16,7 +16,7 @@ from pantrace.judges import (
     managed_request,
     managed_score,
 )
-from pantrace.judges.managed import no_project, not_applicable, unscored
+from pantrace.judges.managed import no_project, not_applicable, unscored_score
 from pantrace.model import Sample, Score
 from pantrace.normalise.secrets import Redactor
 from pantrace.wire.json import decode
@@ -52,9 +52,9 @@ async def managed_judged(case: dict[str, Any] | Absent, managed: Managed, judge:
     if isinstance(case, Absent):
         return not_applicable(managed, case.reason)
     if judge is None:
-        return unscored(managed, no_project(managed))
+        return unscored_score(managed, no_project(managed))
     try:
         reply = await judge.ask(managed_request(managed, case))
     except Unanswered as error:
-        return unscored(managed, error.reason, code=error.code, unanswered=True)
+        return unscored_score(managed, error.reason, code=error.code, unanswered=True)
     return managed_score(managed, decode(reply.text.encode()))

@@ -1,4 +1,4 @@
-"""Measure: deterministic checks over samples, whole or turn by turn, with references that lie elsewhere joined."""
+"""Measure: deterministic metrics over samples, whole or turn by turn, with references that lie elsewhere joined."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from pantrace.checks import Check, by_name, names, parse_settings
 from pantrace.errors import UsageError
 from pantrace.matching.turns import numbered_turns
+from pantrace.metrics import Metric, by_name, names, parse_settings
 from pantrace.model import (
     Aggregate,
     Case,
@@ -29,7 +29,7 @@ from pantrace.model import (
     turns,
 )
 
-Chosen = tuple[Check, Record]
+Chosen = tuple[Metric, Record]
 
 
 class Row(Record, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class Row(Record, frozen=True, kw_only=True):
 
 
 def choose(wanted: Sequence[str], settings: Sequence[str], plugins: Sequence[Path]) -> list[Chosen]:
-    """The checks named (all of them if none is), with their settings "NAME.key=value"."""
+    """The metrics named (all of them if none is), with their settings "NAME.key=value"."""
     own = load_plugins(plugins)
     found = {name: own.get(name) or by_name(name) for name in wanted or (*names(), *own)}
     given: dict[str, dict[str, str]] = {}
@@ -68,9 +68,9 @@ def choose(wanted: Sequence[str], settings: Sequence[str], plugins: Sequence[Pat
     return [(each, parse_settings(each, given.get(name, {}))) for name, each in found.items()]
 
 
-def load_plugins(paths: Sequence[Path]) -> dict[str, Check]:
-    """The checks of Python files by name; a name that is taken is refused, as nobody could tell whose score it is."""
-    found: dict[str, Check] = {}
+def load_plugins(paths: Sequence[Path]) -> dict[str, Metric]:
+    """The metrics of Python files by name; a name that is taken is refused, as nobody could tell whose score it is."""
+    found: dict[str, Metric] = {}
     for path in paths:
         for each in load_plugin(path):
             if each.name in found or each.name in names():
@@ -79,8 +79,8 @@ def load_plugins(paths: Sequence[Path]) -> dict[str, Check]:
     return found
 
 
-def load_plugin(path: Path) -> list[Check]:
-    """The checks of a Python file: every `Check` among its names."""
+def load_plugin(path: Path) -> list[Metric]:
+    """The metrics of a Python file: every `Metric` among its names."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     if not path.exists():
@@ -93,10 +93,10 @@ def load_plugin(path: Path) -> list[Check]:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # noqa: BLE001 -- a user's file may raise anything
         raise UsageError(f"{path}: cannot be loaded: {type(error).__name__}: {error}") from None
-    checks = {id(value): value for value in vars(module).values() if isinstance(value, Check)}
+    checks = {id(value): value for value in vars(module).values() if isinstance(value, Metric)}
     found = [each for each in checks.values() if not each.is_ours]
     if not found:
-        raise UsageError(f"{path}: defines no check; decorate a function with pantrace.checks.check()")
+        raise UsageError(f"{path}: defines no metric; decorate a function with pantrace.metrics.metric()")
     return found
 
 
@@ -175,7 +175,7 @@ def scores_of(sample: Sample, checks: Iterable[Chosen]) -> list[Score]:
     return [check.score(sample, settings) for check, settings in checks]
 
 
-def measured(
+def measure_samples(
     samples: Iterable[Sample], checks: Sequence[Chosen], *, by_turn: bool = False
 ) -> Iterator[tuple[Sample, int | None, list[Score]]]:
     """Each sample with its scores; with `by_turn`, each of its turns with its number, and a sample that has none (a
@@ -277,7 +277,7 @@ def _why_none(found: Aggregate) -> str:
 
 
 def kind_of(found: Row) -> str:
-    """Whose number it is: a check's, or `stored` in the source."""
+    """Whose number it is: a metric's, or `stored` in the source."""
     return str((found.maker or {}).get("kind", "stored"))
 
 

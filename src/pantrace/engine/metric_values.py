@@ -53,7 +53,7 @@ KNOWN = {
 
 
 @dataclass
-class Measured:
+class MetricValues:
     """One metric of one evaluation."""
 
     metric: str
@@ -90,7 +90,7 @@ class Evaluation:
     path: str
     format: str
     group: tuple[str, ...] = ()
-    metrics: dict[str, Measured] = field(default_factory=dict)
+    metrics: dict[str, MetricValues] = field(default_factory=dict)
     counts: dict[str, float] = field(default_factory=dict)
     clusters: dict[str, str] = field(default_factory=dict)
     """case -> cluster, where one was asked for and the case says it."""
@@ -139,10 +139,10 @@ def read_evaluations(
     return found
 
 
-def _told_apart(metrics: dict[str, Measured]) -> dict[str, Measured]:
+def _told_apart(metrics: dict[str, MetricValues]) -> dict[str, MetricValues]:
     """Metrics by name; what the source stored is told from what was measured, where both have one name."""
     names = [measured.metric for measured in metrics.values()]
-    found: dict[str, Measured] = {}
+    found: dict[str, MetricValues] = {}
     for measured in metrics.values():
         if measured.stored and names.count(measured.metric) > 1:
             measured.metric = f"{measured.metric} (stored)"
@@ -150,7 +150,7 @@ def _told_apart(metrics: dict[str, Measured]) -> dict[str, Measured]:
     return found
 
 
-def ungrouped(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+def without_groups(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     """The evaluations as they were before they were parted into groups."""
     found: dict[str, Evaluation] = {}
     for part in evaluations:
@@ -162,7 +162,7 @@ def ungrouped(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
             if not measured.values and not measured.left_out:
                 whole.metrics[name] = measured
                 continue
-            mine = whole.metrics.setdefault(name, Measured(name, scale=measured.scale, unit=measured.unit))
+            mine = whole.metrics.setdefault(name, MetricValues(name, scale=measured.scale, unit=measured.unit))
             for case, values in measured.values.items():
                 mine.values.setdefault(case, []).extend(values)
             mine.left_out += measured.left_out
@@ -214,12 +214,12 @@ def _samples_into(
         for score in sample.scores:
             stored = score.maker is None or score.maker.kind == "stored"
             measured = evaluation.metrics.setdefault(
-                f"{score.name} {stored}", Measured(score.name, unit="mean of samples", stored=stored)
+                f"{score.name} {stored}", MetricValues(score.name, unit="mean of samples", stored=stored)
             )
             _add(measured, sample, score)
 
 
-def _add(measured: Measured, sample: Sample, score: Score) -> None:
+def _add(measured: MetricValues, sample: Sample, score: Score) -> None:
     number = as_number(score)
     if number is None or not isfinite(number):
         measured.left_out += 1
@@ -240,7 +240,7 @@ def _case(sample: Sample) -> str:
     return sample.case.id if sample.case is not None and sample.case.id else sample.id
 
 
-def _finish(measured: Measured) -> None:
+def _finish(measured: MetricValues) -> None:
     if not measured.values:
         return
     measured.estimate = average(measured.values, measured.binary)
@@ -282,10 +282,10 @@ def is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and isfinite(value)
 
 
-def _measured(name: str, each: Aggregate, known: Known | None, numbers: dict[str, float]) -> Measured:
+def _measured(name: str, each: Aggregate, known: Known | None, numbers: dict[str, float]) -> MetricValues:
     scale = known.scale if known else None
     unit = known.unit if known else ""
-    measured = Measured(name, scale=scale, bounds=scale, unit=unit, withdrawn=each.withdrawn)
+    measured = MetricValues(name, scale=scale, bounds=scale, unit=unit, withdrawn=each.withdrawn)
     if name not in numbers:
         return measured
     value = numbers[name]

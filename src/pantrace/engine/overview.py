@@ -11,7 +11,7 @@ from pantrace.model import Aggregate, Score
 
 from .intervals import with_intervals
 from .measure import Chosen, Row, kind_of
-from .together import Together, pooled_numbers
+from .totals import Total, totals_of
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Line:
 
 
 class Overview:
-    """Lines in the order in which metrics come, and what the checks themselves say of all samples together."""
+    """Lines in the order in which metrics come, and what the metrics themselves say of all samples together."""
 
     def __init__(self, checks: Sequence[Chosen], *, whole: bool = False) -> None:
         self.lines: dict[tuple[str, str], Line] = {}
@@ -85,13 +85,13 @@ class Overview:
         return Score(name=row.metric, value=row.value, status=row.status, details=details)  # type: ignore[arg-type]
 
     def aggregates(self) -> list[Aggregate]:
-        """The numbers over all samples that the checks themselves define."""
+        """The numbers over all samples that the metrics themselves define."""
         found: list[Aggregate] = []
         for name, check in self._aggregated.items():
             if check.aggregate is not None:
                 found += with_intervals(check.aggregate(self._kept[name]), self._kept[name])
         return found
 
-    def together(self) -> dict[str, tuple[Together, ...]]:
+    def together(self) -> dict[str, tuple[Total, ...]]:
         """The same as tables tell it, by metric: without intervals, and with how many samples have no number."""
-        return {name: pooled_numbers(check, self._kept[name]) for name, check in self._aggregated.items()}
+        return {name: totals_of(check, self._kept[name]) for name, check in self._aggregated.items()}

@@ -11,16 +11,16 @@ import msgspec
 from msgspec import Meta
 
 from pantrace import __version__
-from pantrace.checks import Check, by_name, names, parse_settings
-from pantrace.checks.rules import RuleFile, load_rules
 from pantrace.errors import UsageError
 from pantrace.judges import BUDGET, AnyRubric, Calibrations, read_calibrations
+from pantrace.metrics import Metric, by_name, names, parse_settings
 from pantrace.policy import Profile, load_profile, profile_names
+from pantrace.rules import RuleFile, load_rules
 from pantrace.wire import toml
 from pantrace.wire.json import encode
 
-from .asked import load_asked
 from .measure import Chosen, load_plugins
+from .rubric_selection import select_rubrics
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,7 +33,7 @@ class MeasureTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True
     metrics: tuple[str, ...] = ("*",)
     """Names, or "*" for all of them; "-NAME" leaves one out."""
     plugins: list[str] = []
-    """Python files with checks of your own, relative to the plan."""
+    """Python files with metrics of your own, relative to the plan."""
     settings: dict[str, dict[str, Any]] = {}
     """[measure.settings.NAME]: a metric's settings."""
 
@@ -152,7 +152,7 @@ def prepare(
     plan: Plan, folder: Path, text: str = "", name: str = "plan", *, calibrations: Sequence[Path] = ()
 ) -> Ready:
     """Load all that a plan names; a UsageError with the line for what is not there."""
-    asked = load_asked(plan.judge.rubrics, folder)
+    asked = select_rubrics(plan.judge.rubrics, folder)
     checks = _checks(plan, folder, text, name, asked.measured)
     rules = tuple(load_rules(_located(rule, folder)) for rule in plan.check.rules)
     named = [load_profile(_located(each, folder)) for each in plan.decide.profiles]
@@ -178,7 +178,7 @@ def profile_for(ready: Ready, name: str | None) -> Profile | None:
 
 def _checks(plan: Plan, folder: Path, text: str, name: str, defined: Iterable[str]) -> tuple[Chosen, ...]:
     own = load_plugins([folder / path for path in plan.measure.plugins])
-    wanted: dict[str, Check] = {}
+    wanted: dict[str, Metric] = {}
     for word in plan.measure.metrics:
         try:
             if word == "*":
@@ -247,7 +247,7 @@ def _hash(
     calibrations: Calibrations,
     files: list[str],
 ) -> str:
-    """Changes when anything changes that results depend on: the plan, versions of checks, rules, profiles, pantrace."""
+    """Changes when anything changes that results depend on: the plan, of metrics, rules, profiles, pantrace."""
     usual = JudgeTable()
     # How judges are reached, and how much may be spent on them, changes no result.
     judge = msgspec.structs.replace(plan.judge, **{name: getattr(usual, name) for name in _REACHING})

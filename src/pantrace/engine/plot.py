@@ -25,13 +25,13 @@ from pantrace.wire.output import writing
 
 from .aggregate import within
 from .compare_cases import difference_of_cases
-from .metric_values import KNOWN, Evaluation, Measured, short_names
+from .metric_values import KNOWN, Evaluation, MetricValues, short_names
 
 Figure = dict[str, Any]
 Kind = Literal["comparison", "distribution", "paired", "passk"]
 
 
-def labelled(evaluations: Sequence[Evaluation], labels: Sequence[str]) -> list[str]:
+def label_names(evaluations: Sequence[Evaluation], labels: Sequence[str]) -> list[str]:
     """A name for each evaluation: those given, as many as there are evaluations, or the files' own, told apart."""
     if labels:
         if len(labels) != len(evaluations):
@@ -64,7 +64,7 @@ def figure(
     if kind == "comparison":
         return _comparison(evaluations, labels, metrics, title)
     metric = _single(evaluations, metrics, kind)
-    measured = [each.metrics.get(metric) or Measured(metric) for each in evaluations]
+    measured = [each.metrics.get(metric) or MetricValues(metric) for each in evaluations]
     if not any(each.values for each in measured):
         raise UsageError(f"{kind} needs the scores of samples; these files store only results: try --kind comparison")
     if kind == "distribution":
@@ -128,7 +128,7 @@ def _comparison(
             n = found.n or None
             bars.append(Bar(label=label, metric=metric, value=found.value, low=found.low, high=found.high, n=n))
         for each in evaluations:
-            measured = each.metrics.get(metric) or Measured(metric)
+            measured = each.metrics.get(metric) or MetricValues(metric)
             if measured.scale is not None:
                 scales.setdefault(metric, measured.scale)
             if measured.unit:
@@ -142,7 +142,7 @@ def _comparison(
     return comparison(bars, title=title or "Evaluations compared", subtitle=text, scales=scales, units=units)
 
 
-def _distribution(metric: str, measured: Sequence[Measured], labels: Sequence[str], title: str | None) -> Figure:
+def _distribution(metric: str, measured: Sequence[MetricValues], labels: Sequence[str], title: str | None) -> Figure:
     series = [
         Values(
             label=label,
@@ -157,7 +157,7 @@ def _distribution(metric: str, measured: Sequence[Measured], labels: Sequence[st
 
 def _paired(
     metric: str,
-    measured: Sequence[Measured],
+    measured: Sequence[MetricValues],
     labels: Sequence[str],
     title: str | None,
     clusters: dict[str, str],
@@ -200,7 +200,7 @@ def _paired(
     )
 
 
-def _passk(metric: str, measured: Sequence[Measured], labels: Sequence[str], title: str | None) -> Figure:
+def _passk(metric: str, measured: Sequence[MetricValues], labels: Sequence[str], title: str | None) -> Figure:
     curves, sizes, uneven = [], [], False
     for each, label in zip(measured, labels, strict=True):
         tasks = [(len(passed), sum(passed)) for passed in each.passes.values()]

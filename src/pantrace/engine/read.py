@@ -129,7 +129,7 @@ def _row_samples(path: Path, chosen: Format, source: Source, on_broken: OnBroken
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError, msgspec.ValidationError) as error:
             on_broken(not_of_format(chosen.name, error).at(path=str(path), place=place))
             continue
-        yield stamped(sample, msgspec.structs.replace(source, place=place))
+        yield stamp_source(sample, msgspec.structs.replace(source, place=place))
 
 
 def not_of_format(name: str, error: Exception) -> ReadError:
@@ -138,7 +138,7 @@ def not_of_format(name: str, error: Exception) -> ReadError:
     return ReadError(f"not a record of {name}: {detail}", remedy="is --from right?")
 
 
-def stamped(sample: Sample, source: Source) -> Sample:
+def stamp_source(sample: Sample, source: Source) -> Sample:
     """The sample with a note of where it was read, unless it has one."""
     if sample.trajectory is None or sample.trajectory.source is not None:
         return sample
@@ -228,7 +228,7 @@ def _counted(run: Run, chosen: Format, notes: Notes, name: str) -> Iterator[Samp
         yield sample
 
 
-def watched(samples: Iterable[Sample], on_sample: Callable[[Sample], None]) -> Iterator[Sample]:
+def watch(samples: Iterable[Sample], on_sample: Callable[[Sample], None]) -> Iterator[Sample]:
     """The same samples, each shown to a function as it passes."""
     for sample in samples:
         on_sample(sample)

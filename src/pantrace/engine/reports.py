@@ -12,9 +12,9 @@ from pantrace.stats import Estimate
 from pantrace.store import Result, RunDirectory, query
 
 from .check import xml_text
-from .evaluate import together
+from .evaluate_sample import all_scores
 from .summary import EvalSummary, MetricSummary
-from .together import together_words
+from .totals import total_words
 
 
 def estimate_words(estimate: Estimate | None, *, signed: bool = False) -> str:
@@ -114,7 +114,7 @@ def _decided(result: Result, profile: str | None) -> Sample:
     # Decisions of another profile that were made again come last.
     found = [each for each in result.decisions if profile in (None, each.profile)][-1:]
     composite = [_composite(each) for each in found]
-    scores = [score for score in together(sample, result.scores) if not composite or score.name != "composite"]
+    scores = [score for score in all_scores(sample, result.scores) if not composite or score.name != "composite"]
     evals = [score for score in scores if _kind(score) != "check" or score.name in required]
     return msgspec.structs.replace(sample, scores=(*composite, *evals))
 
@@ -143,7 +143,7 @@ def _table(metrics: tuple[MetricSummary, ...]) -> list[str]:
             each.metric,
             each.maker or "",
             estimate_words(each.estimate),
-            together_words(each.together),
+            total_words(each.together),
             str(each.scored),
             str(each.not_applicable),
             str(each.unscored),

@@ -16,8 +16,8 @@ from pantrace.store import query
 from .aggregate import within
 from .compare_cases import average
 from .measure import Chosen
-from .pooled import Place, stored_numbers
-from .together import Together
+from .stored_totals import Place, stored_numbers
+from .totals import Total
 
 
 class MetricSummary(Record, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class MetricSummary(Record, frozen=True, kw_only=True):
     """The mean of numbers, the share of true; None for words or when nothing was scored."""
     why_not: str | None = None
     """The most frequent reason of those that have no value."""
-    together: tuple[Together, ...] = ()
+    together: tuple[Total, ...] = ()
     """What the metric itself makes of all samples together, where that is no mean: a ratio of sums, a sum."""
 
 
@@ -79,7 +79,7 @@ order by d.run, d.part, d.number
 
 
 def summarise(out: Path, own: Iterable[Chosen] = ()) -> EvalSummary:
-    """The numbers of a run directory, from the rows that it holds. What the checks make of all samples together is told
+    """The numbers of a run directory, from the rows that it holds. What metrics make of all samples together is told
     for the built-in ones and for one's own."""
     samples = query(out, "select part, number, agent, labels from samples").rows
     rows = query(out, _SCORES).rows
@@ -130,7 +130,7 @@ def _estimate(rows: Sequence[tuple[Any, ...]], kind: str | None) -> Estimate | N
     by_case: dict[str, list[float]] = {}
     for row in rows:
         by_case.setdefault(row[9], []).append(float(row[4]))
-    # A check that counts may happen to count zeros and ones; of anybody else these are no and yes.
+    # A metric that counts may happen to count zeros and ones; of anybody else these are no and yes.
     binary = all(row[5] == "boolean" or (kind != "check" and row[4] in (0, 1)) for row in rows)
     found = average(by_case, binary) if rows else None
     if found is None:

@@ -23,7 +23,7 @@ def write_table(rows: Iterable[Record], target: Path, kind: Kind, columns: tuple
         return _write_parquet(rows, target, columns)
     pieces = 0
     with writing(target) as file:
-        for piece in encoded(rows, kind, columns):
+        for piece in encode_table(rows, kind, columns):
             file.write(piece)
             pieces += 1
     return pieces - _FRAME[kind]
@@ -33,7 +33,7 @@ _FRAME = {"csv": 1, "jsonl": 0, "json": 2}
 """How many pieces are no rows."""
 
 
-def encoded(
+def encode_table(
     rows: Iterable[Record], kind: Literal["jsonl", "json", "csv"], columns: tuple[str, ...], *, indent: int = 0
 ) -> Iterator[bytes]:
     """A table as pieces of text: one for each row, with every key or column, null included, and its frame."""

@@ -23,8 +23,8 @@ from pantrace.wire.head import Head
 from pantrace.wire.json import decode, decode_as, decode_document, encode, misfit, to_plain
 from pantrace.wire.output import writing
 from pantrace.wire.rows import OnBroken
-from pantrace.wire.unknown import Unknown, with_unknown
-from pantrace.wire.upgrade import upgraded
+from pantrace.wire.unknown import UnknownKey, with_unknown
+from pantrace.wire.upgrade import upgrade
 
 from .format import Format, NoOptions
 
@@ -83,7 +83,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
         for number, line in lines:
             try:
                 sample = _whole(line, Sample)
-                yield upgraded(sample) if is_old else sample
+                yield upgrade(sample) if is_old else sample
             except ReadError as error:
                 on_broken(ReadError(error.message, path=str(path), place=f"line {number}"))
             except msgspec.ValidationError as error:
@@ -132,7 +132,7 @@ def validate(path: Path) -> Iterable[Violation]:
 
 def check(row: Any) -> Iterable[Violation]:
     kind: type[FirstLine | Sample] = FirstLine if isinstance(row, dict) and "pantrace" in row else Sample
-    unknown: list[Unknown] = []
+    unknown: list[UnknownKey] = []
     try:
         with_unknown(row, kind, NAME, unknown.append)
     except msgspec.ValidationError as error:

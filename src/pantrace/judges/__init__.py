@@ -12,16 +12,16 @@ from .calibration import (
     Judged,
     LabelKind,
     Pair,
-    added,
+    add_calibrations,
     is_judged,
     judged_by,
     read_calibrations,
 )
 from .cut import Absent
 from .defined import ALWAYS, Defined, RowOf, columns_of
-from .definitions import Measured, load_definitions
+from .definitions import LayerOneMetric, load_definitions
 from .discreet import Discreet
-from .inputs import INPUTS, asked_as, gathered
+from .inputs import INPUTS, asked_as, gather
 from .judge import NO_JUDGE, Settings, judged, judged_material, requests_for
 from .managed import NO_PROJECT, Managed, is_managed, managed_metric, managed_names, managed_request, managed_score
 from .managed_inputs import managed_case
@@ -55,8 +55,8 @@ __all__ = [
     "Judge",
     "Judged",
     "LabelKind",
+    "LayerOneMetric",
     "Managed",
-    "Measured",
     "Pair",
     "Patient",
     "Project",
@@ -73,11 +73,11 @@ __all__ = [
     "Unusable",
     "Verdict",
     "Vertex",
-    "added",
+    "add_calibrations",
     "asked_as",
     "check_rubric",
     "columns_of",
-    "gathered",
+    "gather",
     "is_judged",
     "is_managed",
     "judged",

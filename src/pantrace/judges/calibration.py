@@ -143,7 +143,7 @@ def _read(path: Path) -> Calibrations:
         raise UsageError(f"{path}: not a calibration file (`pantrace calibrate` writes them): {error}") from None
 
 
-def added(path: Path, new: Sequence[Calibration], version: str) -> bytes:
+def add_calibrations(path: Path, new: Sequence[Calibration], version: str) -> bytes:
     """The content of a calibration file with new calibrations in place of those of the same judges."""
     known = _read(path).calibrations if path.exists() and not is_stream(path) else ()
     replaced = [each.judged for each in new]

@@ -16,7 +16,7 @@ from pantrace.errors import ReadError
 from pantrace.wire.json import decode, encode
 
 from .cut import Block
-from .placeholders import filled
+from .placeholders import fill_in
 from .transcript import told
 
 Row = dict[str, Any]
@@ -61,7 +61,7 @@ def _compound(column: Column, values: dict[str, Any]) -> str:
         value = values[source_named(name, column.sources) or ""]
         return NOT_GIVEN if value is None else "\n".join(block.text for block in told_as(name, value))
 
-    return filled(column.template, text)
+    return fill_in(column.template, text)
 
 
 def source_named(name: str, sources: Iterable[str]) -> str | None:

@@ -36,7 +36,7 @@ class Absent(msgspec.Struct, frozen=True):
     reason: str
 
 
-def fitted(material: Material, budget: int) -> tuple[dict[str, str], list[str]]:
+def fit(material: Material, budget: int) -> tuple[dict[str, str], list[str]]:
     """The inputs as texts of at most `budget` characters together, and a note of each cut."""
     notes: list[str] = []
     for length in OUTPUT_LENGTHS:

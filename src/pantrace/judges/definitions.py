@@ -1,7 +1,7 @@
 """Metric-definition files: JSON that maps columns of recorded interactions into prompts, read as it is.
 
 `{"metric_prefix"?, "metrics": {NAME: {metric_type, agents, score_range, dataset_mapping, template, ...}}}`. A metric of
-it becomes a rubric (asked in our frame), a managed metric (judged by Vertex AI itself) or the name of a check."""
+it becomes a rubric (asked in our frame), a managed metric (judged by Vertex AI itself) or the name of a metric."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _UNMAPPED = {
 _OWN_FORM = "Where the words above ask for a reply of another form, the form that is asked for at the end counts."
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric that a check of the same name measures."""
+class LayerOneMetric(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric of a definition file that the built-in one of the same name measures."""
 
     name: str
 
@@ -70,14 +70,14 @@ class _Mapping(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     source_columns: list[str] | None = None
 
 
-def load_definitions(path: Path, checks: Collection[str], only: str = "") -> list[Defined | Managed | Measured]:
+def load_definitions(path: Path, checks: Collection[str], only: str = "") -> list[Defined | Managed | LayerOneMetric]:
     """The metrics of a file, or the one of that name; `checks` are the names that deterministic metrics may have."""
     try:
         data = decode_document(files.read_all(path))
     except ReadError as error:
         raise UsageError(str(error.at(path=str(path)))) from None
     document = _typed(data, _Document, f"{path}: ")
-    found: dict[str, Defined | Managed | Measured] = {}
+    found: dict[str, Defined | Managed | LayerOneMetric] = {}
     for name, raw in document.metrics.items():
         if name.startswith("_") or not isinstance(raw, dict):
             continue
@@ -93,14 +93,18 @@ def load_definitions(path: Path, checks: Collection[str], only: str = "") -> lis
     return [_chosen(found, only, path)] if only else list(found.values())
 
 
-def _chosen(found: dict[str, Defined | Managed | Measured], wanted: str, path: Path) -> Defined | Managed | Measured:
+def _chosen(
+    found: dict[str, Defined | Managed | LayerOneMetric], wanted: str, path: Path
+) -> Defined | Managed | LayerOneMetric:
     by_name = {each.name: each for each in found.values()} | found
     if wanted not in by_name:
         raise UsageError(f"{path}: defines no metric {wanted!r}; {_hint(wanted, by_name)}")
     return by_name[wanted]
 
 
-def _metric(name: str, full: str, entry: _Entry, checks: Collection[str], place: str) -> Defined | Managed | Measured:
+def _metric(
+    name: str, full: str, entry: _Entry, checks: Collection[str], place: str
+) -> Defined | Managed | LayerOneMetric:
     if entry.metric_type not in ("llm", "deterministic"):
         raise UsageError(
             f"{place}unknown metric_type {entry.metric_type!r}; {_hint(entry.metric_type, ('llm', 'deterministic'))}"
@@ -108,7 +112,7 @@ def _metric(name: str, full: str, entry: _Entry, checks: Collection[str], place:
     if entry.metric_type == "deterministic":
         if name not in checks:
             raise UsageError(f"{place}there is no deterministic metric of this name; {_hint(name, checks)}")
-        return Measured(name=name)
+        return LayerOneMetric(name=name)
     agents = () if entry.agents is None or _EVERYBODY in entry.agents else tuple(entry.agents)
     if entry.is_managed:
         metric = (entry.managed_metric_name or name).lower()
@@ -142,8 +146,8 @@ def _rubric(
     grades, scale = grades_of(entry.score_range, f"{place}score_range: ")
     notes = [f"the template does not use {name}" for name in mapped if name not in columns]
     if taken := full in checks:
-        # Scores of a judge and of a check never share a name.
-        notes.append(f"its scores are called {full}_judge, because {full} is a check")
+        # Scores of a judge and of a metric never share a name.
+        notes.append(f"its scores are called {full}_judge, because {full} is a metric")
     body = [as_jinja(template).strip(), _OWN_FORM]
     body[1:1] = [as_jinja(_doubled(text)) for text in (entry.natural_language_guidelines, scale) if text]
     rubric = Defined(

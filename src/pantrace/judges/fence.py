@@ -28,7 +28,7 @@ def fence_word(texts: Iterable[str]) -> str:
     return word
 
 
-def fenced(name: str, text: str, word: str) -> str:
+def fence(name: str, text: str, word: str) -> str:
     """A text between its fence lines."""
     lines = [BAR + visible(line) for line in _BREAKS.split(text)]
     return "\n".join([f"<<<{word} {name}>>>", *lines, f"<<<end {word}>>>"])

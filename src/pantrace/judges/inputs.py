@@ -17,7 +17,7 @@ from pantrace.model import (
     final_response,
     merged_turns,
 )
-from pantrace.wire.told import Told, plain_call, stated_inputs, told_by
+from pantrace.wire.digest import Digest, digest_of, plain_call, stated_inputs
 
 from .cut import Absent, Block, Material
 from .defined import Defined, RowOf, row_material
@@ -27,7 +27,7 @@ from .transcript import outcome, told, transcript
 
 class _View(msgspec.Struct, frozen=True):
     sample: Sample
-    told: Told
+    told: Digest
 
 
 def _text(text: str | None) -> list[Block] | None:
@@ -196,7 +196,7 @@ def asked_as(sample: Sample, rubric: Rubric) -> Rubric:
     return msgspec.structs.replace(chosen(rubric, mode), name=rubric.name)
 
 
-def gathered(sample: Sample, rubric: Rubric, row_of: RowOf | None = None) -> Material | Absent:
+def gather(sample: Sample, rubric: Rubric, row_of: RowOf | None = None) -> Material | Absent:
     """The inputs that a rubric asks for, or why the sample cannot be judged by it; `row_of` serves defined rubrics.
 
     What the case states for this very eval is taken as it is; the rest follows from the sample."""
@@ -207,7 +207,7 @@ def gathered(sample: Sample, rubric: Rubric, row_of: RowOf | None = None) -> Mat
     missing = set(rubric.inputs) - {"question", "context", "goal", "reference", "expected"} - stated.keys()
     if sample.trajectory is None and missing:
         return Absent("it has not been run: there is no trajectory")
-    view = _View(sample, told_by(sample))
+    view = _View(sample, digest_of(sample))
     found: Material = {}
     for name in rubric.inputs:
         blocks = _stated(name, stated[name]) if name in stated else INPUTS[name][0](view)

@@ -18,7 +18,7 @@ from .ask import Judge, Reply, Request
 from .cut import Absent, Material
 from .defined import RowOf
 from .frame import COMPLAINT
-from .inputs import asked_as, gathered
+from .inputs import asked_as, gather
 from .patience import tokens_of
 from .prompt import BUDGET, Clean, Prompt, choices, prompt_for
 from .rubric import Rubric
@@ -80,7 +80,7 @@ async def judged(
 ) -> Score:
     """The score of one sample. What cannot be judged is not applicable; what got no usable verdict is unscored."""
     named, rubric = rubric, asked_as(sample, rubric)
-    material = gathered(sample, rubric, row_of)
+    material = gather(sample, rubric, row_of)
     if isinstance(material, Absent):
         return Score(
             name=rubric.name,

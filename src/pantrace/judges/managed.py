@@ -73,14 +73,14 @@ def families() -> dict[str, Family]:
     return toml.load(text, "managed.toml", dict[str, Family])
 
 
-def pinned(family: str) -> list[str]:
+def pinned_versions(family: str) -> list[str]:
     """A metric in each of its versions, as it is called on the command line."""
     return [f"{PREFIX}{family}_{version}" for version in families()[family].versions]
 
 
 def managed_names() -> list[str]:
     """Every metric in every version, as it is called on the command line."""
-    return [name for family in families() for name in pinned(family)]
+    return [name for family in families() for name in pinned_versions(family)]
 
 
 def is_managed(name: str) -> bool:
@@ -106,11 +106,11 @@ def split_metric(metric: str) -> tuple[str, str]:
         family, version = metric, ""
     if family not in families():
         close = get_close_matches(family, families(), n=1)
-        hint = f"did you mean {pinned(close[0])[0]}?" if close else ""
+        hint = f"did you mean {pinned_versions(close[0])[0]}?" if close else ""
         raise UsageError(f"unknown metric {PREFIX}{metric}; {hint or '`pantrace rubrics` lists those of Vertex AI'}")
     versions = families()[family].versions
     if version not in versions:
-        listed = " or ".join(pinned(family))
+        listed = " or ".join(pinned_versions(family))
         why = f"there is no {version} of {family}" if version else f"{PREFIX}{family} names no version"
         raise UsageError(f"{why}; scores of two versions are not comparable, so say {listed}")
     return family, version
@@ -146,7 +146,7 @@ def managed_score(managed: Managed, result: dict[str, Any]) -> Score:
     """The score that a result of the service says: the share of verdicts that are true, else its own number."""
     if (why := trouble_in(result)) is not None:
         error = result.get("error")
-        return unscored(managed, why, code=error.get("code") if isinstance(error, dict) else None)
+        return unscored_score(managed, why, code=error.get("code") if isinstance(error, dict) else None)
     details: dict[str, Any] = _details(managed)
     given = result.get("score")
     explanation = result.get("explanation") or None
@@ -200,7 +200,7 @@ def managed_maker(managed: Managed) -> Maker:
     return Maker(name=managed.name, kind="rubric", version=split_metric(managed.metric)[1])
 
 
-def unscored(managed: Managed, why: str, *, code: int | str | None = None, unanswered: bool = False) -> Score:
+def unscored_score(managed: Managed, why: str, *, code: int | str | None = None, unanswered: bool = False) -> Score:
     """No score, and why; `unanswered` if asking again another day may help."""
     details = {**_details(managed), "unanswered": True} if unanswered else _details(managed)
     return Score(

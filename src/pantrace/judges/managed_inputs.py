@@ -12,7 +12,7 @@ from pantrace.model import MergedTurn, Sample, Trajectory, call_pairs, final_res
 
 from .cut import Absent
 from .inputs import INPUTS
-from .managed import Family, Managed, family_of, pinned
+from .managed import Family, Managed, family_of, pinned_versions
 
 Row = Callable[[], dict[str, Any]]
 """Gives the sample as a `vertex-agent` row; SampleRefused where it cannot be one."""
@@ -99,4 +99,4 @@ def _agents(sample: Sample) -> set[str]:
 
 
 def _sister(family: Family) -> str:
-    return f" (for conversations: {', '.join(pinned(family.instead))})" if family.instead else ""
+    return f" (for conversations: {', '.join(pinned_versions(family.instead))})" if family.instead else ""

@@ -49,7 +49,7 @@ def names_in(template: str) -> list[str]:
     return list(dict.fromkeys(piece.name for piece in pieces(template) if piece.name is not None))
 
 
-def filled(template: str, value: Callable[[str], str]) -> str:
+def fill_in(template: str, value: Callable[[str], str]) -> str:
     """A template with its values put in."""
     return "".join(piece.text if piece.name is None else value(piece.name) for piece in pieces(template))
 

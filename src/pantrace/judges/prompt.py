@@ -10,8 +10,8 @@ import msgspec
 
 from pantrace.errors import UsageError
 
-from .cut import Material, fitted
-from .fence import fence_word, fenced
+from .cut import Material, fit
+from .fence import fence, fence_word
 from .frame import LAYOUT, SYSTEM
 from .rubric import Rubric
 
@@ -51,10 +51,10 @@ def prompt_for(rubric: Rubric, material: Material, *, budget: int = BUDGET, clea
         name: [msgspec.structs.replace(block, text=clean(block.text)) for block in blocks]
         for name, blocks in material.items()
     }
-    texts, cut = fitted(cleaned, budget)
+    texts, cut = fit(cleaned, budget)
     word = fence_word(texts.values())
     values: dict[str, Any] = {name: _Absent() for name in rubric.inputs}
-    values |= {name: fenced(name, text, word) for name, text in texts.items()}
+    values |= {name: fence(name, text, word) for name, text in texts.items()}
     # Rendered first and put in whole: a recording with template syntax in it is text like any other.
     body = _rendered(rubric.template, values, f"rubric {rubric.name}")
     frame = {
@@ -113,7 +113,7 @@ def _rendered(template: str, values: dict[str, Any], place: str) -> str:
 
 def render_trial(inputs: Mapping[str, str], template: str, place: str) -> None:
     """A UsageError for a template that fails whatever it is given: with all of its inputs, or only the required."""
-    given = {name: fenced(name, "text", fence_word(["text"])) for name in inputs}
+    given = {name: fence(name, "text", fence_word(["text"])) for name in inputs}
     absent = {name: _Absent() for name, need in inputs.items() if need != "required"}
     for values in (given, given | absent):
         _rendered(template, values, place)

@@ -26,7 +26,7 @@ def actions_of(trajectory: Trajectory) -> list[tuple[Action, str | None]]:
     ]
 
 
-def normalised(point: Point | None) -> Place | None:
+def normalised_place(point: Point | None) -> Place | None:
     """A point as parts of the screen; None when its space or the screen's size is not known."""
     if point is None:
         return None
@@ -85,8 +85,8 @@ def same_content(truth: Action, other: Action, radius: float) -> bool:
         return truth.direction == other.direction
     if truth.kind == "open_app":
         return truth.app == other.app
-    end = normalised(truth.end) if truth.kind == "drag" else None
+    end = normalised_place(truth.end) if truth.kind == "drag" else None
     if end is None:
         return True
-    reached = normalised(other.end)
+    reached = normalised_place(other.end)
     return reached is not None and within(distance(end, reached), radius)

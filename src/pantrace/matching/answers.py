@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from pantrace.model import Sample, final_response
 
-from .recorded import recorded
+from .recording import recording_of
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _WORDS = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
@@ -19,7 +19,7 @@ def answer(sample: Sample) -> str | None:
         return None
     if (text := final_response(sample.trajectory)) is not None:
         return text
-    return "" if recorded(sample.trajectory).has_acted else None
+    return "" if recording_of(sample.trajectory).has_acted else None
 
 
 def reference(sample: Sample) -> str | None:
@@ -30,7 +30,7 @@ def reference(sample: Sample) -> str | None:
 
 
 @lru_cache(maxsize=4)
-def evened(text: str) -> str:
+def even_out(text: str) -> str:
     """A text with single blanks, none at the ends; several checks ask for that of the same answer."""
     return " ".join(text.split())
 

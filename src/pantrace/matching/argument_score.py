@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .align import heaviest_assignment
-from .arguments import ArgumentRule, Shared, shared, signature
+from .arguments import ArgumentRule, Shared, shared_arguments, signature
 from .call import Call, Rules
 
 STEPS = 2_000_000
@@ -42,10 +42,10 @@ def _paired(left: list[Any], right: list[Any], rule: ArgumentRule) -> tuple[list
     if rule.transitive or many:
         # |y ∩ z| >= |y ∩ x| + |x ∩ z| - |x| for sets of arguments: pairing x with x first loses nothing.
         left, right, equal = _without_equal(left, right, rule)
-    found = [shared(rule, arguments, arguments) for arguments in equal]
+    found = [shared_arguments(rule, arguments, arguments) for arguments in equal]
     if min(len(left), len(right)) * len(left) * len(right) > STEPS:
-        return found + [shared(rule, *both) for both in zip(left, right, strict=False)], False
-    table = [[shared(rule, mine, theirs) for theirs in right] for mine in left]
+        return found + [shared_arguments(rule, *both) for both in zip(left, right, strict=False)], False
+    table = [[shared_arguments(rule, mine, theirs) for theirs in right] for mine in left]
     best = heaviest_assignment(_weights(table))
     return found + [table[row][column] for row, column in best], rule.transitive or not equal
 

@@ -99,7 +99,7 @@ def agree(rule: ArgumentRule, predicted: Any, reference: Any) -> bool:
     return alike(predicted, reference, how)
 
 
-def shared(rule: ArgumentRule, predicted: Any, reference: Any) -> Shared:
+def shared_arguments(rule: ArgumentRule, predicted: Any, reference: Any) -> Shared:
     """Arguments that count under the rule on either side, and those in which both agree."""
     how = rule.likeness
     if rule.mode == "ignore":

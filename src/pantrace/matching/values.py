@@ -25,7 +25,7 @@ class Likeness(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 STRICT = Likeness()
 
 
-def normalised(text: str) -> str:
+def normalise_text(text: str) -> str:
     """A text in lower case, with single blanks, none at the ends."""
     return " ".join(text.casefold().split())
 
@@ -43,7 +43,7 @@ def alike(left: Any, right: Any, how: Likeness = STRICT) -> bool:
         except OverflowError:
             return False
     if isinstance(left, str) and isinstance(right, str):
-        return left == right or (how.normalise and normalised(left) == normalised(right))
+        return left == right or (how.normalise and normalise_text(left) == normalise_text(right))
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(alike(value, right[key], how) for key, value in left.items())
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):
@@ -54,7 +54,7 @@ def alike(left: Any, right: Any, how: Likeness = STRICT) -> bool:
 def canonical(value: Any, how: Likeness = STRICT) -> Hashable:
     """A key that two values share exactly when they are alike without tolerance."""
     if isinstance(value, str):
-        return normalised(value) if how.normalise else value
+        return normalise_text(value) if how.normalise else value
     if isinstance(value, dict):
         return frozenset([(key, canonical(each, how)) for key, each in value.items()])
     if isinstance(value, list | tuple):

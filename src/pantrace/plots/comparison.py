@@ -7,7 +7,7 @@ from typing import Any
 
 from pantrace.model import Record, Scale
 
-from .style import FAINT, LINE, QUIET, decimals, figure, looks, lookup, shared_scale, shortened, words
+from .style import FAINT, LINE, QUIET, decimals, figure, looks, lookup, shared_scale, shorten, words
 
 WIDTH = 150
 """Of one panel's bars, in pixels."""
@@ -113,7 +113,7 @@ def _panel(bars: list[Bar], labels: list[str], scale: Scale | None, unit: str, *
     ]
     return {
         "title": {
-            "text": shortened(words(metric), 30),
+            "text": shorten(words(metric), 30),
             "subtitle": better or " ",
             "anchor": "start",
             "frame": "group",

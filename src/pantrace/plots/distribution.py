@@ -9,7 +9,7 @@ from typing import Any
 
 from pantrace.model import Record, Scale
 
-from .style import INK, LINE, QUIET, Look, figure, looks, number, shortened, words
+from .style import INK, LINE, QUIET, Look, figure, looks, number, shorten, words
 
 WIDTH, HEIGHT = 380, 92
 BINS = 20
@@ -147,7 +147,7 @@ def _panel(
         )
     return {
         "title": {
-            "text": shortened(each.label, 48),
+            "text": shorten(each.label, 48),
             "subtitle": " · ".join(facts),
             "anchor": "start",
             "frame": "group",

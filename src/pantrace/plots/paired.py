@@ -8,7 +8,7 @@ from typing import Any
 from pantrace.model import Record
 from pantrace.stats import PairedDifference
 
-from .style import BETTER, INK, QUIET, SAME, WORSE, decimals, figure, lookup, shortened, signed, words
+from .style import BETTER, INK, QUIET, SAME, WORSE, decimals, figure, lookup, shorten, with_sign, words
 
 HEIGHT = 260
 NAMED = 40
@@ -49,10 +49,10 @@ def paired(
     ends = [each for each in (estimate.low, estimate.high) if each is not None]
     places = decimals([estimate.value, *ends])
     of = f" over {estimate.note}" if method.endswith("clustered t") and estimate.note else ""
-    span = f" [{', '.join(signed(each, places) for each in ends)}], 95 % {method} interval{of}" if ends else ""
-    mean = f"Mean difference {signed(estimate.value, places)}{span or f' ({estimate.note})'}."
+    span = f" [{', '.join(with_sign(each, places) for each in ends)}], 95 % {method} interval{of}" if ends else ""
+    mean = f"Mean difference {with_sign(estimate.value, places)}{span or f' ({estimate.note})'}."
     text = [mean, f"{len(rows)} cases: {up} {good}, {down} {bad}, {found.ties} the same.", *subtitle]
-    heading = title or f"{words(metric)}: {shortened(labels[1], 40)} against {shortened(labels[0], 40)}"
+    heading = title or f"{words(metric)}: {shorten(labels[1], 40)} against {shorten(labels[0], 40)}"
     return figure(heading, text, _body(rows, found, metric, labels, places, (good, bad)))
 
 
@@ -120,7 +120,7 @@ def _body(
         {"field": "after", "type": "quantitative", "title": labels[1]},
         {"field": "difference", "type": "quantitative", "format": "+.3f"},
     ]
-    summary = {"mean": estimate.value, "shown": f"mean {signed(estimate.value, places)}"}
+    summary = {"mean": estimate.value, "shown": f"mean {with_sign(estimate.value, places)}"}
     band: list[dict[str, Any]] = []
     if estimate.low is not None and estimate.high is not None:
         summary |= {"low": estimate.low, "high": estimate.high}

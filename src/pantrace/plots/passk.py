@@ -8,7 +8,7 @@ from typing import Any
 from pantrace.model import Record
 from pantrace.stats import Estimate
 
-from .style import INK, figure, looks, number, shared_scale, shortened
+from .style import INK, figure, looks, number, shared_scale, shorten
 
 WIDTH, HEIGHT = 420, 280
 
@@ -109,7 +109,7 @@ def pass_curve(
             }
         )
     heading = title or (
-        f"Reliability of {shortened(labels[0], 50)}" if len(curves) == 1 else "Reliability over repeated trials"
+        f"Reliability of {shorten(labels[0], 50)}" if len(curves) == 1 else "Reliability over repeated trials"
     )
     body = {"width": WIDTH, "height": HEIGHT, "data": {"values": rows}, "layer": layers}
     return figure(heading, [f"All of k trials of a task succeed, by {metric}.", *subtitle], body)

@@ -114,7 +114,7 @@ def words(metric: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def shortened(text: str, length: int) -> str:
+def shorten(text: str, length: int) -> str:
     """A text that fits, its middle left out when it is longer."""
     if len(text) <= length:
         return text
@@ -146,7 +146,7 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if size >= 1000 else f"{value:.{max(0, 2 - int(log10(size)))}f}"
 
 
-def signed(value: float, places: int) -> str:
+def with_sign(value: float, places: int) -> str:
     """A difference as a label, with a true minus."""
     text = f"{abs(value):,.{places}f}"
     return text if not float(text.replace(",", "")) else f"+{text}" if value > 0 else f"−{text}"
@@ -154,5 +154,5 @@ def signed(value: float, places: int) -> str:
 
 def lookup(texts: Sequence[str], length: int) -> str:
     """Texts, shortened, as an array of Vega's expression language."""
-    quoted = (shortened(" ".join(text.split()), length).replace("\\", "\\\\").replace("'", "\\'") for text in texts)
+    quoted = (shorten(" ".join(text.split()), length).replace("\\", "\\\\").replace("'", "\\'") for text in texts)
     return "[" + ", ".join(f"'{text}'" for text in quoted) + "]"

@@ -13,7 +13,7 @@ from pantrace.model import Decision, Score
 from .profile import Profile
 
 CONTRACT = "output_contract"
-"""Name of the check that holds an answer against its contract."""
+"""Name of the metric that holds an answer against its contract."""
 
 
 class Reading(msgspec.Struct, frozen=True):

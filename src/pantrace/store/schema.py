@@ -271,11 +271,11 @@ class ScoreRow(Addressed, frozen=True, kw_only=True, gc=False):
     details: str | None = None
     """JSON object; null: none."""
     maker: str | None = None
-    """Check, rubric or person that made it."""
+    """Metric, rubric or person that made it."""
     maker_kind: str | None = None
     """stored, check, rubric or human."""
     maker_version: str | None = None
-    """Version of the check or rubric."""
+    """Version of the metric or rubric."""
     maker_model: str | None = None
     """The judge's model."""
     json: str

@@ -28,10 +28,10 @@ class FileNames:
         plain = clean(stem)
         name = f"{plain}{self.suffix}"
         if plain != stem or len(name.encode()) > LONGEST or _same(name) in self._taken:
-            name = f"{marked(stem, LONGEST - len(self.suffix.encode()))}{self.suffix}"
+            name = f"{mark(stem, LONGEST - len(self.suffix.encode()))}{self.suffix}"
         number = 2
         while _same(name) in self._taken:
-            name = f"{marked(f'{stem}#{number}', LONGEST - len(self.suffix.encode()))}{self.suffix}"
+            name = f"{mark(f'{stem}#{number}', LONGEST - len(self.suffix.encode()))}{self.suffix}"
             number += 1
         self._taken.add(_same(name))
         return name
@@ -48,7 +48,7 @@ def clean(text: str) -> str:
     return f"_{safe}" if _RESERVED.fullmatch(head) else safe
 
 
-def marked(text: str, longest: int) -> str:
+def mark(text: str, longest: int) -> str:
     """The cleaned text, cut to so many bytes, with a hash of the whole behind it."""
     mark = "-" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     return clean(text).encode()[: longest - len(mark)].decode("utf-8", "ignore") + mark

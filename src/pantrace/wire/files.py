@@ -31,7 +31,7 @@ def reading(path: Path, *, held: bool = False) -> Iterator[Opened]:
     """The bytes of a regular file, decompressed when it is gzip or zstd; errors of the system and of the codec as
     ReadError. `held`: all of it will be in memory at once."""
     try:
-        with opened(path) as file:
+        with open_unpacked(path) as file:
             magic = file.read(4)
             file.seek(0)
             if is_packed(magic):
@@ -45,7 +45,7 @@ def reading(path: Path, *, held: bool = False) -> Iterator[Opened]:
         raise read_error(path, error) from None
 
 
-def opened(path: Path, buffer: int = _BUFFER) -> Opened:
+def open_unpacked(path: Path, buffer: int = _BUFFER) -> Opened:
     """A regular file as it is. A pipe may keep its reader waiting for ever, and a device may never end."""
     try:
         mode = path.stat().st_mode
@@ -80,7 +80,7 @@ def read_all(path: Path) -> bytes:
 
 
 @contextmanager
-def mapped(path: Path) -> Iterator[memoryview]:
+def map_file(path: Path) -> Iterator[memoryview]:
     """A file's bytes without reading them into memory; a compressed one is unpacked into a temporary file first."""
     with tempfile.TemporaryFile() as unpacked, reading(path, held=True) as file:
         source: IO[bytes] = file

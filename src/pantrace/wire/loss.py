@@ -17,8 +17,8 @@ import msgspec
 
 from pantrace.model import Loss, RunHeader, Sample, Trajectory, header_of
 
+from .align import Elsewhere, Parts, Plain, align_steps
 from .json import encode, to_plain
-from .lives_on import Elsewhere, Parts, Plain, aligned
 
 Found = tuple[str, str]
 """Path and what happened there."""
@@ -154,7 +154,7 @@ def _name(item: Any) -> str | None:
 def _compare_steps(path: str, before: list[Plain], after: list[Plain]) -> Iterator[Found]:
     elsewhere = Elsewhere(after)
     used: dict[int, Parts] = {}
-    for index, (step, place) in enumerate(zip(before, aligned(before, after), strict=True)):
+    for index, (step, place) in enumerate(zip(before, align_steps(before, after), strict=True)):
         here = f"{path}[{index}]"
         if place is None:
             yield from _scattered(here, step, elsewhere)

@@ -23,7 +23,7 @@ from pantrace.model import Sample
 
 from .json import to_plain
 from .unknown import with_unknown
-from .upgrade import upgraded
+from .upgrade import upgrade
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ SAME: Any = None
 """No difference."""
 
 
-class Rule(NamedTuple):
+class Comparing(NamedTuple):
     """What counts as a difference, by the names of fields."""
 
     ignored: frozenset[str] = frozenset()
@@ -48,21 +48,21 @@ class Rule(NamedTuple):
     """Lists are compared item by item only if they hold objects that agree in their kind and in these fields."""
 
 
-ALL = Rule()
+ALL = Comparing()
 """Everything counts."""
-NOT_WHAT_IS_ADDED = Rule(closed=frozenset())
+NOT_WHAT_IS_ADDED = Comparing(closed=frozenset())
 """What was only told may stay."""
 
 
 _PLAIN = frozenset({str, int, bool, NoneType})
 
 
-def difference(told: Any, meant: Any, rule: Rule = ALL) -> Any:
+def difference(told: Any, meant: Any, rule: Comparing = ALL) -> Any:
     """What must be done to `told` so that it becomes `meant`; SAME when nothing that counts differs."""
     return _difference(told, meant, rule, None, rule.closed is None)
 
 
-def _difference(told: Any, meant: Any, rule: Rule, name: str | None, closed: bool) -> Any:
+def _difference(told: Any, meant: Any, rule: Comparing, name: str | None, closed: bool) -> Any:
     if type(told) is type(meant):
         if told == meant:
             return SAME
@@ -82,7 +82,7 @@ def _difference(told: Any, meant: Any, rule: Rule, name: str | None, closed: boo
     return {"=": _plain(meant)}
 
 
-def _are_paired(told: Any, meant: Any, rule: Rule) -> bool:
+def _are_paired(told: Any, meant: Any, rule: Comparing) -> bool:
     """Whether the items of two lists stand for each other."""
     if len(told) != len(meant):
         return False
@@ -128,7 +128,7 @@ def _defaults(kind: type[msgspec.Struct]) -> list[Any]:
     return found
 
 
-def _inside_object(told: dict[str, Any], meant: dict[str, Any], rule: Rule, name: str | None, closed: bool) -> Any:
+def _inside_object(told: dict[str, Any], meant: dict[str, Any], rule: Comparing, name: str | None, closed: bool) -> Any:
     found: dict[str, Any] = {}
     whole, closing = name in rule.data_within, rule.closed or ()
     for key, value in meant.items():
@@ -174,7 +174,7 @@ def _add_places(places: list[Place], change: Any, path: list[str | int]) -> None
             _add_places(places, each, [*path, key if kind == "d" else int(key)])
 
 
-def applied(record: T, change: Any) -> T:
+def apply_difference(record: T, change: Any) -> T:
     """A record of the model with a difference applied, in either spelling; ReadError when it does not fit,
     msgspec.ValidationError when a place is given a value that cannot stand there."""
     if isinstance(change, list):
@@ -196,7 +196,7 @@ def _converted(plain: Any, kind: Any) -> Any:
 
 
 def _of_today(record: T) -> T:
-    return cast("T", upgraded(record)) if isinstance(record, Sample) else record
+    return cast("T", upgrade(record)) if isinstance(record, Sample) else record
 
 
 def with_places(plain: Any, places: list[Place]) -> Any:

@@ -56,7 +56,7 @@ def read_rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any
         yield from _read_lines(path, on_broken)
         return
     if layout == "array":
-        with files.mapped(path) as view:
+        with files.map_file(path) as view:
             yield from _read_array(path, view, on_broken)
         return
     data = files.read_all(path)

@@ -12,7 +12,7 @@ from msgspec import inspect
 T = TypeVar("T", bound=msgspec.Struct)
 
 
-class Unknown(NamedTuple):
+class UnknownKey(NamedTuple):
     """A key that a struct has no field for."""
 
     place: str
@@ -22,7 +22,7 @@ class Unknown(NamedTuple):
     """The keys that there are."""
 
 
-Tell = Callable[[Unknown], None]
+Tell = Callable[[UnknownKey], None]
 
 
 def with_unknown(raw: Any, kind: type[T], name: str, tell: Tell = lambda _: None) -> T:
@@ -38,7 +38,7 @@ def _shape(kind: Any) -> inspect.Type:
 
 
 def _moved(
-    value: Any, shape: Any, name: str, place: str, tell: Callable[[Unknown], None]
+    value: Any, shape: Any, name: str, place: str, tell: Callable[[UnknownKey], None]
 ) -> tuple[Any, dict[str, Any]]:
     """A value with its unknown keys in `extra`, and those for which there was none."""
     if isinstance(shape, inspect.UnionType):
@@ -87,7 +87,7 @@ def _moved_in_struct(
         elif key == shape.tag_field:
             found[key] = each
         else:
-            tell(Unknown(place, key, tuple(known)))
+            tell(UnknownKey(place, key, tuple(known)))
             unknown[key] = each
     if not unknown and all(found[key] is value[key] for key in found):
         return value, {}

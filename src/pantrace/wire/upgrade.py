@@ -17,7 +17,7 @@ _TOOL_PROMPT = "tool_use_prompt_token_count"
 _GRADERS = ("scorer", "scorers")
 
 
-def upgraded(sample: Sample) -> Sample:
+def upgrade(sample: Sample) -> Sample:
     """A sample of version 1 in today's words; the same object where nothing changes."""
     found = {name: each for name in ("trajectory", "expected") if (each := getattr(sample, name)) is not None}
     new = {name: _trajectory(each) for name, each in found.items()}

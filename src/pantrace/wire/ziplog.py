@@ -18,7 +18,7 @@ import zstandard
 
 from pantrace.errors import ReadError
 
-from .files import opened
+from .files import open_unpacked
 from .limits import PackedTooTightly, limits
 
 STORED, DEFLATE, ZSTD = 0, 8, 93
@@ -157,14 +157,14 @@ def _most(packed: int, method: int) -> int:
 @contextmanager
 def reading(path: Path) -> Iterator[Archive]:
     """The archive at a path; members are read when they are asked for."""
-    with opened(path, _BUFFER) as file:
+    with open_unpacked(path, _BUFFER) as file:
         yield Archive(file, str(path))
 
 
 def names(path: Path) -> tuple[str, ...]:
     """The names in an archive; none when it is torn."""
     try:
-        with opened(path, _BUFFER) as file:
+        with open_unpacked(path, _BUFFER) as file:
             directory, count = _directory(file, str(path))
             return tuple(name for name, _ in _entries(directory, count, str(path)))
     except (ReadError, OSError):

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from checks.openadapt_samples import samples
-from pantrace.checks.gui import Settings, gui
-from pantrace.checks.gui.metrics import aggregate, metrics
+from metrics.openadapt_samples import samples
+from pantrace.metrics.gui import Settings, gui
+from pantrace.metrics.gui.metrics import aggregate, metrics
 
 KINDS = ("click", "click", "drag", "type", "key", "scroll", "wait", "done", "fail", "double_click")
 

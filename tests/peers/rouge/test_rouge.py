@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
-from pantrace.checks import by_name
+from pantrace.metrics import by_name
 from pantrace.model import Case
 from short_samples import agent, run, user
 

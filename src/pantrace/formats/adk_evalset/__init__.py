@@ -35,18 +35,18 @@ from pantrace.model import (
 from pantrace.wire import files
 from pantrace.wire.adk import MISSHAPEN, shapes
 from pantrace.wire.adk.agents import app_details_of
+from pantrace.wire.adk.expect import identifier, list_of, mapping, text, typed_header
 from pantrace.wire.adk.invocations import expected_calls, expected_from, final_text, invocation_to, prompts_in
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import EVAL_CASE, snake, to_snake
+from pantrace.wire.adk.residual import residual
 from pantrace.wire.adk.sessions import invocation_ids, main_agent
 from pantrace.wire.adk.trpc import DIALECT, as_eval_case, is_eval_case
-from pantrace.wire.adk.typed import identifier, listed, mapping, text, typed_header
-from pantrace.wire.adk.unsaid import unsaid
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document, encode
 from pantrace.wire.output import writing
-from pantrace.wire.remainder import applied
+from pantrace.wire.remainder import apply_difference
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.source import with_source
@@ -141,13 +141,13 @@ def load(row: Any) -> Sample:
         expected=expected,
         extra={NAME: extra} if extra else {},
     )
-    return applied(sample, case[CARRIER]) if case.get(CARRIER) else sample
+    return apply_difference(sample, case[CARRIER]) if case.get(CARRIER) else sample
 
 
 def _conversations(case: dict[str, Any]) -> tuple[list[Any] | None, list[Any] | None]:
     """What is expected and what was done: in trace mode, trpc-agent-go's cases hold a run that was recorded before."""
     given = {
-        key: listed(case[key], key) for key in ("conversation", "actual_conversation") if case.get(key) is not None
+        key: list_of(case[key], key) for key in ("conversation", "actual_conversation") if case.get(key) is not None
     }
     conversation, done = given.get("conversation"), given.get("actual_conversation")
     if done is None and case.get("eval_mode") == TRACE:
@@ -183,7 +183,7 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     row.update(sample.extra.get(NAME, {}))
     # The expectation rides along; what was done has its own formats, unless the case brought it with it.
     done = sample.trajectory if _is_traced(sample) else None
-    if rest := unsaid(load(row), msgspec.structs.replace(sample, trajectory=done, scores=())):
+    if rest := residual(load(row), msgspec.structs.replace(sample, trajectory=done, scores=())):
         row[CARRIER] = rest
     return row
 
@@ -281,7 +281,7 @@ def header_from(row: dict[str, Any]) -> RunHeader:
         dataset=described,
         extra={NAME: rest} if rest else {},
     )
-    return applied(header, row[CARRIER]) if row.get(CARRIER) else header
+    return apply_difference(header, row[CARRIER]) if row.get(CARRIER) else header
 
 
 def save(run: Run, target: Path, options: NoOptions) -> None:
@@ -293,7 +293,7 @@ def save(run: Run, target: Path, options: NoOptions) -> None:
         "creation_timestamp": run.created or 0.0,
         **run.extra.get(NAME, {}),
     }
-    if rest := unsaid(header_from(row), header_of(run)):
+    if rest := residual(header_from(row), header_of(run)):
         row[CARRIER] = rest
     with writing(target) as file:
         file.write(encode(row)[:-1] + b',"eval_cases":[')

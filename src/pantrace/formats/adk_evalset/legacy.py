@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.errors import ReadError
-from pantrace.wire.adk.typed import listed, mapping
+from pantrace.wire.adk.expect import list_of, mapping
 
 _TURN = {"query", "expected_tool_use", "expected_intermediate_agent_responses", "reference"}
 _USE = {"tool_name", "tool_input", "mock_tool_output"}
@@ -17,7 +17,7 @@ def case_from(old: Any) -> dict[str, Any]:
         raise ReadError("not an eval case: no object")
     row: dict[str, Any] = {
         "eval_id": old.get("name") or "case",
-        "conversation": conversation_from(listed(old.get("data"), "data")),
+        "conversation": conversation_from(list_of(old.get("data"), "data")),
     }
     if given := mapping(old.get("initial_session"), "initial_session"):
         row["session_input"] = {
@@ -42,7 +42,7 @@ def _turn(old: Any, place: str) -> dict[str, Any]:
         raise ReadError("not a turn of an eval case: it has no query", place=place)
     row: dict[str, Any] = {key: value for key, value in old.items() if key not in _TURN}
     row["user_content"] = {"role": "user", "parts": [{"text": old["query"]}]}
-    used, told = (listed(old.get(key), key) for key in ("expected_tool_use", "expected_intermediate_agent_responses"))
+    used, told = (list_of(old.get(key), key) for key in ("expected_tool_use", "expected_intermediate_agent_responses"))
     row["intermediate_data"] = {
         "tool_uses": [_use(each, place) for each in used],
         "tool_responses": [

@@ -21,22 +21,22 @@ from pantrace.model import Run, RunHeader, Sample, Source, Violation, header_of,
 from pantrace.wire import files
 from pantrace.wire.adk import MISSHAPEN, shapes
 from pantrace.wire.adk.recase import CASE_RESULT, to_snake
+from pantrace.wire.adk.residual import residual
 from pantrace.wire.adk.schema import Unusual
 from pantrace.wire.adk.trpc import DIALECT
-from pantrace.wire.adk.unsaid import unsaid
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.claim import of_patterns
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, encode
 from pantrace.wire.output import writing
-from pantrace.wire.remainder import applied
+from pantrace.wire.remainder import apply_difference
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.source import with_source
 
-from .cases import NAME, app_of, decoded, dump, load
+from .cases import NAME, app_of, decode_raw, dump, load
 from .document import Document, document, is_dialect, looks_like
-from .pile import grouped
+from .pile import group_files
 
 
 def detect(head: Head) -> str | None:
@@ -97,7 +97,7 @@ def header_from(row: dict[str, Any]) -> RunHeader:
         agent=name.removesuffix(ending) if isinstance(name, str) and name.endswith(ending) else None,
         extra={NAME: rest} if rest else {},
     )
-    return applied(header, row[CARRIER]) if row.get(CARRIER) else header
+    return apply_difference(header, row[CARRIER]) if row.get(CARRIER) else header
 
 
 def _samples(path: Path, found: Document, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
@@ -122,14 +122,14 @@ def _loaded(raw: Any) -> Sample:
     if isinstance(raw, dict):
         return load(raw)
     try:
-        return load(decoded(raw))
+        return load(decode_raw(raw))
     except Unusual:
         return load(decode(raw))
 
 
 def _open_directory(folder: Path, on_broken: OnBroken) -> Run:
     """A directory as one run: 1.x wrote one file per case, so files of one eval set at one time belong together."""
-    groups = grouped(_results_in(folder), on_broken)
+    groups = group_files(_results_in(folder), on_broken)
     source = Source(format=NAME, version="directory", path=str(folder))
     if not groups:
         raise ReadError("no eval results in it", path=str(folder))
@@ -190,7 +190,7 @@ def _header_row(run: Run, app: str) -> dict[str, Any]:
         "creation_timestamp": stamp,
         **run.extra.get(NAME, {}),
     }
-    if rest := unsaid(header_from(row), header_of(run)):
+    if rest := residual(header_from(row), header_of(run)):
         row[CARRIER] = rest
     return row
 

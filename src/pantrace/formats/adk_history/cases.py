@@ -9,7 +9,8 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Agent, Case, Invocation, Maker, Outcome, Sample, Score, Step, Trajectory
 from pantrace.wire.adk import trpc
-from pantrace.wire.adk.agents import agents_of, app_details_of, declared, is_declared
+from pantrace.wire.adk.agents import agents_of, app_details_of, declared_agents, is_declared
+from pantrace.wire.adk.expect import identifier, list_of, mapping, text
 from pantrace.wire.adk.invocations import (
     expected_calls,
     expected_from,
@@ -23,6 +24,7 @@ from pantrace.wire.adk.invocations import (
 )
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import CASE_RESULT, TRPC_RESULT, to_snake
+from pantrace.wire.adk.residual import residual
 from pantrace.wire.adk.schema import CaseResult, Fields, Schema, Session, Unusual
 from pantrace.wire.adk.scores import (
     FINAL_STATUS,
@@ -35,11 +37,9 @@ from pantrace.wire.adk.scores import (
     verdict,
 )
 from pantrace.wire.adk.sessions import app_name, invocation_ids, main_agent, session_to, trajectory_from, user_id
-from pantrace.wire.adk.typed import identifier, listed, mapping, text
-from pantrace.wire.adk.unsaid import unsaid
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import decode, typed_decoder, unknown_keys
-from pantrace.wire.remainder import applied
+from pantrace.wire.remainder import apply_difference
 
 NAME = "adk-history"
 _KNOWN = {
@@ -81,7 +81,7 @@ def load(row: Any) -> Sample:
     return _sample(case, MAKER)
 
 
-def decoded(raw: msgspec.Raw) -> Any:
+def decode_raw(raw: msgspec.Raw) -> Any:
     """A case by type if it is as google-adk writes it, else as a dictionary."""
     try:
         case = _CASE(raw)
@@ -91,11 +91,11 @@ def decoded(raw: msgspec.Raw) -> Any:
 
 
 def _sample(case: Fields, maker: Maker) -> Sample:
-    blocks = listed(case.get("eval_metric_result_per_invocation"), "eval_metric_result_per_invocation")
+    blocks = list_of(case.get("eval_metric_result_per_invocation"), "eval_metric_result_per_invocation")
     actual = [block.get("actual_invocation") or {} for block in blocks]
     trajectory, absent = _trajectory(case, actual)
     expected, placed = _expected(blocks)
-    overall = listed(case.get("overall_eval_metric_results"), "overall_eval_metric_results")
+    overall = list_of(case.get("overall_eval_metric_results"), "overall_eval_metric_results")
     pairs = [] if overall else pairs_from(case.get("eval_metric_results"))
     scores = scores_from(overall or pairs, [block.get("eval_metric_results") for block in blocks], maker)
     if trajectory is not None:
@@ -111,7 +111,7 @@ def _sample(case: Fields, maker: Maker) -> Sample:
         scores=tuple(scores),
         extra=_extra(case, trajectory, absent, actual, pairs=bool(pairs)),
     )
-    return applied(sample, rest) if (rest := case.get(CARRIER)) else sample
+    return apply_difference(sample, rest) if (rest := case.get(CARRIER)) else sample
 
 
 def _trajectory(case: Fields, actual: list[Fields]) -> tuple[Trajectory | None, list[str]]:
@@ -119,7 +119,7 @@ def _trajectory(case: Fields, actual: list[Fields]) -> tuple[Trajectory | None, 
     session = case.get("session_details")
     if not isinstance(session, Session):
         mapping(session, "session_details")
-    declarations = [declared(each.get("app_details")) for each in actual]
+    declarations = [declared_agents(each.get("app_details")) for each in actual]
     names = names_of(actual)
     absent = [] if any(declarations) else ["app_details"]
     if not actual:
@@ -292,7 +292,7 @@ def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
         "user_id": extra.pop("user_id", None) or user_id(sample),
         **extra,
     }
-    if rest := unsaid(load(row), sample):
+    if rest := residual(load(row), sample):
         row[CARRIER] = rest
     return row
 

@@ -12,9 +12,9 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.wire import files
+from pantrace.wire.adk.expect import typed_header
 from pantrace.wire.adk.recase import CASE_RESULT, snake, to_snake
 from pantrace.wire.adk.trpc import DIALECT, is_case_result
-from pantrace.wire.adk.typed import typed_header
 from pantrace.wire.json import decode, typed_decoder
 
 IDS = ("eval_set_result_id", "eval_set_result_name", "eval_set_id")

@@ -32,7 +32,7 @@ class Group:
     """Whether all files hold one case, as those of 1.x do."""
 
 
-def grouped(paths: list[Path], on_broken: OnBroken) -> list[Group]:
+def group_files(paths: list[Path], on_broken: OnBroken) -> list[Group]:
     """Runs in order of time. Files of one case each are one run if they are of the same eval set, near in time, and no
     case occurs twice; any other file is a run of its own."""
     found: list[tuple[float, Path, dict[str, Any], list[str]]] = []

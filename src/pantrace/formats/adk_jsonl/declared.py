@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.model import Agent, Tool, Trajectory
-from pantrace.wire.adk.typed import text
+from pantrace.wire.adk.expect import text
 
 from .extracted import RESERVED
 
@@ -43,7 +43,7 @@ def unheard(data: dict[str, Any], trajectory: Trajectory | None) -> dict[str, An
     return {key: value for key, value in data.items() if key not in RESERVED and state.get(key) != value}
 
 
-def declared(data: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
+def declared_fields(data: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
     """Tools and instructions that say more than the placeholders which the original puts there."""
     found: dict[str, Any] = {}
     instruction = data.get("system_instruction")

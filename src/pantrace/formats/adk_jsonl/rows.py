@@ -22,15 +22,15 @@ from pantrace.model import (
     is_prompt,
     said,
 )
+from pantrace.wire.adk.expect import text
+from pantrace.wire.adk.residual import residual
 from pantrace.wire.adk.sessions import app_name, camel_session, session_to, trajectory_from, user_id
-from pantrace.wire.adk.typed import text
-from pantrace.wire.adk.unsaid import unsaid
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import decode, to_plain, unknown_keys
-from pantrace.wire.remainder import applied
+from pantrace.wire.remainder import apply_difference
 from pantrace.wire.times import time_text
 
-from .declared import agents_from, declared, unheard
+from .declared import agents_from, declared_fields, unheard
 from .extracted import contents_of, extracted_data, tool_descriptions
 from .score_columns import PREFIXES, score_columns, scores_from
 from .spans import invocations_in, is_measured, latency_of, summary_of, trace_of
@@ -85,7 +85,7 @@ def load(row: Any) -> Sample:
     extra = {key: row[key] for key in _kept(row)}
     if measured:
         extra["session_trace"] = row["session_trace"]
-    if rest := unheard(data, trajectory) | ({} if ours else declared(data, row)):
+    if rest := unheard(data, trajectory) | ({} if ours else declared_fields(data, row)):
         extra["extracted_data"] = rest
     answer = row.get("final_response")
     if not isinstance(answer, str) and answer is not None:
@@ -102,7 +102,7 @@ def load(row: Any) -> Sample:
         scores=tuple(scores_from(row)),
         extra={NAME: extra} if extra else {},
     )
-    return applied(sample, row[CARRIER]) if row.get(CARRIER) else sample
+    return apply_difference(sample, row[CARRIER]) if row.get(CARRIER) else sample
 
 
 def _expected(row: dict[str, Any]) -> Trajectory | None:
@@ -253,7 +253,7 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
         row["expected_trajectory"] = to_plain(sample.expected)
     row.update(unknown_keys(extra, row.keys()))
     row[CARRIER] = []
-    row[CARRIER] = unsaid(load(row), sample)
+    row[CARRIER] = residual(load(row), sample)
     return row
 
 

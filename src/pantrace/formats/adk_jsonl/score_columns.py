@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from pantrace.model import Score
+from pantrace.wire.adk.expect import mapping, number
 from pantrace.wire.adk.scores import MAKER, SCALES, STATUS, metric_to
-from pantrace.wire.adk.typed import mapping, number
 
 PREFIXES = ("adk_score.", "adk_status.", "adk_threshold.", "adk_details.")
 

@@ -28,8 +28,8 @@ from pantrace.wire.source import with_source
 
 from . import catalogue, dataset, report, scored
 from .bundle import explain_inputs
-from .check import broken_record, check, check_cases
 from .keys import NAME, note_in
+from .validation import broken_record, check, check_cases
 
 __all__ = ["FORMAT", "Options", "explain_inputs"]
 
@@ -114,7 +114,7 @@ def _samples(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample
             on_broken(error.at(path=str(path), place=place))
             continue
         if scenarios:
-            sample = catalogue.joined(sample, scenarios)
+            sample = catalogue.join_scenario(sample, scenarios)
         yield with_source(sample, msgspec.structs.replace(source, place=place))
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.model import CallPair, Sample
-from pantrace.wire.told import Told, outcome_of, stated_payload, told_by
+from pantrace.wire.digest import Digest, digest_of, outcome_of, stated_payload
 
-from .keys import note_in, restored
+from .keys import note_in, restore
 
 EVALS = (
     "RelevanceExplain",
@@ -29,11 +29,11 @@ EVALS = (
 def explain_inputs(sample: Sample) -> dict[str, dict[str, Any]]:
     """The nine payloads of a sample of any format, as the judges get them: what the case states for an eval stands, the
     rest follows. A value that the sample does not have is None."""
-    derived = inputs_of(told_by(sample, invoked))
+    derived = inputs_of(digest_of(sample, call_entry))
     return {name: {**payload, **stated_payload(sample.case, name)} for name, payload in derived.items()}
 
 
-def inputs_of(told: Told) -> dict[str, dict[str, Any]]:
+def inputs_of(told: Digest) -> dict[str, dict[str, Any]]:
     """The nine payloads, in the shape and order that the dataset's description gives them."""
     common = {"input": told.answer, "question": told.question}
     return {
@@ -53,10 +53,10 @@ def inputs_of(told: Told) -> dict[str, dict[str, Any]]:
     }
 
 
-def invoked(pair: CallPair) -> dict[str, Any]:
+def call_entry(pair: CallPair) -> dict[str, Any]:
     """A call that was made, in the dataset's words; a call without a result has no outcome."""
     row = {"tool": pair.call.name, "arguments": pair.call.arguments, "outcome": None}
     if pair.result is None:
-        return restored(row, note_in(pair.call.extra))
+        return restore(row, note_in(pair.call.extra))
     row["outcome"] = outcome_of(pair.result)
-    return restored(row, note_in(pair.call.extra), always=("outcome",))
+    return restore(row, note_in(pair.call.extra), always=("outcome",))

@@ -12,7 +12,7 @@ from pantrace.model import Case, Sample
 from pantrace.wire.head import Head
 from pantrace.wire.rows import OnBroken, read_rows
 
-from .keys import NAME, is_text, note_in, noted, restored, taken, vocabulary
+from .keys import NAME, is_text, note_extra, note_in, restore, taken, vocabulary
 
 FILE = "scenario-catalog.jsonl"
 
@@ -52,7 +52,7 @@ def load(row: dict[str, Any]) -> Sample:
     if others := {name: value for name, value in rest.items() if not isinstance(value, str)}:
         note["scenario"] = others
     name = values["scenario_id"]
-    case = Case(id=name, scenario=name, labels=labels, extra=noted(note))
+    case = Case(id=name, scenario=name, labels=labels, extra=note_extra(note))
     return Sample(id=name, case=case, extra={NAME: {"kind": "catalogue"}})
 
 
@@ -62,7 +62,7 @@ def dump(sample: Sample) -> dict[str, Any]:
     rest = {**case.labels, **note.get("scenario", {})}
     ordered = {name: rest[name] for name in ORDER if name in rest}
     # A null in a catalogue is kept, as its keys are open.
-    return {**restored({"scenario_id": sample.id}, note), **ordered, **rest}
+    return {**restore({"scenario_id": sample.id}, note), **ordered, **rest}
 
 
 def catalogue_beside(dataset: Path) -> Path | None:
@@ -94,7 +94,7 @@ def _scenario_id(row: dict[str, Any]) -> Any:
     return taken(row, SCENARIO)[0].get("scenario_id")
 
 
-def joined(sample: Sample, catalogue: Catalogue) -> Sample:
+def join_scenario(sample: Sample, catalogue: Catalogue) -> Sample:
     """A case with the labels of its scenario: text as labels, numbers in `extra`. What the case says itself stays."""
     case = sample.case
     if case is None or case.scenario not in catalogue:

@@ -19,18 +19,18 @@ from pantrace.model import (
     call_pairs,
     final_response,
 )
-from pantrace.wire.told import Told, agent_of, told_by
+from pantrace.wire.digest import Digest, agent_of, digest_of
 
-from .bundle import inputs_of, invoked
+from .bundle import call_entry, inputs_of
 from .keys import (
     is_anything,
     is_object,
     is_objects,
     is_text,
     is_texts,
+    note_extra,
     note_in,
-    noted,
-    restored,
+    restore,
     taken,
     vocabulary,
 )
@@ -102,7 +102,7 @@ def load(row: dict[str, Any]) -> Sample:
         profile=values.get("threshold_profile"),
         contract=values.get("expected_contract"),
         labels=labels,
-        extra=noted(note),
+        extra=note_extra(note),
     )
     return Sample(id=values["case_id"], case=case, trajectory=_trajectory(values))
 
@@ -117,7 +117,7 @@ def _deviations(values: dict[str, Any]) -> dict[str, Any]:
 def inputs_in(values: dict[str, Any]) -> dict[str, Any]:
     """The payloads that follow from the other values of a case."""
     return inputs_of(
-        Told(
+        Digest(
             question=values.get("question"),
             context=values.get("context"),
             relevant_context=values.get("relevant_context"),
@@ -136,7 +136,7 @@ def _expected_call(row: dict[str, Any]) -> ExpectedCall:
         arguments=values.get("arguments"),
         reason=values.get("reason"),
         outcome=values.get("outcome"),
-        extra=noted(note),
+        extra=note_extra(note),
     )
 
 
@@ -158,7 +158,7 @@ def _trajectory(values: dict[str, Any]) -> Trajectory | None:
 
 def _made(row: dict[str, Any], call_id: str) -> tuple[Part, ...]:
     values, note = taken(row, MADE, always=("outcome",))
-    call = ToolCall(id=call_id, name=values["tool"], arguments=values.get("arguments"), extra=noted(note))
+    call = ToolCall(id=call_id, name=values["tool"], arguments=values.get("arguments"), extra=note_extra(note))
     if "outcome" not in values:
         answered = any(key.lower() == "outcome" for key in row)
         return (call, ToolResult(call_id=call_id, name=call.name)) if answered else (call,)
@@ -173,7 +173,7 @@ def _made(row: dict[str, Any], call_id: str) -> tuple[Part, ...]:
 
 def dump(sample: Sample, *, bundle: bool, labels: bool) -> dict[str, Any]:
     """A sample of any format as a case."""
-    case, told = sample.case or Case(), told_by(sample, invoked)
+    case, told = sample.case or Case(), digest_of(sample, call_entry)
     note = note_in(case.extra)
     answered = sample.trajectory is not None
     row: dict[str, Any] = {
@@ -196,7 +196,7 @@ def dump(sample: Sample, *, bundle: bool, labels: bool) -> dict[str, Any]:
         "expected_contract": case.contract,
         "labels": (further_labels(case) or None) if labels else None,
     }
-    return restored(row, note)
+    return restore(row, note)
 
 
 def case_id(sample: Sample) -> str:
@@ -210,7 +210,7 @@ def further_labels(case: Case) -> dict[str, Any]:
     return {**words, **note_in(case.extra).get("scenario", {})}
 
 
-def _bundle(told: Told, note: dict[str, Any]) -> dict[str, Any] | None:
+def _bundle(told: Digest, note: dict[str, Any]) -> dict[str, Any] | None:
     kept = note.get("explain_inputs", {})
     if told.answer is None and not kept:
         return None
@@ -226,9 +226,9 @@ def _reference(sample: Sample, case: Case) -> str | None:
 
 def _expected_rows(sample: Sample, case: Case) -> list[dict[str, Any]] | None:
     if case.expected_calls is None:
-        return [invoked(pair) for pair in call_pairs(sample.expected)] if sample.expected is not None else None
+        return [call_entry(pair) for pair in call_pairs(sample.expected)] if sample.expected is not None else None
     return [
-        restored(
+        restore(
             {"tool": call.name, "arguments": call.arguments, "reason": call.reason, "outcome": call.outcome},
             note_in(call.extra),
         )

@@ -56,7 +56,7 @@ def taken(
     return values, note
 
 
-def restored(row: dict[str, Any], note: Mapping[str, Any], *, always: Collection[str] = ()) -> dict[str, Any]:
+def restore(row: dict[str, Any], note: Mapping[str, Any], *, always: Collection[str] = ()) -> dict[str, Any]:
     """An object with the spelling and the unknown keys of its source; what was not stated is left out, but null for
     the keys that are `always` there."""
     spelling = note.get("spelling", {})
@@ -64,7 +64,7 @@ def restored(row: dict[str, Any], note: Mapping[str, Any], *, always: Collection
     return {**present, **note.get("unknown", {})}
 
 
-def noted(note: dict[str, Any]) -> Extra:
+def note_extra(note: dict[str, Any]) -> Extra:
     """A note as the `extra` of a struct."""
     return {NAME: note} if note else {}
 

@@ -22,7 +22,7 @@ from .keys import (
     is_object,
     is_text,
     note_in,
-    restored,
+    restore,
     taken,
     vocabulary,
 )
@@ -255,7 +255,7 @@ def write_report(run: Run, target: Path, *, carry: bool) -> None:
     if not stored or kept.get("counted") != _digest(cases):
         counted = {"generatedAtUtc": iso(run.created) if run.created is not None else None}
         known, note = taken(stored, REPORT)
-        stored = restored({**counted, **known, **totals(cases, as_original=False)}, note)
+        stored = restore({**counted, **known, **totals(cases, as_original=False)}, note)
     document = {**stored, kept.get("spelling", {}).get("cases", "cases"): cases}
     with writing(target) as file:
         file.write(encode(document, indent=2) + b"\n")

@@ -9,8 +9,8 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Case, Maker, Outcome, Sample, Scale, Score, Trajectory
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.remainder import SAME, applied, difference
-from pantrace.wire.told import agent_of
+from pantrace.wire.digest import agent_of
+from pantrace.wire.remainder import SAME, apply_difference, difference
 
 from .bundle import EVALS
 from .dataset import case_id
@@ -20,9 +20,9 @@ from .keys import (
     is_number,
     is_objects,
     is_text,
+    note_extra,
     note_in,
-    noted,
-    restored,
+    restore,
     taken,
     vocabulary,
 )
@@ -83,7 +83,7 @@ def load(row: dict[str, Any]) -> Sample:
     carried = row.get(CARRIER)
     if not isinstance(carried, dict):
         return _told(row)
-    return applied(_told({key: value for key, value in row.items() if key != CARRIER}), carried)
+    return apply_difference(_told({key: value for key, value in row.items() if key != CARRIER}), carried)
 
 
 def _told(row: dict[str, Any]) -> Sample:
@@ -157,7 +157,7 @@ def _metric(row: dict[str, Any]) -> Score:
         explanation=reasoning,
         details={name: detail for name, detail in details.items() if detail is not None},
         maker=None if maker is None else Maker(name=maker),
-        extra=noted(note),
+        extra=note_extra(note),
     )
 
 
@@ -191,7 +191,7 @@ def _said(sample: Sample) -> dict[str, Any]:
     row["metrics"] = [_metric_row(score) for score in sample.scores if score is not found]
     # Without metrics a composite of 0 says that nothing was measured; beside other scores it must be said.
     row["status"] = found.status if found is not None and found.status != "scored" and row["metrics"] else None
-    return restored(row, note, always=() if "failureReason" in note.get("without", ()) else ("failureReason",))
+    return restore(row, note, always=() if "failureReason" in note.get("without", ()) else ("failureReason",))
 
 
 def _decided(score: Score) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def _metric_row(score: Score) -> dict[str, Any]:
     # Two keys beyond the original's, only where its own cannot say it: why there is no number, and what is no number.
     row["status"] = score.status if score.status != "scored" and not stored else None
     row["value"] = score.value if isinstance(score.value, (bool, str)) else None
-    return restored(row, note, always=_ALWAYS)
+    return restore(row, note, always=_ALWAYS)
 
 
 def plain_number(value: Any) -> Any:

@@ -17,7 +17,7 @@ def reference(value: Any) -> str | None:
     return None
 
 
-def resolved(value: Any, attachments: dict[str, Any]) -> Any:
+def resolve(value: Any, attachments: dict[str, Any]) -> Any:
     """A value with every reference in it replaced by what it refers to; what has none is not copied."""
     kind = type(value)
     if kind is str:
@@ -31,7 +31,7 @@ def resolved(value: Any, attachments: dict[str, Any]) -> Any:
                     continue
             elif inner is not dict and inner is not list:
                 continue
-            new = resolved(item, attachments)
+            new = resolve(item, attachments)
             if new is not item:
                 if result is value:
                     result = value.copy()

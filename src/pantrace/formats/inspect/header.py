@@ -9,12 +9,12 @@ import msgspec
 from pantrace.model import Aggregate, RunHeader, header_of
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import NonFinite
-from pantrace.wire.remainder import ALL, NOT_WHAT_IS_ADDED, SAME, applied, difference
+from pantrace.wire.remainder import ALL, NOT_WHAT_IS_ADDED, SAME, apply_difference, difference
 from pantrace.wire.times import from_iso, iso
 
 from .content import own
+from .event_index import notes_of
 from .migration import header_today
-from .told import notes_of
 
 VERSION = 2
 NO_MODEL = "none/none"
@@ -29,7 +29,7 @@ def to_header(raw: dict[str, Any]) -> RunHeader:
     raw = header_today(raw)
     header = _header(raw)
     notes = notes_of(raw.get("eval"))
-    return applied(header, notes["run"]) if "run" in notes else header
+    return apply_difference(header, notes["run"]) if "run" in notes else header
 
 
 def _header(raw: dict[str, Any]) -> RunHeader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pantrace.wire.file_names import LONGEST, marked
+from pantrace.wire.file_names import LONGEST, mark
 
 SAMPLES = "samples/"
 
@@ -23,4 +23,4 @@ def log_id(name: str, epoch: int) -> str:
     around = len(member_name("", epoch))
     if name and not _UNSAFE.search(name) and len(name.encode()) + around <= LONGEST:
         return name
-    return marked(name, LONGEST - around)
+    return mark(name, LONGEST - around)

@@ -12,8 +12,8 @@ from pantrace.model import Action, Part, Role, Step, StepError, Text, ToolCall, 
 from pantrace.wire.json import to_plain
 
 from .content import from_parts, kept, own, text_part, to_parts, with_kept
-from .telling import Telling
-from .told import Told, times_of
+from .event_index import EventIndex, times_of
+from .message_drafts import MessageDrafts
 from .tool_messages import from_result, to_tool_step
 from .usage import to_usage
 
@@ -29,7 +29,7 @@ _KNOWN = {
 _CALL = frozenset({"id", "function", "arguments", "type"})
 
 
-def to_step(message: Any, told: Told) -> Step:
+def to_step(message: Any, told: EventIndex) -> Step:
     """One message as a step, with what the model and tool events tell about it."""
     role = _ROLES.get(message.get("role", "")) if isinstance(message, dict) else None
     if role is None:
@@ -54,7 +54,7 @@ def to_step(message: Any, told: Told) -> Step:
 
 def answer(
     event: dict[str, Any],
-    told: Told,
+    told: EventIndex,
     name: str | None = None,
     parts: tuple[Part, ...] = (),
     model: str | None = None,
@@ -106,7 +106,7 @@ def _call(raw: dict[str, Any]) -> ToolCall:
     return ToolCall(id=raw.get("id"), name=str(raw.get("function")), arguments=raw.get("arguments"), extra=extra)
 
 
-def from_step(step: Step, name: str, telling: Telling) -> list[dict[str, Any]]:
+def from_step(step: Step, name: str, telling: MessageDrafts) -> list[dict[str, Any]]:
     """The messages that tell one step: its own, and one for each tool answer that stands in it."""
     notes: dict[str, Any] = {}
     if aside := [[place, to_plain(part)] for place, part in enumerate(step.parts) if _is_foreign(part)]:
@@ -154,7 +154,7 @@ def _is_act(call: ToolCall | Action) -> bool:
     return isinstance(call, Action)
 
 
-def _done(action: ToolCall | Action, name: str, number: int, telling: Telling) -> dict[str, Any]:
+def _done(action: ToolCall | Action, name: str, number: int, telling: MessageDrafts) -> dict[str, Any]:
     """The empty answer to a GUI action: Inspect takes calls in a row without answers for repetitions of one."""
     call = from_call(action, name, number)
     message = {"id": telling.unique(f"{name}.done{number}"), "role": "tool", "content": ""}
@@ -173,7 +173,7 @@ def _own_message(
     name: str,
     content: list[Part],
     calls: list[ToolCall | Action],
-    telling: Telling,
+    telling: MessageDrafts,
 ) -> dict[str, Any]:
     raw = step.parts[0] if step.parts else None
     if isinstance(raw, Unknown) and raw.kind == "inspect:message" and isinstance(raw.raw, dict):

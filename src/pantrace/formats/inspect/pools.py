@@ -7,7 +7,7 @@ from typing import Any
 
 from pantrace.model import Sample
 
-from .attachments import resolved
+from .attachments import resolve
 from .content import own
 
 
@@ -23,10 +23,10 @@ def resolved_events(sample: Sample, *, attachments: bool = True) -> Iterator[dic
     data = kept.get("events_data") or {}
     messages, calls = data.get("messages") or [], data.get("calls") or []
     if texts:
-        messages, calls = resolved(messages, texts), resolved(calls, texts)
+        messages, calls = resolve(messages, texts), resolve(calls, texts)
     for event in kept.get("events") or ():
         if texts:
-            event = resolved(event, texts)
+            event = resolve(event, texts)
         if event.get("event") == "model":
             event = _with_pools(event, messages, calls)
         yield event

@@ -76,7 +76,7 @@ def _open_document(path: Path, on_broken: OnBroken) -> Run:
     def samples() -> Iterator[Sample]:
         for number, row in enumerate(rows, 1):
             place = Source(**{**_plain(source), "place": f"samples[{number - 1}]"})
-            yield from _loaded(lambda row=row: decoded(row), scorer, place, on_broken)  # type: ignore[misc]
+            yield from _loaded(lambda row=row: decode_row(row), scorer, place, on_broken)  # type: ignore[misc]
 
     return with_samples(header, samples())
 
@@ -101,7 +101,7 @@ def document(path: Path) -> dict[str, Any]:
     return raw
 
 
-def decoded(row: Any) -> Any:
+def decode_row(row: Any) -> Any:
     """A sample of a document, decoded when it is still raw."""
     return decode(bytes(row)) if isinstance(row, msgspec.Raw) else row
 

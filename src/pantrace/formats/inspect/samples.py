@@ -15,18 +15,18 @@ import msgspec
 from pantrace.errors import ReadError, SampleRefused
 from pantrace.model import Agent, Case, Outcome, Sample, Step, Tool, Trajectory, Usage, is_prompt, reports, said
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.remainder import SAME, applied, difference
+from pantrace.wire.remainder import SAME, apply_difference, difference
 from pantrace.wire.times import from_iso, iso
 
+from .build_events import build_events
 from .content import own
-from .made_events import made
+from .event_index import EventIndex, notes_of, output_message
 from .member_names import log_id
+from .message_drafts import MessageDrafts, message_name
 from .messages import from_step, is_note
 from .migration import sample_today
 from .scores import from_scores, to_scores
-from .telling import Telling, message_name
 from .threads import add_threads, main_steps, with_notes
-from .told import Told, notes_of, output_message
 from .usage import by_model, from_usage, to_usage
 
 _CASE = ("sandbox", "files", "setup", "description")
@@ -50,7 +50,7 @@ def load(row: Any) -> Sample:
     notes = notes_of(row)
     if "sample" not in notes:
         return sample
-    meant = applied(sample, notes["sample"])
+    meant = apply_difference(sample, notes["sample"])
     if notes.get("events") != len(row.get("events") or ()) and meant.trajectory and sample.trajectory:
         # Another program has added events since: they must not vanish with those that can be made again.
         kept = {**own(sample.trajectory.extra), "attachments": row.get("attachments") or {}, "uuid": row.get("uuid")}
@@ -128,7 +128,7 @@ def _trajectory(row: dict[str, Any]) -> Trajectory:
     if not attachments:
         extra.pop("attachments", None)
     pool = (row.get("events_data") or {}).get("messages") or []
-    told = Told(events, attachments, pool, notes_of(row).get("messages") or {})
+    told = EventIndex(events, attachments, pool, notes_of(row).get("messages") or {})
     messages = row.get("messages") or []
     main = main_steps(messages, told)
     agents = _agents(told)
@@ -168,7 +168,7 @@ def _usage(raw: Any, extra: dict[str, Any]) -> dict[str, Usage] | None:
     return found or None
 
 
-def _agents(told: Told) -> tuple[Agent, ...]:
+def _agents(told: EventIndex) -> tuple[Agent, ...]:
     """The agent of the main conversation, as its first model call shows it."""
     first = next((event for event in told.models if id(event) in told.claimed), None)
     if first is None:
@@ -260,7 +260,7 @@ def _row(sample: Sample) -> dict[str, Any]:
     row |= {key: value for key, value in case_kept.items() if key in _CASE}
     attachments: dict[str, str] = dict(kept.pop("attachments", None) or {})
     foreign = "events" not in kept
-    telling = Telling(attachments, pooled=foreign)
+    telling = MessageDrafts(attachments, pooled=foreign)
     row["messages"] = _messages(trajectory, telling, _identity(sample))
     row["scores"] = from_scores(sample.scores)
     if not sample.scores and "scores" in own(sample.extra):
@@ -274,7 +274,7 @@ def _row(sample: Sample) -> dict[str, Any]:
     row |= {key: value for key, value in own(sample.extra).items() if key in _SAMPLE}
     usage = {model or _model(trajectory): from_usage(each) for model, each in (trajectory.usage or {}).items()}
     if foreign:
-        row |= made(sample, row, telling)
+        row |= build_events(sample, row, telling)
         usage = usage or _counted(trajectory)
     row["model_usage"] = kept.pop("model_usage", None) or usage
     row["attachments"] = attachments
@@ -295,7 +295,7 @@ def _identity(sample: Sample) -> str:
     return hashlib.sha256(f"{sample.id}\n{sample.epoch}".encode("utf-8", "surrogatepass")).hexdigest()[:22]
 
 
-def _messages(trajectory: Trajectory, telling: Telling, identity: str) -> list[Any]:
+def _messages(trajectory: Trajectory, telling: MessageDrafts, identity: str) -> list[Any]:
     """The conversation. Notes are no part of it: they are told as events."""
     messages: list[Any] = []
     foreign = "events" not in own(trajectory.extra)

@@ -13,10 +13,10 @@ import msgspec
 from pantrace.model import Agent, Part, Purpose, Step, ToolCall, ToolResult, Trajectory
 from pantrace.wire.times import from_iso
 
-from .attachments import resolved
+from .attachments import resolve
 from .content import own
+from .event_index import EventIndex, is_timed, notes_of, output_message, times_of
 from .messages import answer, to_step
-from .told import Told, is_timed, notes_of, output_message, times_of
 from .tool_messages import error_of
 
 _KINDS = ("agent", "handoff", "scorer", "tool", "subtask")
@@ -32,7 +32,7 @@ class Main:
         """Id of the message behind each step."""
 
 
-def main_steps(messages: list[Any], told: Told) -> Main:
+def main_steps(messages: list[Any], told: EventIndex) -> Main:
     """The steps of `messages`; answers that pantrace moved out of their step are put back."""
     main = Main()
     arranged: dict[int, dict[str, Any]] = {}
@@ -65,7 +65,7 @@ def main_steps(messages: list[Any], told: Told) -> Main:
     return main
 
 
-def add_threads(main: Main, told: Told, parent: str | None) -> tuple[Trajectory, ...]:
+def add_threads(main: Main, told: EventIndex, parent: str | None) -> tuple[Trajectory, ...]:
     """Complete the main conversation from events that no message tells; gives the conversations of others."""
     models = [event for event in told.models if id(event) not in told.claimed]
     told.answered.update(event.get("id") for event in told.tools if notes_of(event).get("made"))
@@ -82,7 +82,7 @@ def add_threads(main: Main, told: Told, parent: str | None) -> tuple[Trajectory,
     return _nested({span: child for span, child in children.items() if child is not None}, told, inside)
 
 
-def _main_spans(told: Told, unclaimed: list[dict[str, Any]]) -> set[Any]:
+def _main_spans(told: EventIndex, unclaimed: list[dict[str, Any]]) -> set[Any]:
     """The spans in which the main conversation happened."""
     known = [event for event in told.models if id(event) in told.claimed]
     if not known:
@@ -90,7 +90,7 @@ def _main_spans(told: Told, unclaimed: list[dict[str, Any]]) -> set[Any]:
     return {span for event in known for span in told.chain(event.get("span_id"))}
 
 
-def _thread_of(event: dict[str, Any], told: Told, inside: set[Any]) -> Any:
+def _thread_of(event: dict[str, Any], told: EventIndex, inside: set[Any]) -> Any:
     if event.get("event") == "tool" and event.get("id") in told.answered:
         return None
     if id(event) in told.graded:
@@ -103,7 +103,7 @@ def _thread_of(event: dict[str, Any], told: Told, inside: set[Any]) -> Any:
     return next((span for span in outside if told.spans[span].get("type") in _KINDS), outside[-1])
 
 
-def _complete(main: Main, told: Told, events: list[dict[str, Any]]) -> None:
+def _complete(main: Main, told: EventIndex, events: list[dict[str, Any]]) -> None:
     """Put what happened beside `messages` where it happened."""
     if all(event.get("event") == "tool" and event.get("id") in told.answered for event in events):
         return
@@ -130,25 +130,25 @@ def _beside(step: Step) -> Step:
     return msgspec.structs.replace(step, extra={**step.extra, "inspect": {**own(step.extra), "beside": True}})
 
 
-def _said(event: dict[str, Any], told: Told, seen: set[str]) -> list[Step]:
+def _said(event: dict[str, Any], told: EventIndex, seen: set[str]) -> list[Step]:
     """What a model call was told anew, and what it answered."""
     steps = []
     for message in told.inputs(event):
         name = message.get("id") if isinstance(message, dict) else None
         if name is not None and name not in seen:
             seen.add(name)
-            steps.append(to_step(resolved(message, told.attachments), told))
+            steps.append(to_step(resolve(message, told.attachments), told))
     output = output_message(event)
     if output is not None and output.get("id") not in seen:
         seen.add(str(output.get("id")))
-        steps.append(to_step(resolved(output, told.attachments), told))
+        steps.append(to_step(resolve(output, told.attachments), told))
     elif output is None:
         told.claimed[id(event)] = ""
         steps.append(answer(event, told))
     return steps
 
 
-def _tool_step(event: dict[str, Any], told: Told) -> Step:
+def _tool_step(event: dict[str, Any], told: EventIndex) -> Step:
     """A tool call that only an event tells."""
     told.answered.add(event.get("id"))
     started, ended = times_of(event)
@@ -156,7 +156,7 @@ def _tool_step(event: dict[str, Any], told: Told) -> Step:
     result = ToolResult(
         call_id=event.get("id"),
         name=event.get("function"),
-        output=resolved(event.get("result"), told.attachments),
+        output=resolve(event.get("result"), told.attachments),
         error=text,
         failure=failure or ("error" if event.get("failed") else None),
         truncated=event.get("truncated") is not None,
@@ -167,12 +167,12 @@ def _tool_step(event: dict[str, Any], told: Told) -> Step:
     agent = told.agent_of(event.get("span_id"))
     if event.get("id") in told.called:
         return Step(role="tool", agent=agent, parts=(result,), at=result.started, ended=result.ended)
-    arguments = resolved(event.get("arguments"), told.attachments)
+    arguments = resolve(event.get("arguments"), told.attachments)
     call = ToolCall(id=event.get("id"), name=str(event.get("function")), arguments=arguments)
     return Step(role="agent", agent=agent, parts=(call, result), at=result.started, ended=result.ended)
 
 
-def _child(span: Any, events: list[dict[str, Any]], told: Told, parent: str | None) -> Trajectory | None:
+def _child(span: Any, events: list[dict[str, Any]], told: EventIndex, parent: str | None) -> Trajectory | None:
     begin = told.spans[span]
     named = notes_of(begin).get("messages")
     if isinstance(named, list):
@@ -208,7 +208,7 @@ def _child(span: Any, events: list[dict[str, Any]], told: Told, parent: str | No
     )
 
 
-def with_notes(steps: list[Step], told: Told, span: Any) -> list[Step]:
+def with_notes(steps: list[Step], told: EventIndex, span: Any) -> list[Step]:
     """Steps with the notes that pantrace wrote as info events put back at their places."""
     for event in told.infos:
         notes = notes_of(event)
@@ -217,7 +217,7 @@ def with_notes(steps: list[Step], told: Told, span: Any) -> list[Step]:
     return steps
 
 
-def _lying_about(told: Told) -> dict[Any, Any]:
+def _lying_about(told: EventIndex) -> dict[Any, Any]:
     """Messages by id, wherever they lie: in the pool, or in the model calls of a log that Inspect wrote anew."""
     found: dict[Any, Any] = {}
     for event in told.models:
@@ -230,7 +230,7 @@ def _lying_about(told: Told) -> dict[Any, Any]:
     return found
 
 
-def _nested(children: dict[Any, Trajectory], told: Told, inside: set[Any]) -> tuple[Trajectory, ...]:
+def _nested(children: dict[Any, Trajectory], told: EventIndex, inside: set[Any]) -> tuple[Trajectory, ...]:
     """Children of children inside their parents."""
     owners = {
         span: next((each for each in list(told.chain(span))[1:] if each in children and each not in inside), None)

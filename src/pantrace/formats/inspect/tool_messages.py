@@ -9,8 +9,8 @@ from pantrace.model import Failure, Media, Step, ToolResult
 from pantrace.wire.json import decode, encode
 
 from .content import from_media, own, text_part, to_parts, with_kept
-from .telling import Telling
-from .told import Told, times_of
+from .event_index import EventIndex, times_of
+from .message_drafts import MessageDrafts
 
 _FAILURES: dict[str, Failure] = {
     "parsing": "invalid_arguments",
@@ -28,14 +28,16 @@ _ERROR_TYPES = {
 }
 
 
-def to_tool_step(message: dict[str, Any], name: str | None, extra: dict[str, Any], told: Told) -> Step:
+def to_tool_step(message: dict[str, Any], name: str | None, extra: dict[str, Any], told: EventIndex) -> Step:
     """A tool message as a step, with the times of the event that made it."""
     event = told.tool_event(message.get("tool_call_id"))
     result = _result(message, told.notes_on(message), told, event)
     return Step(id=name, role="tool", parts=(result,), at=result.started, ended=result.ended, extra=extra)
 
 
-def _result(message: dict[str, Any], notes: dict[str, Any], told: Told, event: dict[str, Any] | None) -> ToolResult:
+def _result(
+    message: dict[str, Any], notes: dict[str, Any], told: EventIndex, event: dict[str, Any] | None
+) -> ToolResult:
     output, media, extra = _output(message.get("content"), told.attachments)
     if notes.get("json") and isinstance(output, str):
         try:
@@ -100,7 +102,9 @@ def error_of(error: Any) -> tuple[str | None, Failure | None, dict[str, Any]]:
     return (message if isinstance(message, str) else None), failure, {"error": rest} if rest else {}
 
 
-def from_result(result: ToolResult, name: str, step: Step, notes: dict[str, Any], telling: Telling) -> dict[str, Any]:
+def from_result(
+    result: ToolResult, name: str, step: Step, notes: dict[str, Any], telling: MessageDrafts
+) -> dict[str, Any]:
     """A tool message that tells one result; `step` is the one whose own keys it bears."""
     rest = dict(own(result.extra))
     message: dict[str, Any] = {"id": name, "role": "tool"}

@@ -25,7 +25,7 @@ from .reading import (
     JOURNAL,
     START,
     SUMMARIES,
-    decoded,
+    decode_row,
     document,
     is_archive,
     member,
@@ -59,7 +59,7 @@ def validate(path: Path) -> Iterator[Violation]:
     ids = _sample_ids(raw)
     for number, row in enumerate(rows):
         place = f"samples[{number}]"
-        row = decoded(row)
+        row = decode_row(row)
         yield from _placed(check(row), place, ".")
         if isinstance(row, dict) and ids is not None and not _is_in(row.get("id"), ids):
             yield _wrong(f"{place}.id", f"{row.get('id')!r} is not in eval.dataset.sample_ids")

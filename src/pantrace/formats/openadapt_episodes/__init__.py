@@ -15,10 +15,10 @@ from typing import Any
 from pantrace.formats.format import Format, NoOptions
 from pantrace.model import Sample
 
-from .check import check, validate
-from .older import upgraded
+from .older import upgrade_row
 from .opening import beside, load, open_run
 from .recognise import claim, detect
+from .validation import check, validate
 from .words import NAME
 from .write import episode_to
 
@@ -30,10 +30,10 @@ def dump(sample: Sample, options: NoOptions) -> Any:
 def migrate(document: Any) -> Any:
     """Episodes of any generation as episodes of the new schema; the input is not changed."""
     if isinstance(document, list):
-        return [upgraded(row) for row in document]
+        return [upgrade_row(row) for row in document]
     if isinstance(document, dict) and isinstance(document.get("episodes"), list):
-        return {**document, "episodes": [upgraded(row) for row in document["episodes"]]}
-    return upgraded(document)
+        return {**document, "episodes": [upgrade_row(row) for row in document["episodes"]]}
+    return upgrade_row(document)
 
 
 FORMAT = Format(

@@ -10,7 +10,7 @@ from pantrace.wire import files
 from pantrace.wire.json import decode_document, unknown_keys
 
 from .actions import action_to
-from .logs import judged
+from .logs import with_reward
 from .older import flat_action
 from .words import SOURCES, present, text_of
 
@@ -58,7 +58,7 @@ def execution_episode(execution: dict[str, Any], task: dict[str, Any], run: dict
             "task_id": str(execution["task_id"]),
             "instruction": text_of(task.get("instruction")) or "",
             "steps": [_step(step, place) for place, step in enumerate(execution["steps"])],
-            **judged(execution),
+            **with_reward(execution),
             "source": benchmark if benchmark in SOURCES else None,
             "agent_model": execution.get("model_id"),
             "metadata": present(metadata) or None,

@@ -155,7 +155,7 @@ def task_result_episode(row: dict[str, Any], model: str | None) -> dict[str, Any
             "task_id": str(row["task_id"]),
             "instruction": "",
             "steps": [],
-            **judged(row),
+            **with_reward(row),
             "agent_model": model,
             "created_at": row.get("started_at"),
             "metadata": kept or None,
@@ -163,7 +163,7 @@ def task_result_episode(row: dict[str, Any], model: str | None) -> dict[str, Any
     )
 
 
-def judged(row: dict[str, Any]) -> dict[str, Any]:
+def with_reward(row: dict[str, Any]) -> dict[str, Any]:
     """Success, reward and outcome of a benchmark result. Where the infrastructure or the evaluation broke, nothing was
     judged: the false and the zero that stand there are no verdict."""
     error, kind, reason = row.get("error"), row.get("error_type"), row.get("reason")

@@ -76,7 +76,7 @@ def _steps_have(row: dict[str, Any], *keys: str) -> bool:
     return not steps or (isinstance(steps[0], dict) and any(key in steps[0] for key in keys))
 
 
-def upgraded(row: Any) -> Any:
+def upgrade_row(row: Any) -> Any:
     """An episode of any generation as one of the new schema; a new one as it is."""
     if is_episode(row):
         return row

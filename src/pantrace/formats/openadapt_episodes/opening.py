@@ -18,7 +18,7 @@ from pantrace.wire.times import from_iso
 
 from . import arena, benchmark, logs
 from .episode import episode_from
-from .older import upgraded
+from .older import upgrade_row
 from .recognise import row_shape, shape_of, version_of
 from .words import NAME, text_of
 
@@ -29,7 +29,7 @@ Found = tuple[str | None, Any, Path]
 
 def load(row: Any) -> Sample:
     """The sample of one episode, new, legacy or demo."""
-    row = upgraded(row)
+    row = upgrade_row(row)
     if not isinstance(row, dict) or "episode_id" not in row or "steps" not in row:
         raise ReadError("not an episode: it needs episode_id and steps", remedy="is --from right?")
     return episode_from(row)

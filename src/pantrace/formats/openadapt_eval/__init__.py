@@ -21,8 +21,8 @@ from pantrace.wire.output import writing
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.times import from_iso, iso
 
-from .check import check
 from .metrics import BY_TYPE, METRICS, NAME, aggregates, by_type, is_number, metrics_object
+from .validation import check
 
 VERSION = "1.0"
 

@@ -27,7 +27,7 @@ from pantrace.model import (
 
 from .messages import dump_error
 from .parts import UNKNOWN, dump_file, dump_reasoning, dump_text, dump_tool
-from .raw import NAME, UNREPORTED, Raw, fill, merged, put_times
+from .raw import NAME, UNREPORTED, Raw, fill, merge, put_times
 from .sessions import CALLER, ROWS, SAMPLE
 from .usage import OURS, put_usage
 
@@ -87,7 +87,7 @@ class _Writer:
         if trajectory.usage and "" in trajectory.usage:
             put_usage(raw, trajectory.usage[""])
         put_times(raw, created=trajectory.created)
-        merged(raw, rest)
+        merge(raw, rest)
         return self._filled(
             raw,
             {
@@ -140,7 +140,7 @@ class _Writer:
             raw["summary"] = True
         if answers and step.agent in self.told:
             raw["system"] = [self.told.pop(step.agent)]
-        merged(raw, step.extra.get(NAME, {}))
+        merge(raw, step.extra.get(NAME, {}))
         raw["sessionID"] = raw.get("sessionID", self.session)
         required: Raw = {"id": message, "time.created": self.clock, "agent": "build"}
         if not answers:

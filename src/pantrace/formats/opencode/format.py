@@ -13,11 +13,11 @@ from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.source import with_source
 
 from . import database, storage, stream
-from .check import check, validate
 from .export import Options, dump
 from .places import Place, claim, is_export, places
 from .raw import NAME
 from .sessions import load
+from .validation import check, validate
 
 
 def detect(head: Head) -> str | None:

@@ -15,7 +15,7 @@ from pantrace.model import Media, Part, Text, Thinking, ToolCall, ToolResult, Un
 from pantrace.model.parts import Failure
 from pantrace.wire.json import decode, encode
 
-from .raw import NAME, Raw, merged, put_times, take_text, take_times, without_invented
+from .raw import NAME, Raw, merge, put_times, take_text, take_times, without_invented
 
 UNKNOWN = f"{NAME}:"
 
@@ -77,7 +77,7 @@ def dump_text(part: Text, inserted: bool) -> Raw:
     raw: Raw = {"type": "text", "text": part.text}
     if inserted and rest.get("ignored") is not True:
         raw["synthetic"] = True
-    return merged(raw, rest)
+    return merge(raw, rest)
 
 
 def _load_reasoning(rest: Raw, parts: list[Part]) -> bool:
@@ -102,7 +102,7 @@ def _load_reasoning(rest: Raw, parts: list[Part]) -> bool:
 def dump_reasoning(part: Thinking) -> Raw:
     raw: Raw = {"type": "reasoning", "text": part.text or ""}
     put_times(raw, start=part.started, end=part.ended)
-    return merged(raw, part.extra.get(NAME, {}))
+    return merge(raw, part.extra.get(NAME, {}))
 
 
 def load_file(rest: Raw) -> Media | None:
@@ -138,7 +138,7 @@ def dump_file(part: Media) -> Raw:
         raw["mime"] = mime
     if part.name is not None:
         raw["filename"] = part.name
-    return merged(raw, part.extra.get(NAME, {}))
+    return merge(raw, part.extra.get(NAME, {}))
 
 
 def _load_tool(rest: Raw, parts: list[Part]) -> bool:
@@ -255,8 +255,8 @@ def dump_tool(call: ToolCall, result: ToolResult | None, *, plain: bool) -> Raw:
     if result is not None:
         raw["state"] = _dump_result(result, state, plain=plain)
     else:
-        raw["state"] = merged(state, kept)
-    return merged(raw, rest)
+        raw["state"] = merge(state, kept)
+    return merge(raw, rest)
 
 
 def _dump_result(result: ToolResult, state: Raw, *, plain: bool) -> Raw:
@@ -286,7 +286,7 @@ def _dump_result(result: ToolResult, state: Raw, *, plain: bool) -> Raw:
     put_times(state, start=result.started, end=result.ended)
     if result.media:
         state["attachments"] = [dump_file(each) for each in result.media]
-    return merged(state, left)
+    return merge(state, left)
 
 
 def as_text(value: Any) -> str:

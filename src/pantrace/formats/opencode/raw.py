@@ -50,11 +50,11 @@ def put_times(raw: Raw, **moments: float | None) -> None:
         raw["time"] = time
 
 
-def merged(built: Raw, rest: Mapping[str, Any]) -> Raw:
+def merge(built: Raw, rest: Mapping[str, Any]) -> Raw:
     """What was built from the model, with what was left over from the source laid over it."""
     for key, value in rest.items():
         there = built.get(key)
-        built[key] = merged(there, value) if type(there) is dict and type(value) is dict else value
+        built[key] = merge(there, value) if type(there) is dict and type(value) is dict else value
     return built
 
 

@@ -21,8 +21,8 @@ from pantrace.wire import files
 from pantrace.wire.json import decode
 from pantrace.wire.rows import OnBroken
 
+from .generation0 import is_oldest, modern
 from .messages import Message
-from .oldest import is_oldest, modern
 from .outputs import Outputs
 from .raw import NAME, Raw
 from .sessions import load_session, root_sample

@@ -206,7 +206,7 @@ def _essence(item: Any) -> Any:
 
 def _contradictions(row: dict[str, Any], told: Conversation, tools: int) -> dict[str, Any]:
     """Statements of the row that its own contents do not bear out."""
-    expected, counts = derived(told.contents, tools)
+    expected, counts = derive_fields(told.contents, tools)
     stated = {key: row[key] for key, value in expected.items() if key in row and row[key] != value}
     metadata = row.get("metadata")
     if isinstance(metadata, dict):
@@ -222,7 +222,7 @@ def _contradictions(row: dict[str, Any], told: Conversation, tools: int) -> dict
     return stated
 
 
-def derived(contents: list[dict[str, Any]], tools: int) -> tuple[dict[str, Any], dict[str, int]]:
+def derive_fields(contents: list[dict[str, Any]], tools: int) -> tuple[dict[str, Any], dict[str, int]]:
     """The keys of a row that follow from its contents, and the counts of its metadata."""
     last, users = -1, 0
     prompts, answers = [], []

@@ -12,7 +12,7 @@ from pantrace.wire.shape import ANY, document, one_of, violations
 from pantrace.wire.times import from_iso
 
 from .conversation import conversation, is_model, places_of
-from .read import COUNTS, KEYS, derived, tool_uses
+from .read import COUNTS, KEYS, derive_fields, tool_uses
 
 _CONTENT = {"role": one_of("user", "model"), "parts": [{"text": str}]}
 _SHAPE = {
@@ -89,7 +89,7 @@ def _turns(row: dict[str, Any], contents: list[dict[str, Any]], uses: list[dict[
 
 
 def _statements(row: dict[str, Any], contents: list[dict[str, Any]], tools: int) -> Iterator[Violation]:
-    expected, counts = derived(contents, tools)
+    expected, counts = derive_fields(contents, tools)
     for key, value in expected.items():
         if key in row and row[key] != value:
             yield _error("does not follow from the contents", key)

@@ -37,10 +37,10 @@ def _read(path: str, changed: int) -> dict[str, str]:
             found = parse_yaml(text)
     except (PantraceError, ValueError) as error:
         raise UsageError(f"tool_map {path}: {error}") from None
-    return inverted(found.get(SECTION, found) if isinstance(found, dict) else found, path)
+    return invert(found.get(SECTION, found) if isinstance(found, dict) else found, path)
 
 
-def inverted(mapping: Any, path: str) -> dict[str, str]:
+def invert(mapping: Any, path: str) -> dict[str, str]:
     """Physical -> logical of logical -> [physical]; the first logical name that claims a physical one keeps it."""
     names: dict[str, str] = {}
     if not isinstance(mapping, dict):

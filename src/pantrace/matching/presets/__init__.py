@@ -119,7 +119,7 @@ PRESETS: dict[str, Preset] = {
         score=_single_tool_use, reads=frozenset({"tool"}), needs_reference=False
     ),
     "agentevals-strict": Preset(score=_agentevals_strict, reads=_MODES),
-    "agentevals-unordered": _agentevals(agentevals.unordered),
+    "agentevals-unordered": _agentevals(agentevals.matches_unordered),
     "agentevals-subset": _agentevals(agentevals.subset),
     "agentevals-superset": _agentevals(agentevals.superset),
     "ragas-tool-call-accuracy": _calls(ragas.tool_call_accuracy),

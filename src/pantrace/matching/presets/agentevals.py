@@ -45,7 +45,7 @@ def subset(predicted: Sequence[Call], reference: Sequence[Call], modes: Modes) -
     return superset(reference, predicted, modes)
 
 
-def unordered(predicted: Sequence[Call], reference: Sequence[Call], modes: Modes) -> bool:
+def matches_unordered(predicted: Sequence[Call], reference: Sequence[Call], modes: Modes) -> bool:
     """Superset and subset, so that a partial argument mode has to hold both ways."""
     return superset(predicted, reference, modes) and subset(predicted, reference, modes)
 

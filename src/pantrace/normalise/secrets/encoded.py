@@ -60,7 +60,9 @@ def rewritten(text: str, before: Any, after: Any) -> str:
     if len(tokens) == len(old) == len(new):
         changed = [each for each in zip(tokens, old, new, strict=True) if each[1] is not each[2]]
         if all(_says(token[0], one) for token, one, _ in changed):
-            return edited(text, [(token.start(), token.end(), _quoted(two, token[0])) for token, _, two in changed])
+            return apply_edits(
+                text, [(token.start(), token.end(), _quoted(two, token[0])) for token, _, two in changed]
+            )
     # A repeated key: the tokens of the text are not in the order of what was read.
     return encode(after).decode("utf-8", "surrogatepass")
 
@@ -88,7 +90,7 @@ def _quoted(value: str, like: str) -> str:
     return text.replace("/", "\\/") if "\\/" in like else text
 
 
-def edited(text: str, edits: list[Edit]) -> str:
+def apply_edits(text: str, edits: list[Edit]) -> str:
     """A text with some places replaced; they do not overlap and stand in order."""
     pieces, place = [], 0
     for start, end, new in edits:

@@ -15,7 +15,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Record, Sample
 from pantrace.wire.json import decode, encode
 
-from .encoded import Edit, base64_in, document_in, edited, literals_in, rewritten
+from .encoded import Edit, apply_edits, base64_in, document_in, literals_in, rewritten
 from .named import KIND, named_in
 from .names import is_secret, is_word, level_of, looks_drawn
 from .shapes import EMAIL, SHAPES, shapes_in
@@ -126,7 +126,7 @@ class Redactor:
         for _ in range(_ROUNDS):
             if not (edits := self._edits(text, counts, depth)):
                 break
-            text = edited(text, edits)
+            text = apply_edits(text, edits)
         return text
 
     def _edits(self, text: str, counts: Counts, depth: int) -> list[Edit]:
@@ -224,7 +224,7 @@ class _Walk:
         """What is nested beyond all reason, as the text it would be."""
         text = encode(value).decode("utf-8", "surrogatepass")
         counts: Counts = {}
-        clean = edited(text, self.redactor._edits(text, counts, self.depth))
+        clean = apply_edits(text, self.redactor._edits(text, counts, self.depth))
         self._note(path, counts)
         try:
             return decode(clean.encode("utf-8", "surrogatepass")) if counts else value

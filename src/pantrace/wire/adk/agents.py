@@ -12,12 +12,12 @@ import msgspec
 from pantrace.model import Agent, Step, Tool
 from pantrace.wire.json import decode
 
+from .expect import text
 from .parts import NAME
 from .recase import without_nulls
-from .typed import text
 
 
-def declared(app_details: Any) -> list[Agent]:
+def declared_agents(app_details: Any) -> list[Agent]:
     """The agents of one `app_details` object, with instructions and full tool declarations."""
     if isinstance(app_details, msgspec.Raw):
         return _declared_in(bytes(app_details))
@@ -29,7 +29,7 @@ def declared(app_details: Any) -> list[Agent]:
 
 @lru_cache(64)
 def _declared_in(app_details: bytes) -> list[Agent]:
-    return declared(decode(app_details))
+    return declared_agents(decode(app_details))
 
 
 def _agent(name: str, details: dict[str, Any]) -> Agent:

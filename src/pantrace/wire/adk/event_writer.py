@@ -14,7 +14,7 @@ from pantrace.wire.json import to_plain
 
 from .events import content_role, is_partial, steps_from
 from .parts import NAME, TOGETHER, is_answer, is_wrapped, part_to
-from .unsaid import unsaid
+from .residual import residual
 
 _FINISH = {
     "stop": "STOP",
@@ -69,7 +69,7 @@ def _events(step: Step, invocation: str, speaker: str) -> list[dict[str, Any]]:
     if is_partial(step):
         # Whether a piece is told again as a whole shows only beside the events that follow it.
         back = msgspec.structs.replace(back, kind=step.kind, usage=step.usage, extra=step.extra)
-    if rest := unsaid(back, step):
+    if rest := residual(back, step):
         note["step"] = rest
     return [_carrying(events[0], note), *events[1:]]
 

@@ -15,10 +15,10 @@ from pantrace.wire.json import to_plain
 from pantrace.wire.remainder import with_places
 
 from .contents import as_content
-from .parts import NAME, TOGETHER, is_answer, part_from, parts_from, unwrapped
-from .recase import EVENT, is_camel, recased, snake, without_nulls
+from .fast_events import step_of, typed_event
+from .parts import NAME, TOGETHER, is_answer, part_from, parts_from, unwrap
+from .recase import EVENT, is_camel, recase, snake, without_nulls
 from .schema import Event
-from .usual import step_of, usual
 
 _SCHEMA_ONLY = frozenset(
     {
@@ -71,7 +71,7 @@ def steps_from(events: Iterable[Any], *, camel: bool = False) -> list[Step]:
     for raw in events:
         if not isinstance(raw, (dict, Event)):
             raise TypeError(f"an event must be an object, is {type(raw).__name__}")
-        event = usual(raw, camel=camel) if isinstance(raw, dict) else raw
+        event = typed_event(raw, camel=camel) if isinstance(raw, dict) else raw
         step, note = (step_of(event) if event is not None else None), None
         if step is None:
             step, note = _step(raw if isinstance(raw, dict) else msgspec.to_builtins(raw), camel)
@@ -93,7 +93,7 @@ def is_partial(step: Step) -> bool:
 def _step(raw: dict[str, Any], camel: bool) -> tuple[Step, dict[str, Any] | None]:
     event = {key: value for key, value in raw.items() if value is not None}
     if camel or (not event.keys() <= _SNAKE and is_camel(event)):
-        event = recased(event, EVENT, snake)
+        event = recase(event, EVENT, snake)
     take = event.pop
     content, author = as_content(take("content", None)), take("author", None)
     parts = parts_from(content)
@@ -235,7 +235,7 @@ def _with_carried(step: Step, note: dict[str, Any]) -> Step:
     """A step with what our writer kept beside the event."""
     parts = list(step.parts)
     for index in note.get("unwrap", ()):
-        parts[index] = unwrapped(parts[index])
+        parts[index] = unwrap(parts[index])
     plain = to_plain(msgspec.structs.replace(step, parts=tuple(parts)))
     for index, part in note.get("insert", ()):
         plain.setdefault("parts", []).insert(index, part)

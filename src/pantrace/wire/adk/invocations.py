@@ -10,14 +10,14 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Agent, ExpectedCall, Invocation, Step, Text, ToolCall, ToolResult, Trajectory
 
-from .agents import agents_of, declared
+from .agents import agents_of, declared_agents
 from .contents import as_content
 from .event_writer import events_to
 from .events import content_role, steps_from
+from .expect import list_of, mapping, number, text
 from .parts import NAME, part_from, part_to, parts_from, texts_in
 from .recase import without_nulls
 from .schema import Answer, Call, Content, Fields, Intermediate, Part, Schema, Unusual
-from .typed import listed, mapping, number, text
 
 _KNOWN = {
     "invocation_id",
@@ -67,7 +67,7 @@ def steps_of(raw: Fields, name: str, agents: Sequence[Agent] = ()) -> list[Step]
     asked = _spoken(raw.get("user_content"), "user") if raw.get("user_content") is not None else []
     final = as_content(raw.get("final_response"))
     data: Fields = raw.get("intermediate_data") or {}
-    events = listed(data.get("invocation_events"), "invocation_events")
+    events = list_of(data.get("invocation_events"), "invocation_events")
     apart = any(data.get(key) for key in ("tool_uses", "tool_responses", "intermediate_responses"))
     if events or (data.get("invocation_events") is not None and not apart):
         if isinstance(raw, Schema):
@@ -133,18 +133,18 @@ def _intermediate(data: Fields, final: Any) -> list[Step]:
     steps: list[Step] = []
     calls = [
         part_from(Part(function_call=call) if isinstance(call, Call) else {"function_call": call})
-        for call in listed(data.get("tool_uses"), "tool_uses")
+        for call in list_of(data.get("tool_uses"), "tool_uses")
     ]
     if calls:
         steps.append(Step(role="agent", parts=tuple(calls)))
     answers = [
         part_from(Part(function_response=answer) if isinstance(answer, Answer) else {"function_response": answer})
-        for answer in listed(data.get("tool_responses"), "tool_responses")
+        for answer in list_of(data.get("tool_responses"), "tool_responses")
     ]
     if answers:
         steps.append(Step(role="tool", parts=tuple(answers)))
-    for author, parts in listed(data.get("intermediate_responses"), "intermediate_responses"):
-        told = tuple(part_from(part) for part in listed(parts, "the parts of an intermediate response"))
+    for author, parts in list_of(data.get("intermediate_responses"), "intermediate_responses"):
+        told = tuple(part_from(part) for part in list_of(parts, "the parts of an intermediate response"))
         agent = text(author, "an author") or None
         steps.append(Step(role="agent", agent=agent, parts=told, extra={NAME: {"intermediate": True}}))
     if final is not None:
@@ -167,7 +167,7 @@ def _spoken(content: Any, role: Literal["user", "agent"]) -> list[Step]:
 def expected_from(invocations: Sequence[Fields]) -> Trajectory:
     """The reference trajectory that a list of invocations states."""
     names = names_of(invocations)
-    declarations = [declared(raw.get("app_details")) for raw in invocations]
+    declarations = [declared_agents(raw.get("app_details")) for raw in invocations]
     steps = [
         step
         for raw, name, agents in zip(invocations, names, declarations, strict=True)

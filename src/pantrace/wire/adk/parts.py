@@ -196,7 +196,7 @@ def is_wrapped(part: Part) -> bool:
     return is_answer(part) and part.output is not None and not isinstance(part.output, dict)  # type: ignore[union-attr]
 
 
-def unwrapped(part: Part) -> Part:
+def unwrap(part: Part) -> Part:
     """A call or a result whose data was put into an object by `part_to`."""
     if isinstance(part, ToolCall) and isinstance(part.arguments, dict):
         return msgspec.structs.replace(part, arguments=part.arguments.get("arguments"))

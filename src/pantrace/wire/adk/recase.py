@@ -88,26 +88,26 @@ def camel(name: str) -> str:
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
-def recased(value: Any, shape: Any, convert: Callable[[str], str]) -> Any:
+def recase(value: Any, shape: Any, convert: Callable[[str], str]) -> Any:
     """A record with its schema keys converted, as far as the shape reaches; what the shape does not name is data."""
     if isinstance(value, dict) and isinstance(shape, dict):
         if shape is DEEP:
             return {
-                convert(key): item if item is None or type(item) in _SCALARS else recased(item, DEEP, convert)
+                convert(key): item if item is None or type(item) in _SCALARS else recase(item, DEEP, convert)
                 for key, item in value.items()
             }
         if "*" in shape:
-            return {key: recased(item, shape["*"], convert) for key, item in value.items()}
+            return {key: recase(item, shape["*"], convert) for key, item in value.items()}
         found = {}
         for key, item in value.items():
             # Nearly all values are null or a text: the shape is asked only for those that hold something.
             if item is not None and type(item) not in _SCALARS and (inner := shape.get(snake(key))) is not None:
-                item = recased(item, inner, convert)
+                item = recase(item, inner, convert)
             found[convert(key)] = item
         return found
     if isinstance(value, list):
         inner = shape[0] if isinstance(shape, list) else shape
-        return [recased(item, inner, convert) for item in value]
+        return [recase(item, inner, convert) for item in value]
     return value
 
 
@@ -118,12 +118,12 @@ def is_camel(record: dict[str, Any]) -> bool:
 
 def to_snake(value: Any, shape: Any) -> Any:
     """A record in snake_case; one that has no camelCase key at its top is taken as it is."""
-    return value if isinstance(value, dict) and not is_camel(value) else recased(value, shape, snake)
+    return value if isinstance(value, dict) and not is_camel(value) else recase(value, shape, snake)
 
 
 def to_camel(value: Any, shape: Any) -> Any:
     """A record in camelCase."""
-    return recased(value, shape, camel)
+    return recase(value, shape, camel)
 
 
 def without_nulls(value: Any) -> Any:
@@ -146,7 +146,7 @@ __all__ = [
     "TRPC_RESULT",
     "camel",
     "is_camel",
-    "recased",
+    "recase",
     "snake",
     "to_camel",
     "to_snake",

@@ -7,8 +7,8 @@ from typing import Any
 
 from pantrace.model import Maker, Scale, Score
 
+from .expect import number, text
 from .recase import without_nulls
-from .typed import number, text
 
 NAME = "adk-history"
 MAKER = Maker(name="google-adk", kind="stored")

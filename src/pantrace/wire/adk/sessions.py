@@ -10,16 +10,16 @@ from pantrace.errors import ReadError
 from pantrace.model import Agent, Sample, Step, Trajectory, is_prompt
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import unknown_keys
-from pantrace.wire.remainder import applied
+from pantrace.wire.remainder import apply_difference
 
 from .agents import agents_of
 from .event_writer import events_to
 from .events import steps_from, usage_from
+from .expect import list_of, mapping, text
 from .parts import NAME
 from .recase import SESSION, is_camel, snake, to_camel
+from .residual import residual
 from .schema import Session
-from .typed import listed, mapping, text
-from .unsaid import unsaid
 
 _KNOWN = {"id", "app_name", "user_id", "state", "events", "last_update_time", "context"}
 
@@ -28,7 +28,7 @@ def trajectory_from(raw: Any, declarations: list[list[Agent]] | None = None) -> 
     """A session as a trajectory. Fields of sessions before 1.0 (`context`, `event_logs`) are understood or kept."""
     camel = not isinstance(raw, Session) and is_camel(raw)
     session = {snake(key) if camel else key: value for key, value in raw.items() if value is not None}
-    steps = steps_from(listed(session.get("events"), "a session's events"), camel=camel)
+    steps = steps_from(list_of(session.get("events"), "a session's events"), camel=camel)
     if not steps and (strange := [key for key, value in session.items() if key not in _KNOWN and _holds(value)]):
         raise ReadError(
             f"what happened in a session is told under keys that are not ADK's: {', '.join(strange)[:80]}",
@@ -130,7 +130,7 @@ def session_to(sample: Sample) -> dict[str, Any]:
 
 def carry_in_session(session: dict[str, Any], told: Sample, meant: Sample) -> None:
     """Keep what a session does not say of a sample in the note of its first event: it has no free corner itself."""
-    rest = unsaid(told, meant)
+    rest = residual(told, meant)
     if not rest or not session["events"]:
         return
     first = session["events"][0]
@@ -146,7 +146,7 @@ def carried_sample(session: dict[str, Any], sample: Sample) -> Sample:
     custom = first.get("custom_metadata") or first.get("customMetadata")
     note = custom.get(CARRIER) if isinstance(custom, dict) else None
     rest = note.get("sample") if isinstance(note, dict) else None
-    return applied(sample, rest) if rest else sample
+    return apply_difference(sample, rest) if rest else sample
 
 
 def camel_session(session: dict[str, Any]) -> dict[str, Any]:

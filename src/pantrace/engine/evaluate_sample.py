@@ -1,0 +1,80 @@
+"""Evaluate one sample: measure, check, decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pantrace.judges import NO_JUDGE, Calibrations
+from pantrace.model import Case, Decision, Sample, Score
+from pantrace.policy import Profile, decide
+from pantrace.rules import rule_scores
+
+from .measure import scores_of
+from .plan import Ready, profile_for
+
+
+def evaluate_sample(sample: Sample, ready: Ready, judged: Iterable[Score] = ()) -> tuple[list[Score], list[Decision]]:
+    """Our scores of a sample with those of the judges, and the decisions they lead to."""
+    scores = scores_of(sample, ready.checks)
+    for rules in ready.rules:
+        scores += rule_scores(sample, rules)
+    scores += judged
+    scores += scores_still_missing(sample, scores)
+    decision = decision_of(sample, scores, ready)
+    return scores, [decision] if decision is not None else []
+
+
+def scores_still_missing(sample: Sample, scores: Iterable[Score]) -> list[Score]:
+    """A score that says so for each eval that the case requires and nobody has made."""
+    required = sample.case.required_evals if sample.case is not None else None
+    have = {score.name for score in scores} | {score.name for score in sample.scores}
+    return [
+        Score(name=name, status="unscored", explanation="no judge configured")
+        for name in required or ()
+        if name not in have
+    ]
+
+
+def decision_of(sample: Sample, scores: Iterable[Score], ready: Ready) -> Decision | None:
+    """The decision of the profile that the case names, else of the plan's; None where nothing is to be decided."""
+    named = sample.case.profile if sample.case is not None else None
+    profile = profile_for(ready, named)
+    if profile is None:
+        if named is None or not ready.plan.decide.case_profiles:
+            return None
+        return Decision(
+            sample=sample.id, profile=named, passed=None, reasons=(f"there is no profile {named!r} to decide by",)
+        )
+    return decide_sample(sample, scores, profile, ready.calibrations)
+
+
+def decide_sample(sample: Sample, scores: Iterable[Score], profile: Profile, calibrations: Calibrations) -> Decision:
+    """The decision on a sample by our scores and those it brings, with what its case requires."""
+    case = sample.case or Case()
+    return decide(
+        sample.id,
+        calibrations.stamped(all_scores(sample, scores)),
+        profile,
+        required=case.required_evals or (),
+        contract=case.contract,
+    )
+
+
+def all_scores(sample: Sample, scores: Iterable[Score]) -> list[Score]:
+    """Ours and those that the source stores; of the same name, ours, unless nobody was there to make it."""
+    ours = list(scores)
+    taken = {score.name for score in ours if not _yields(score)}
+    return [*(score for score in sample.scores if score.name not in taken), *_unless_stored(ours, sample)]
+
+
+def _unless_stored(ours: list[Score], sample: Sample) -> list[Score]:
+    stored = {score.name for score in sample.scores}
+    return [score for score in ours if not _yields(score) or score.name not in stored]
+
+
+def _yields(score: Score) -> bool:
+    """Whether a stored score stands in. Not for a judge that was to be asked: another's grade cannot take its place."""
+    if score.status != "unscored":
+        return False
+    asked = score.maker is not None and score.maker.kind == "rubric"
+    return not asked or (score.explanation or "").startswith(NO_JUDGE)

@@ -1,0 +1,104 @@
+"""What judges are asked: rubrics by name or file, and metrics of definition files with the rows they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace import formats
+from pantrace.errors import UsageError
+from pantrace.judges import (
+    ALWAYS,
+    AnyRubric,
+    Defined,
+    LayerOneMetric,
+    Managed,
+    RowOf,
+    columns_of,
+    load_any_rubric,
+    load_definitions,
+)
+from pantrace.metrics import names as check_names
+from pantrace.model import Sample
+
+Clean = Callable[[Any], Any]
+"""Takes secrets out of plain data."""
+
+
+class RubricSelection(msgspec.Struct, frozen=True):
+    """What a list of rubrics and definition files comes to."""
+
+    rubrics: tuple[AnyRubric, ...] = ()
+    measured: tuple[str, ...] = ()
+    """Metrics that definition files name: measured, not judged."""
+
+
+def select_rubrics(names: Iterable[str], folder: Path = Path()) -> RubricSelection:
+    """Rubrics by name or file, and metrics of FILE.json (FILE.json:NAME for one of them); files lie in `folder`."""
+    found: dict[str, AnyRubric] = {}
+    measured: list[str] = []
+    for name in dict.fromkeys(names):
+        for each in rubrics_named(name, folder):
+            if isinstance(each, LayerOneMetric):
+                measured.append(each.name)
+            else:
+                found[each.name] = _either(found.get(each.name), each)
+    return RubricSelection(tuple(found.values()), tuple(dict.fromkeys(measured)))
+
+
+def rubrics_named(name: str, folder: Path = Path()) -> list[AnyRubric | LayerOneMetric]:
+    """What one name stands for."""
+    path, only = _split(name)
+    beside = folder / path
+    located = str(beside) if beside.is_file() else path
+    if Path(path).suffix != ".json":
+        rubric = load_any_rubric(located)
+        if rubric.name in check_names():
+            # Definition files have names of others, which are told apart for them; a rubric's name is one's own.
+            raise UsageError(
+                f"{located}: {rubric.name} is the name of a metric, and the scores of the two could not be told apart; "
+                f"call the rubric {rubric.name}_judge"
+            )
+        return [rubric]
+    return list[AnyRubric | LayerOneMetric](load_definitions(Path(located), check_names(), only))
+
+
+def _split(name: str) -> tuple[str, str]:
+    """FILE.json:NAME taken apart; any other name is whole."""
+    path, colon, only = name.rpartition(".json:")
+    return (f"{path}.json", only) if colon else (name, "")
+
+
+def _either(there: AnyRubric | None, new: AnyRubric) -> AnyRubric:
+    """Of two with one name: a rubric that stands in for a managed metric; otherwise they must be the same."""
+    if there is None or there == new or isinstance(there, Managed) != isinstance(new, Managed):
+        return new if there is None or isinstance(there, Managed) else there
+    raise UsageError(
+        f"two metrics are called {new.name!r}, and their scores could not be told apart: "
+        "name one of them alone (FILE.json:NAME), or give its file a metric_prefix"
+    )
+
+
+def row_once(rubrics: Iterable[AnyRubric] = (), clean: Clean = lambda value: value) -> RowOf:
+    """The row of a sample with the columns that the rubrics look into, cleaned, made when it is first asked for."""
+    wanted = {column for rubric in rubrics if isinstance(rubric, Defined) for column in columns_of(rubric)}
+    made: list[dict[str, Any]] = []
+
+    def row_of(sample: Sample) -> dict[str, Any]:
+        if not made:
+            # The longest columns (session, spans) are the least asked for, and cleaning takes its time.
+            made.append(clean({key: value for key, value in adk_row(sample).items() if key in wanted | ALWAYS}))
+        return made[0]
+
+    return row_of
+
+
+def adk_row(sample: Sample) -> dict[str, Any]:
+    """A sample of any format as a row of interactions, without the corner in which pantrace keeps the rest."""
+    adk = formats.by_name("adk-jsonl")
+    assert adk.dump is not None
+    row: dict[str, Any] = adk.dump(sample, adk.options())
+    return {key: value for key, value in row.items() if key != "pantrace"}

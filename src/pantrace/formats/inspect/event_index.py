@@ -1,0 +1,186 @@
+"""What the events of a sample tell about its messages: which model call made them, which tool call answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pantrace.wire.carried import CARRIER
+from pantrace.wire.json import encode
+from pantrace.wire.times import from_iso
+
+from .info_calls import as_model_event
+
+
+def notes_of(record: Any) -> dict[str, Any]:
+    """What pantrace wrote in the metadata of a sample, an event or an `eval` object."""
+    metadata = record.get("metadata") if isinstance(record, dict) else None
+    notes = metadata.get(CARRIER) if isinstance(metadata, dict) else None
+    return notes if isinstance(notes, dict) else {}
+
+
+def is_timed(event: dict[str, Any]) -> bool:
+    """Whether the times of an event were measured; pantrace marks those it had to make up."""
+    return notes_of(event).get("timed") is not False
+
+
+def times_of(event: dict[str, Any]) -> tuple[float | None, float | None]:
+    """Begin and end of a model or tool call, as far as they were measured.
+
+    Where the call worked for longer than lies between them, both were taken when it was over (as the
+    logger of Health Universe's A2A SDK does)."""
+    if not is_timed(event):
+        return None, None
+    begin, end = from_iso(event.get("timestamp")), from_iso(event.get("completed"))
+    worked = event.get("working_time")
+    if (
+        begin is not None
+        and end is not None
+        and isinstance(worked, (int, float))
+        and end - begin + 0.001 < worked < end
+    ):
+        begin = end - worked
+    return begin, end
+
+
+class EventIndex:
+    """An index over the events of one sample, and a note of those that a message has claimed."""
+
+    def __init__(self, events: list[Any], attachments: dict[str, Any], pool: list[Any], notes: dict[str, Any]):
+        self.attachments = attachments
+        self.notes = notes
+        """What pantrace wrote about single messages, by their ids."""
+        self.pool = pool
+        self.models: list[dict[str, Any]] = []
+        self.tools: list[dict[str, Any]] = []
+        self.order: dict[int, int] = {}
+        """Place of a model or tool event, by its Python id."""
+        self.spans: dict[Any, dict[str, Any]] = {}
+        self.ends: dict[Any, dict[str, Any]] = {}
+        self.graded: dict[int, str] = {}
+        """Model and tool events of a scorer in logs before spans existed: Python id of the event -> name of its step,
+        which stands among the spans."""
+        self._grading: str | None = None
+        self.infos: list[dict[str, Any]] = []
+        """Info events that pantrace wrote."""
+        self.claimed: dict[int, str] = {}
+        """Model events that made a message: Python id of the event -> id of the message, or ""."""
+        self.called: set[Any] = set()
+        """Ids of calls that messages make."""
+        self.answered: set[Any] = set()
+        """Ids of calls that messages answer."""
+        self._by_output: dict[str, list[dict[str, Any]]] = {}
+        self._by_call: dict[str, dict[str, Any]] = {}
+        self._by_words: dict[bytes, list[dict[str, Any]]] | None = None
+        self._agents: dict[Any, str | None] = {}
+        self._has_models = any(isinstance(event, dict) and event.get("event") == "model" for event in events)
+        self._index(events)
+
+    def _index(self, events: list[Any]) -> None:
+        for event in events:
+            if not isinstance(event, dict):
+                continue
+            kind = event.get("event")
+            if kind == "info" and not self._has_models and (call := as_model_event(event)) is not None:
+                event, kind = call, "model"
+            if self._grading is not None and (kind == "model" or kind == "tool"):
+                self.graded[id(event)] = self._grading
+            if kind == "model":
+                self.order[id(event)] = len(self.order)
+                self.models.append(event)
+                message = output_message(event)
+                if message is not None and message.get("id") is not None:
+                    self._by_output.setdefault(message["id"], []).append(event)
+            elif kind == "tool":
+                self.order[id(event)] = len(self.order)
+                self.tools.append(event)
+                self._by_call.setdefault(event.get("id"), event)
+            elif kind == "span_begin":
+                self.spans[event.get("id")] = event
+            elif kind == "info" and event.get("source") == "pantrace":
+                self.infos.append(event)
+            elif kind == "span_end":
+                self.ends[event.get("id")] = event
+            elif kind == "step" and event.get("type") == "scorer":
+                self._grade(event)
+            # Logs before spans existed nest the events of a tool or subtask inside it.
+            if (kind == "tool" or kind == "subtask") and event.get("events"):
+                self._index(event["events"])
+
+    def _grade(self, event: dict[str, Any]) -> None:
+        """A scorer begins or ends its work, in a log that has steps and no spans."""
+        if event.get("action") == "begin":
+            self._grading = f"scorer-{len(self.spans)}"
+            self.spans[self._grading] = event
+        elif self._grading is not None:
+            self.ends[self._grading] = event
+            self._grading = None
+
+    def model_event(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        """The model call that made a message; each call makes one."""
+        name = message.get("id")
+        found = self._by_output.get(name) if name is not None else self._without_id(message)
+        for event in found or ():
+            if id(event) not in self.claimed:
+                self.claimed[id(event)] = name or ""
+                return event
+        return None
+
+    def _without_id(self, message: dict[str, Any]) -> list[dict[str, Any]]:
+        """Messages of old logs have no id: the call that said the same."""
+        if self._by_words is None:
+            self._by_words = {}
+            for event in self.models:
+                output = output_message(event)
+                if output is not None and output.get("id") is None:
+                    self._by_words.setdefault(_words(output), []).append(event)
+        return self._by_words.get(_words(message), [])
+
+    def tool_event(self, call_id: Any) -> dict[str, Any] | None:
+        """The event of a tool call."""
+        self.answered.add(call_id)
+        return self._by_call.get(call_id)
+
+    def agent_of(self, span: Any) -> str | None:
+        """Name of the agent in whose span something happened."""
+        if span is None:
+            return None
+        if span not in self._agents:
+            names = (
+                self.spans[each].get("name") for each in self.chain(span) if self.spans[each].get("type") == "agent"
+            )
+            self._agents[span] = next(names, None)
+        return self._agents[span]
+
+    def notes_on(self, message: Any) -> dict[str, Any]:
+        """What pantrace wrote about a message."""
+        found = self.notes.get(str(message.get("id"))) if self.notes and isinstance(message, dict) else None
+        return found if isinstance(found, dict) else {}
+
+    def chain(self, span: Any) -> Iterator[Any]:
+        """A span and those around it, from the inside out."""
+        seen: set[Any] = set()
+        while span is not None and span in self.spans and span not in seen:
+            seen.add(span)
+            yield span
+            span = self.spans[span].get("parent_id")
+
+    def inputs(self, event: dict[str, Any]) -> list[Any]:
+        """The messages that a model call really got, taken from the pool where they lie there."""
+        found = list(event.get("input") or ())
+        for begin, end in event.get("input_refs") or ():
+            found.extend(self.pool[begin:end])
+        return found
+
+
+def output_message(event: dict[str, Any]) -> dict[str, Any] | None:
+    """The message that a model call made."""
+    choices = (event.get("output") or {}).get("choices")
+    if not choices or not isinstance(choices[0], dict):
+        return None
+    message = choices[0].get("message")
+    return message if isinstance(message, dict) else None
+
+
+def _words(message: dict[str, Any]) -> bytes:
+    return encode([message.get("content"), [call.get("id") for call in message.get("tool_calls") or ()]])

@@ -1,0 +1,103 @@
+"""Layer 1: deterministic metrics, one file each, found by name.
+
+A metric `x` lives in `metrics/x.py` as `x`; it is added by its file and by its name in `NAMES`. Users add theirs with
+`--plugin FILE` or the entry point group `pantrace.metrics`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+
+from pantrace.errors import UsageError
+
+from .metric import Found, Measurement, Metric, NoSettings, NotApplicable, metric, parse_settings
+
+NAMES: tuple[str, ...] = (
+    "token_usage",
+    "latency_metrics",
+    "cache_efficiency",
+    "thinking_metrics",
+    "tool_utilization",
+    "tool_success_rate",
+    "grounding_utilization",
+    "context_saturation",
+    "agent_handoffs",
+    "output_density",
+    "sandbox_usage",
+    "repeated_calls",
+    "retry_storms",
+    "unanswered_calls",
+    "swallowed_errors",
+    "wasted_tail",
+    "exact_match",
+    "contains",
+    "regex",
+    "rouge_1",
+    "edit_similarity",
+    "output_contract",
+    "trajectory_accuracy",
+    "state_variable_fidelity",
+    "gui",
+)
+"""Built-in metrics, in the order in which they are shown."""
+
+__all__ = [
+    "NAMES",
+    "Found",
+    "Measurement",
+    "Metric",
+    "NoSettings",
+    "NotApplicable",
+    "all_metrics",
+    "by_name",
+    "metric",
+    "names",
+    "parse_settings",
+]
+
+
+@cache
+def _plugins() -> dict[str, str]:
+    """Metrics of other packages: the entry point group `pantrace.metrics`, name -> "module:attribute"."""
+    return {point.name: point.value for point in entry_points(group="pantrace.metrics")}
+
+
+def names() -> tuple[str, ...]:
+    """All metric names, built-in ones first."""
+    return (*NAMES, *(name for name in sorted(_plugins()) if name not in NAMES))
+
+
+@cache
+def by_name(name: str) -> Metric:
+    """The metric of that name; a UsageError that suggests one when there is none."""
+    if name in NAMES:
+        module, attribute = f"{__name__}.{name}", name
+    elif name in _plugins():
+        return _of_a_package(name, _plugins()[name])
+    else:
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, names(), n=1)
+        hint = f"did you mean {close[0]}?" if close else "`pantrace metrics` lists them"
+        raise UsageError(f"unknown metric {name!r}; {hint}")
+    found: Metric = getattr(import_module(module), attribute or name)
+    return found
+
+
+def _of_a_package(name: str, place: str) -> Metric:
+    module, _, attribute = place.partition(":")
+    try:
+        found = getattr(import_module(module), attribute or name)
+    except Exception as error:  # noqa: BLE001 -- another package may raise anything
+        why = f"{type(error).__name__}: {error}"
+        raise UsageError(f"the metric {name!r} of an installed package ({place}) cannot be loaded: {why}") from None
+    if not isinstance(found, Metric):
+        raise UsageError(f"the metric {name!r} of an installed package ({place}) is none; decorate it with metric()")
+    return found
+
+
+def all_metrics() -> list[Metric]:
+    """Every metric, loaded."""
+    return [by_name(name) for name in names()]

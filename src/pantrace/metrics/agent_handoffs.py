@@ -1,0 +1,95 @@
+"""Changes of control between agents."""
+
+from __future__ import annotations
+
+from pantrace.matching.recording import recording_of
+from pantrace.model import CallPair, Record, Sample, Trajectory
+
+from .metric import Found, Measurement, NotApplicable, metric
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set."""
+
+    transfer_prefix: str = "transfer_to_"
+    """Tools whose name begins so hand over to another agent."""
+    agent_suffix: str | None = "Agent"
+    """A tool that no declared agent is named like, but whose name ends so, is taken for an agent and marked as a guess;
+    None: never guess."""
+
+
+@metric(settings=Settings, low=0)
+def agent_handoffs(sample: Sample, settings: Settings) -> Found:
+    """Number of times that control went to another agent.
+
+    Formula: answered transfers (`transfer_to_agent` and the like) + calls of tools that are agents (their name is that
+    of an agent of the trajectory, or, as a guess listed in `guessed_agent_tools`, ends in "Agent") + recorded
+    sub-agent runs whose call is not counted already. One agent alone gives 0.
+
+    Not applicable when: the agent did nothing that was recorded.
+
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it counted the user's turns.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    recording = recording_of(sample.trajectory)
+    if not recording.has_acted:
+        return NotApplicable("the recording holds nothing that the agent did")
+    agents = {agent.name for each in recording.trajectories for agent in each.agents}
+    invoked: list[str] = []
+    counted: set[str | None] = set()
+    transfers = tools = 0
+    guessed: list[str] = []
+    steps = []
+    prefix, suffix = settings.transfer_prefix, settings.agent_suffix
+    named = [name for name in recording.calls_by_tool if name.startswith(prefix) or name in agents]
+    guesses = [name for name in recording.calls_by_tool if suffix is not None and name.endswith(suffix)]
+    for pair in recording.pairs if named or guesses else ():
+        name = pair.call.name
+        if name.startswith(prefix):
+            if pair.result is None:
+                continue
+            transfers += 1
+            invoked.append(_receiver(pair, prefix))
+        elif name in agents or name in guesses:
+            tools += 1
+            invoked.append(name)
+            if name not in agents:
+                guessed.append(name)
+        else:
+            continue
+        counted.add(pair.call.id)
+        steps.append(pair.step.id)
+    started = [child for child in recording.trajectories[1:] if child.caller is None or child.caller not in counted]
+    invoked += [_name(child) for child in started]
+    total = transfers + tools + len(started)
+    return Measurement(
+        value=total,
+        explanation=f"{transfers} transfers, {tools} calls of agents as tools, {len(started)} recorded sub-agent runs",
+        details={
+            "total_handoffs": total,
+            "unique_agents_count": len(set(invoked)),
+            "agents_invoked_list": list(dict.fromkeys(invoked)),
+            "transfers": transfers,
+            "agent_tool_calls": tools,
+            "sub_agent_runs": len(started),
+            "guessed_agent_tools": list(dict.fromkeys(guessed)),
+        },
+        evidence=tuple(dict.fromkeys([step for step in steps if step is not None])),
+    )
+
+
+def _receiver(pair: CallPair, prefix: str) -> str:
+    arguments = pair.call.arguments
+    if isinstance(arguments, dict):
+        for key in ("agent_name", "agent"):
+            if isinstance(arguments.get(key), str):
+                return str(arguments[key])
+    return pair.call.name.removeprefix(prefix)
+
+
+def _name(child: Trajectory) -> str:
+    if child.agents:
+        return child.agents[0].name
+    spoken = (step.agent for step in child.steps if step.role == "agent" and step.agent)
+    return next(spoken, None) or child.title or child.id or "(not named)"

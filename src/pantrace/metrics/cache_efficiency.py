@@ -1,0 +1,44 @@
+"""Share of the prompt that came from a cache."""
+
+from __future__ import annotations
+
+from pantrace.matching.recording import recording_of
+from pantrace.model import Sample, prompt_tokens
+
+from .metric import Found, Measurement, NoSettings, NotApplicable, metric
+from .pooling import ratio_of_sums
+
+
+@metric(low=0, high=1, better="higher", aggregate=ratio_of_sums("total_cached_tokens", "total_input_tokens"))
+def cache_efficiency(sample: Sample, settings: NoSettings) -> Found:
+    """Share of the prompt tokens that came from a cache.
+
+    Formula: sum of cached tokens / sum of prompt tokens over all model calls; cached tokens lie inside the prompt. A
+    call that does not report cached tokens counts with 0 (`calls_missing_cached`). Over many samples: the same ratio
+    of sums.
+
+    Not applicable when: no call reports cached tokens, or no prompt tokens are reported.
+
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it divided by prompt + cached.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    usages = recording_of(sample.trajectory).usages
+    cached = [usage.cache_read for usage in usages if usage.cache_read is not None]
+    if not cached:
+        return NotApplicable("no model call reports cached tokens")
+    prompt = sum(prompt_tokens(usage) or 0 for usage in usages)
+    if prompt <= 0:
+        return NotApplicable("no model call reports prompt tokens")
+    hits = sum(cached)
+    return Measurement(
+        value=hits / prompt,
+        explanation=f"{hits} of {prompt} prompt tokens came from a cache",
+        details={
+            "cache_hit_rate": hits / prompt,
+            "total_cached_tokens": hits,
+            "total_fresh_prompt_tokens": prompt - hits,
+            "total_input_tokens": prompt,
+            "calls_missing_cached": len(usages) - len(cached),
+        },
+    )

@@ -1,0 +1,69 @@
+"""How full the context got."""
+
+from __future__ import annotations
+
+from pantrace.catalog import catalog
+from pantrace.matching.recording import recording_of
+from pantrace.model import Record, Sample, Step, Usage
+
+from .metric import Found, Measurement, NotApplicable, metric
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set."""
+
+    models: str | None = None
+    """Path of a table of models (TOML, as for prices) that knows their windows."""
+
+    def __post_init__(self) -> None:
+        # Read when the settings are made: a wrong file is told at once, not by every sample.
+        catalog(self.models)
+
+
+@metric(settings=Settings, low=0, better="lower")
+def context_saturation(sample: Sample, settings: Settings) -> Found:
+    """Largest number of tokens in one model call, and how full the model's window was.
+
+    Formula: max over model calls of the call's total tokens; `saturation` in the details is the max over calls of
+    input / context window, for models whose window is known.
+
+    Not applicable when: no single call reports usage.
+
+    Source: the metric of the same name in the ADK evaluation workshop; the window is ours.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    recording = recording_of(sample.trajectory)
+    calls = recording.model_calls
+    known = [total for total in recording.totals if total is not None]
+    if not known:
+        return NotApplicable("no model call reports its usage")
+    peak = max(known)
+    peak_step = calls[recording.totals.index(peak)][1]
+    table = catalog(settings.models)
+    windows = {model: found.window for model in {model for model, _, _ in calls} if (found := table.find(model))}
+    saturation, window = max(_shares(calls, windows), default=(None, None)) if windows else (None, None)
+    filled = "" if saturation is None else f", {saturation:.1%} of the window"
+    return Measurement(
+        value=peak,
+        explanation=f"{peak} tokens in the largest of {len(known)} calls{filled}",
+        details={
+            "max_total_tokens": peak,
+            "peak_usage_span": peak_step.id,
+            "peak_input_tokens": max([usage.input for _, _, usage in calls if usage.input is not None], default=None),
+            "context_window": window,
+            "saturation": saturation,
+        },
+        evidence=(peak_step.id,) if peak_step.id is not None else (),
+    )
+
+
+def _shares(
+    calls: list[tuple[str | None, Step, Usage]], windows: dict[str | None, int | None]
+) -> list[tuple[float, int]]:
+    """How much of its window each call filled, with the window."""
+    return [
+        (usage.input / window, window)
+        for model, _, usage in calls
+        if usage.input is not None and (window := windows.get(model)) is not None
+    ]

@@ -1,0 +1,41 @@
+"""The answer is the reference."""
+
+from __future__ import annotations
+
+from pantrace.matching.answers import answer, even_out, reference
+from pantrace.model import Record, Sample
+
+from .metric import Found, Measurement, NotApplicable, metric
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set."""
+
+    ignore_case: bool = False
+    """Large and small letters are the same."""
+    ignore_space: bool = True
+    """Runs of white space count as one blank, and none at the ends."""
+
+
+@metric(settings=Settings, low=0, high=1, better="higher", per_turn=False)
+def exact_match(sample: Sample, settings: Settings) -> Found:
+    """Whether the final response is the reference answer.
+
+    Formula: true when both texts are equal, after white space is evened out (`ignore_space`) and, if set, case is
+    ignored. An agent that ran and answered nothing does not match.
+
+    Not applicable when: there is no reference, or nothing of the agent was recorded.
+
+    Source: common practice (Inspect's `match`, SQuAD's exact match without its removal of articles).
+    """
+    wanted = reference(sample)
+    if wanted is None:
+        return NotApplicable("the case has no reference answer")
+    given = answer(sample)
+    if given is None:
+        return NotApplicable("the case was not run")
+    if settings.ignore_space:
+        given, wanted = even_out(given), even_out(wanted)
+    if settings.ignore_case:
+        given, wanted = given.casefold(), wanted.casefold()
+    return Measurement(value=given == wanted, explanation=None if given else "the agent gave no answer")

@@ -1,0 +1,209 @@
+"""How long the user waited."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+from pantrace.matching.recording import recording_of
+from pantrace.model import Sample, Step, ToolResult, Trajectory, is_prompt
+
+from .metric import Found, Measurement, NoSettings, NotApplicable, metric
+from .pooling import ratio_of_sums
+
+Span = tuple[float, float]
+
+
+@metric(low=0, better="lower", aggregate=ratio_of_sums("total_latency_seconds", "turns"))
+def latency_metrics(sample: Sample, settings: NoSettings) -> Found:
+    """Seconds that the user waited, with the shares of model and tools.
+
+    Formula: sum of the measured durations of the invocations; where the source measured none, the time of all turns,
+    each from its prompt to its last measured end (of a step or a tool run), so that the user's time between turns
+    never counts; what ran at once counts once. Tools: the union of their runs. Model: the union of the steps without
+    the runs of their own tools; both with sub-agents. First response: end of the first model call of the first turn -
+    begin of that turn. Over many samples: seconds per turn as a ratio of sums.
+
+    Not applicable when: the source measured no durations (time stamps of events alone have a begin and no end), or all
+    of several durations are exactly one second (they are made up).
+
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it counted one second per event and
+    the user's time.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    details = _of_invocations(sample.trajectory) or _of_steps(sample.trajectory)
+    if details is None:
+        return NotApplicable("the source measured no durations; time stamps of events alone cannot give them")
+    if isinstance(details, str):
+        return NotApplicable(details)
+    total = details["total_latency_seconds"]
+    details["average_turn_latency_seconds"] = total / details["turns"]
+    details["estimated"] = False
+    return Measurement(value=total, explanation=f"{total:.3f} s in {details['turns']} turns", details=details)
+
+
+def _of_invocations(trajectory: Trajectory) -> dict[str, Any] | None:
+    measured = [each for each in trajectory.invocations if each.seconds is not None]
+    if not measured:
+        return None
+    models = [each.model_seconds for each in measured if each.model_seconds is not None]
+    tools = [each.tool_seconds for each in measured if each.tool_seconds is not None]
+    return {
+        "total_latency_seconds": sum(each.seconds or 0 for each in measured),
+        "llm_latency_seconds": sum(models) if models else None,
+        "tool_latency_seconds": sum(tools) if tools else None,
+        "time_to_first_response_seconds": None,
+        "turns": len(measured),
+        "source": "invocations",
+        "turns_not_measured": len(trajectory.invocations) - len(measured),
+    }
+
+
+def _of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
+    own = _Times(trajectory.steps)
+    tool_spans = _union(own.runs)
+    model_spans = _without(_union(own.responses), tool_spans)
+    measured, beside = own.responses + own.runs, own.compacting
+    if trajectory.children:
+        for child in recording_of(trajectory).trajectories[1:]:
+            times = _Times(child.steps)
+            runs = _union(times.runs)
+            model_spans = model_spans + _without(_union(times.responses), runs)
+            tool_spans = tool_spans + runs
+            beside = beside + times.responses + times.runs
+            measured += times.responses + times.runs
+        model_spans, tool_spans = _union(model_spans), _union(tool_spans)
+    if not measured:
+        return None
+    if len(measured) > 1 and _is_one_second(measured[0]) and all(map(_is_one_second, measured)):
+        return "every duration is exactly one second: they were made up, not measured"
+    return {
+        # What ran within a turn lies within its wait.
+        "total_latency_seconds": _length(_union(own.waits + beside)),
+        "llm_latency_seconds": _length(model_spans) if model_spans else None,
+        "tool_latency_seconds": _length(tool_spans) if tool_spans else None,
+        "time_to_first_response_seconds": own.first_response,
+        "turns": max(len(own.waits), 1),
+        "source": "steps",
+    }
+
+
+def _is_one_second(span: Span) -> bool:
+    return abs(span[1] - span[0] - 1) < 1e-6
+
+
+class _Times:
+    """When model and tools were at work in the steps of a run, where both ends were measured."""
+
+    def __init__(self, steps: tuple[Step, ...]) -> None:
+        self.responses: list[Span] = []
+        self.runs: list[Span] = []
+        self.compacting: list[Span] = []
+        """Those of compactions among them. One behind the answer may come hours later: it must not stretch a wait."""
+        self.waits: list[Span] = []
+        """For each turn that was measured: from its prompt, or its first begin, to its last end."""
+        self.first_response: float | None = None
+        """Seconds from the begin of the first wait to the first end of a response in that turn."""
+        self._walk(steps)
+
+    def _walk(self, steps: tuple[Step, ...]) -> None:
+        responses, runs = self.responses, self.runs
+        asked: list[float] = []
+        first, last, soonest, answered = inf, -inf, inf, True
+        for step in steps:
+            role, kind = step.role, step.kind
+            if role == "user":
+                if kind == "message" and is_prompt(step):
+                    # Prompts that follow each other directly share a turn.
+                    if answered:
+                        self._end_turn(asked, first, last, soonest)
+                        asked = []
+                        first, last, soonest, answered = inf, -inf, inf, False
+                    if step.at is not None:
+                        asked.append(step.at)
+            elif role != "system":
+                answered = True
+            if kind != "message":
+                if kind == "compaction":
+                    soonest = min(soonest, self._compacted(step))
+                continue
+            begin, end = step.at, step.ended
+            if role == "agent" and begin is not None and end is not None and begin <= end:
+                responses.append((begin, end))
+                if end < soonest:
+                    soonest = end
+                if begin < first:
+                    first = begin
+                if end > last:
+                    last = end
+            for part in step.parts:
+                if type(part) is ToolResult:
+                    begin, end = part.started, part.ended
+                    if begin is not None and end is not None and begin <= end:
+                        runs.append((begin, end))
+                        if begin < first:
+                            first = begin
+                        if end > last:
+                            last = end
+        self._end_turn(asked, first, last, soonest)
+
+    def _compacted(self, step: Step) -> float:
+        """Take up a compaction; when it ended."""
+        responses = _measured([(step.at, step.ended)] if step.role == "agent" else [])
+        runs = _measured([(part.started, part.ended) for part in step.parts if type(part) is ToolResult])
+        self.responses += responses
+        self.runs += runs
+        self.compacting += responses + runs
+        return responses[0][1] if responses else inf
+
+    def _end_turn(self, asked: list[float], first: float, last: float, soonest: float) -> None:
+        if first <= last:
+            since = max([at for at in asked if at <= first] or [first])
+            if not self.waits and soonest < inf:
+                self.first_response = soonest - since
+            self.waits.append((since, last))
+
+
+def _measured(times: list[tuple[float | None, float | None]]) -> list[Span]:
+    return [(begin, end) for begin, end in times if begin is not None and end is not None and begin <= end]
+
+
+def _union(spans: list[Span]) -> list[Span]:
+    """The same time in spans that do not overlap."""
+    merged: list[Span] = []
+    last = -inf
+    for span in sorted(spans):
+        begin, end = span
+        if begin > last:
+            merged.append(span)
+            last = end
+        elif end > last:
+            merged[-1] = (merged[-1][0], end)
+            last = end
+    return merged
+
+
+def _without(spans: list[Span], holes: list[Span]) -> list[Span]:
+    """What is left of spans when other spans are cut out; both without overlaps and in order."""
+    if not holes:
+        return spans
+    left: list[Span] = []
+    first = 0
+    for begin, end in spans:
+        while first < len(holes) and holes[first][1] <= begin:
+            first += 1
+        place = first
+        while place < len(holes) and holes[place][0] < end:
+            if holes[place][0] > begin:
+                left.append((begin, holes[place][0]))
+            begin = max(begin, holes[place][1])
+            place += 1
+        if begin < end or (begin == end and place == first):
+            left.append((begin, end))
+    return left
+
+
+def _length(spans: list[Span]) -> float:
+    """Seconds of spans that do not overlap."""
+    return sum([end - begin for begin, end in spans])

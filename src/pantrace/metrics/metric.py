@@ -1,0 +1,198 @@
+"""Metric: one deterministic measurement of one sample. No clock, no dice, no network."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import msgspec
+
+from pantrace.errors import UsageError
+from pantrace.model import Aggregate, Maker, Record, Sample, Scale, Score
+from pantrace.wire.choices import not_among
+
+
+class NoSettings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A metric that has nothing to set."""
+
+
+class Measurement(Record, frozen=True, kw_only=True):
+    """What a metric found."""
+
+    value: float | bool | str
+    explanation: str | None = None
+    details: dict[str, Any] = {}
+    evidence: tuple[str, ...] = ()
+    """Ids of the steps that show it."""
+
+
+class NotApplicable(Record, frozen=True):
+    """Why there is nothing to measure. Never zero, never a pass."""
+
+    reason: str
+    details: dict[str, Any] = {}
+    """Numbers that are known all the same."""
+
+
+Found = Measurement | NotApplicable
+Measure = Callable[[Sample, Any], Found]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Metric:
+    """A named, versioned measurement with what it needs to be understood."""
+
+    name: str
+    measure: Measure
+    version: str = "1"
+    settings: type[Record] = NoSettings
+    scale: Scale | None = None
+    per_turn: bool = True
+    """Whether it also makes sense for one turn alone."""
+    aggregate: Callable[[Iterable[Score]], list[Aggregate]] | None = None
+    """Numbers over many samples that are not means of the values (ratios of sums, rates over episodes)."""
+
+    maker: Maker = field(init=False)
+    """Whose scores these are."""
+    is_ours: bool = field(init=False)
+    """Whether it comes with pantrace; what others return is looked at before it is believed."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "maker", Maker(name=self.name, kind="check", version=self.version))
+        object.__setattr__(self, "is_ours", self.measure.__module__.startswith("pantrace."))
+
+    @property
+    def summary(self) -> str:
+        """One line: what is measured."""
+        return (inspect.getdoc(self.measure) or self.name).partition("\n")[0]
+
+    @property
+    def documented(self) -> dict[str, str]:
+        """The parts of the docstring: Formula, Not applicable when, Source."""
+        text = inspect.getdoc(self.measure) or ""
+        names = "Formula|Not applicable when|Source"
+        found = re.findall(rf"^({names}): (.*?)(?=^(?:{names}): |\Z)", text, re.M | re.S)
+        return {name: " ".join(value.split()) for name, value in found}
+
+    def score(self, sample: Sample, settings: Record | None = None) -> Score:
+        """The score of one sample; a metric that raises gives a failed score with the traceback in its details."""
+        maker = self.maker
+        try:
+            found = self.measure(sample, settings if settings is not None else self.settings())
+            if (type(found) is not NotApplicable and type(found) is not Measurement) or not self.is_ours:
+                found = _as_found(found)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- a metric, perhaps a user's, must not end the run
+            return Score(
+                name=self.name,
+                status="failed",
+                explanation=f"the metric raised {type(error).__name__}: {error}",
+                details={"traceback": traceback.format_exc()},
+                maker=maker,
+            )
+        if isinstance(found, Measurement):
+            return Score(
+                name=self.name,
+                value=found.value,
+                scale=self.scale,
+                explanation=found.explanation,
+                details=found.details,
+                evidence=found.evidence,
+                maker=maker,
+            )
+        return Score(
+            name=self.name, status="not_applicable", explanation=found.reason, details=found.details, maker=maker
+        )
+
+
+def _as_found(found: Any) -> Found:
+    """What a metric returned, if a score can be made of it; a TypeError or ValueError that says why not."""
+    if isinstance(found, NotApplicable):
+        return NotApplicable(str(found.reason), msgspec.to_builtins(found.details, str_keys=True))
+    if not isinstance(found, Measurement):
+        raise TypeError(f"it returned {found!r:.80}; a metric returns Measurement(value=...) or NotApplicable(reason)")
+    value = found.value
+    if not isinstance(value, bool | int | float | str):
+        raise TypeError(f"its value is {value!r:.80}, neither a number nor a truth value nor a text")
+    if not isinstance(value, str) and not _is_finite(value):
+        raise ValueError(f"its value is {value!r:.40}, which is no number")
+    if not isinstance(found.explanation, str | None) or not all(isinstance(each, str) for each in found.evidence):
+        raise TypeError("its explanation is no text, or its evidence has other things than ids of steps")
+    return msgspec.structs.replace(
+        found, evidence=tuple(found.evidence), details=msgspec.to_builtins(found.details, str_keys=True)
+    )
+
+
+def _is_finite(value: float) -> bool:
+    """Whether a number can be kept as one; a whole number may be too large."""
+    try:
+        return isfinite(value)
+    except OverflowError:
+        return False
+
+
+def metric(
+    *,
+    version: str = "1",
+    name: str | None = None,
+    settings: type[Record] = NoSettings,
+    low: float | None = None,
+    high: float | None = None,
+    better: Literal["higher", "lower"] | None = None,
+    per_turn: bool = True,
+    aggregate: Callable[[Iterable[Score]], list[Aggregate]] | None = None,
+) -> Callable[[Measure], Metric]:
+    """Make a metric of a function `(sample, settings) -> Measurement | NotApplicable`; its name is the function's.
+
+    The docstring's first line says what is measured; the paragraphs `Formula:`, `Not applicable when:` and `Source:`
+    explain it. Without `better` the number is only reported, neither end is good."""
+    scale = Scale(low=low, high=high, better=better) if better is not None else None
+
+    def made(measure: Measure) -> Metric:
+        return Metric(
+            name=name or measure.__name__,
+            measure=measure,
+            version=version,
+            settings=settings,
+            scale=scale,
+            per_turn=per_turn,
+            aggregate=aggregate,
+        )
+
+    return made
+
+
+def parse_settings(chosen: Metric, given: Mapping[str, Any]) -> Record:
+    """A metric's settings from plan values or from texts of a command line: names with commas between them, lists and
+    objects as JSON; a UsageError that lists what there is."""
+    fields = {each.name: each.type for each in msgspec.structs.fields(chosen.settings)}
+    values: dict[str, Any] = {}
+    for key, value in given.items():
+        if key not in fields:
+            raise UsageError(f"{chosen.name} has no setting {key!r}; its settings: {', '.join(fields) or 'none'}")
+        try:
+            values[key] = _unfolded(value, fields[key])
+        except msgspec.DecodeError as error:
+            raise UsageError(f"wrong setting for {chosen.name}: {key} is not JSON: {error}") from None
+    try:
+        return msgspec.convert(values, chosen.settings, strict=False)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at ")
+        path = where.strip("`").removeprefix("$.")
+        told = not_among(what, chosen.settings, path)
+        raise UsageError(f"wrong setting for {chosen.name}: " + (f"{path}: {told}" if told else str(error))) from None
+
+
+def _unfolded(value: Any, kind: Any) -> Any:
+    takes_text = kind is str or (get_origin(kind) in (Union, UnionType) and str in get_args(kind))
+    if not isinstance(value, str) or takes_text:
+        return value
+    if value.startswith(("[", "{")):
+        return msgspec.json.decode(value)
+    several = [each for each in (kind, *get_args(kind)) if get_origin(each) in (tuple, list)]
+    return [part.strip() for part in value.split(",") if part.strip()] if several else value

@@ -1,0 +1,143 @@
+"""The answer has the shape that its case demands."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pantrace.errors import ReadError, UsageError
+from pantrace.matching.answers import answer
+from pantrace.model import Record, Sample
+from pantrace.wire.json import decode
+
+from .metric import Found, Measurement, NotApplicable, metric
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Validator
+
+SHOWN = 20
+"""Violations that are told in full."""
+
+_FENCE = re.compile(r"\A\s*```[a-zA-Z0-9]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set."""
+
+    contract: str | None = None
+    """Name, or name@version, of the contract for all cases; without it, the one each case names."""
+    contracts: str | None = None
+    """A JSON Schema file, or a folder of them, named NAME.json or NAME@VERSION.json; it stands in front of the shipped
+    ones."""
+
+    def __post_init__(self) -> None:
+        # Read when the settings are made: a wrong file is told at once, not by every sample.
+        if self.contracts is not None:
+            _registry(self.contracts)
+
+
+@metric(settings=Settings, low=0, high=1, better="higher", per_turn=False)
+def output_contract(sample: Sample, settings: Settings) -> Found:
+    """Whether the final response is JSON of the shape that the case's contract demands.
+
+    Formula: true when the response parses as JSON and its JSON Schema (draft 2020-12 unless it says otherwise) finds
+    no violation. A name without a version means the newest one; `versions_met` lists all that the response meets. JSON
+    inside one code fence counts as JSON, with `fenced` true as a warning. An agent that ran and answered nothing
+    violates it.
+
+    Not applicable when: the case names no contract, the name is unknown (not checked is never a pass), or nothing of
+    the agent was recorded.
+
+    Source: the contracts of the Explain dataset, and your own.
+    """
+    wanted = settings.contract or (sample.case.contract if sample.case is not None else None)
+    if wanted is None:
+        return NotApplicable("the case names no output contract")
+    known = _registry(settings.contracts)
+    name, _, version = wanted.partition("@")
+    versions = known.get(name, {})
+    version = version or next(reversed(versions), "")
+    if version not in versions:
+        return NotApplicable(f"not checked: unknown contract {wanted}")
+    given = answer(sample)
+    if given is None:
+        return NotApplicable("the case was not run")
+    fence = _FENCE.match(given)
+    text = fence[1] if fence is not None else given
+    try:
+        value = decode(text.encode("utf-8", "surrogatepass"))
+        violations = _violations(versions[version], value)
+        met = sorted(each for each, schema in versions.items() if schema.is_valid(value))
+    except (ReadError, ValueError) as error:
+        # NaN, numbers beyond a float and halves of surrogate pairs: what we can read, but JSON does not allow.
+        what = f"the answer is not plain JSON: {error}" if given else "the agent gave no answer"
+        violations, met = [{"path": "", "message": what}], []
+    details = {
+        "contract": name,
+        "version": version or None,
+        "fenced": fence is not None,
+        "violation_count": len(violations),
+        "violations": violations[:SHOWN],
+        "versions_met": met,
+    }
+    return Measurement(value=not violations, explanation=_told(wanted, violations), details=details)
+
+
+def _violations(schema: Validator, value: Any) -> list[dict[str, str]]:
+    return [
+        {"path": "/".join(str(part) for part in error.instance_path), "message": error.message}
+        for error in schema.iter_errors(value)
+    ]
+
+
+def _told(contract: str, violations: list[dict[str, str]]) -> str:
+    if not violations:
+        return f"meets {contract}"
+    first = violations[0]
+    place = f" at {first['path']}" if first["path"] else ""
+    return f"{len(violations)} violations of {contract}, the first{place}: {first['message']}"
+
+
+@cache
+def _registry(path: str | None) -> dict[str, dict[str, Validator]]:
+    """Name -> version -> compiled schema, what a bare name means last: the newest, and any of one's own before the
+    shipped ones. Files are read once per process."""
+    found: dict[str, dict[str, Validator]] = {}
+    folder = files("pantrace.metrics").joinpath("contracts")
+    shipped = [file for file in folder.iterdir() if file.name.endswith(".json")]
+    own: list[Path] = []
+    if path is not None:
+        place = Path(path)
+        if not place.exists():
+            raise UsageError(f"there are no contracts at {path}")
+        own = list(place.glob("*.json")) if place.is_dir() else [place]
+    for file in (*sorted(shipped, key=_age), *sorted(own, key=_age)):
+        name, _, version = file.name.removesuffix(".json").partition("@")
+        versions = found.setdefault(name, {})
+        versions.pop(version, None)
+        versions[version] = _compiled(file)
+    return found
+
+
+def _age(file: Traversable) -> list[tuple[int, str]]:
+    """A file's name for sorting: numbers in it count as numbers, so that 10 is newer than 9."""
+    version = file.name.removesuffix(".json").partition("@")[2]
+    return [(int(part) if part.isdecimal() else -1, part) for part in re.split(r"(\d+)", version)]
+
+
+def _compiled(file: Traversable) -> Validator:
+    from jsonschema_rs import validator_for
+
+    try:
+        return validator_for(decode(file.read_bytes()), retriever=_refuse)
+    except (ReadError, ValueError) as error:
+        raise UsageError(f"{file.name} is not a JSON Schema: {error}") from None
+
+
+def _refuse(address: str) -> NoReturn:
+    """Schemas stand alone: a metric reads nothing from elsewhere."""
+    raise ValueError(f"a schema may not refer to {address}")

@@ -1,0 +1,41 @@
+"""Length of what the model says in one call."""
+
+from __future__ import annotations
+
+from pantrace.matching.recording import recording_of
+from pantrace.model import Sample, answer_tokens
+
+from .metric import Found, Measurement, NoSettings, NotApplicable, metric
+from .pooling import ratio_of_sums
+
+
+@metric(low=0, aggregate=ratio_of_sums("total_output_tokens", "llm_calls_count"))
+def output_density(sample: Sample, settings: NoSettings) -> Found:
+    """Mean number of answer tokens per model call, reasoning left out.
+
+    Formula: sum of (output - reasoning) / number of calls that report output; reasoning stands apart in
+    `average_thinking_tokens`. Over many samples: the same ratio of sums.
+
+    Not applicable when: no call reports its output tokens.
+
+    Source: the metric of the same name in the ADK evaluation workshop.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    usages = recording_of(sample.trajectory).usages
+    answers = [count for usage in usages if (count := answer_tokens(usage)) is not None]
+    if not answers:
+        return NotApplicable("no model call reports its output tokens")
+    thoughts = [usage.reasoning for usage in usages if usage.reasoning is not None]
+    total = sum(answers)
+    mean = total / len(answers)
+    return Measurement(
+        value=mean,
+        explanation=f"{total} answer tokens in {len(answers)} model calls",
+        details={
+            "average_output_tokens": mean,
+            "total_output_tokens": total,
+            "llm_calls_count": len(answers),
+            "average_thinking_tokens": sum(thoughts) / len(thoughts) if thoughts else None,
+        },
+    )

@@ -1,0 +1,49 @@
+"""The answer fits a pattern."""
+
+from __future__ import annotations
+
+import re
+
+from pantrace.errors import UsageError
+from pantrace.matching.answers import answer
+from pantrace.model import Record, Sample
+
+from .metric import Found, Measurement, NotApplicable, metric
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set."""
+
+    pattern: str | None = None
+    """A Python regular expression; it may begin anywhere in the response."""
+    ignore_case: bool = False
+    """Large and small letters are the same."""
+
+    def __post_init__(self) -> None:
+        if self.pattern is not None:
+            try:
+                re.compile(self.pattern)
+            except re.error as error:
+                raise UsageError(f"{self.pattern!r} is not a regular expression: {error}") from None
+
+
+@metric(settings=Settings, low=0, high=1, better="higher", per_turn=False)
+def regex(sample: Sample, settings: Settings) -> Found:
+    """Whether the final response fits a regular expression.
+
+    Formula: true when the pattern is found anywhere in the response (`^` and `$` are the ends of lines). The first
+    match and its groups are in the details.
+
+    Not applicable when: no pattern is set, or nothing of the agent was recorded.
+
+    Source: common practice (Inspect's `pattern`).
+    """
+    if settings.pattern is None:
+        return NotApplicable("no pattern is set")
+    given = answer(sample)
+    if given is None:
+        return NotApplicable("the case was not run")
+    found = re.search(settings.pattern, given, re.MULTILINE | (re.IGNORECASE if settings.ignore_case else 0))
+    if found is None:
+        return Measurement(value=False, explanation=None if given else "the agent gave no answer")
+    return Measurement(value=True, details={"match": found[0], "groups": list(found.groups())})

@@ -1,0 +1,73 @@
+"""The same call made again."""
+
+from __future__ import annotations
+
+import msgspec
+
+from pantrace.matching.recording import recording_of, tally_by_frequency
+from pantrace.model import CallPair, Record, Sample, ToolCall
+
+from .metric import Found, Measurement, NotApplicable, metric
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set."""
+
+    ignore: tuple[str, ...] = ()
+    """Tools that may be called again with the same arguments (those that wait or poll)."""
+
+
+@metric(settings=Settings, low=0, better="lower")
+def repeated_calls(sample: Sample, settings: Settings) -> Found:
+    """Number of tool calls that were made before with the same tool and the same arguments.
+
+    Formula: calls - distinct calls, per agent run (a sub-agent has its own count); the order of keys in the arguments
+    does not matter. `longest_run` is the largest number of identical calls directly after each other.
+
+    Not applicable when: no tool was called, or only ignored ones.
+
+    Source: pantrace; agents that loop.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    total = longest = 0
+    repeated: list[CallPair] = []
+    for pairs in recording_of(sample.trajectory).pairs_by_trajectory:
+        seen: set[tuple[str, bytes]] = set()
+        last, run = None, 0
+        for pair in pairs:
+            if pair.call.name in settings.ignore:
+                continue
+            key = (pair.call.name, _arguments(pair.call))
+            total += 1
+            run = run + 1 if key == last else 1
+            last = key
+            if run > longest:
+                longest = run
+            if key in seen:
+                repeated.append(pair)
+            else:
+                seen.add(key)
+    if not total:
+        return NotApplicable("no tool was called")
+    return Measurement(
+        value=len(repeated),
+        explanation=f"{len(repeated)} of {total} calls repeat an earlier one",
+        details={
+            "repeated_calls": len(repeated),
+            "total_tool_calls": total,
+            "longest_run": longest,
+            "repeated_tools": tally_by_frequency([pair.call.name for pair in repeated]),
+        },
+        evidence=tuple(dict.fromkeys([pair.step.id for pair in repeated if pair.step.id is not None])),
+    )
+
+
+def _arguments(call: ToolCall) -> bytes:
+    try:
+        return _encode(call.arguments)
+    except (TypeError, ValueError, RecursionError):
+        # Values that JSON has no plain word for (a number beyond a float, half of a surrogate pair) still compare.
+        return repr(call.arguments).encode("utf-8", "surrogatepass")

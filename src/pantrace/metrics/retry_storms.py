@@ -1,0 +1,82 @@
+"""The same tool failing again and again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pantrace.matching.recording import recording_of
+from pantrace.model import CallPair, Record, Sample
+
+from .metric import Found, Measurement, NotApplicable, metric
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set."""
+
+    length: int = 3
+    """Failed attempts in a row that make a storm."""
+
+
+@metric(settings=Settings, low=0, better="lower")
+def retry_storms(sample: Sample, settings: Settings) -> Found:
+    """Number of times that a tool failed and was tried again several times in a row.
+
+    Formula: runs of at least `length` (3) failed attempts of one tool in directly following steps that call tools. All
+    calls of a tool in one step are one attempt, which failed when all of them failed. `recovered` says whether the
+    next such step made the tool succeed.
+
+    Not applicable when: no tool call was answered.
+
+    Source: pantrace; agents that retry blindly.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    storms: list[dict[str, Any]] = []
+    recording = recording_of(sample.trajectory)
+    if not any(pair.result is not None for pair in recording.pairs):
+        return NotApplicable("no tool call was answered")
+    longest = 0
+    for each in recording.pairs_by_trajectory if recording.failed else ():
+        running: dict[str, list[CallPair]] = {}
+        for attempts in _by_step(each):
+            failing: dict[str, list[CallPair]] = {}
+            for name, pairs in attempts.items():
+                if all(id(pair.result) in recording.failed for pair in pairs):
+                    failing[name] = [*running.get(name, ()), pairs[0]]
+                    longest = max(longest, len(failing[name]))
+            storms += _ended(running, failing, set(attempts), settings.length)
+            running = failing
+        storms += _ended(running, {}, set(), settings.length)
+    return Measurement(
+        value=len(storms),
+        explanation=f"{len(storms)} storms; at most {longest} failed attempts of one tool in a row",
+        details={
+            "storms": [{key: value for key, value in storm.items() if key != "steps"} for storm in storms],
+            "longest_failing_run": longest,
+        },
+        evidence=tuple(dict.fromkeys([step for storm in storms for step in storm["steps"]])),
+    )
+
+
+def _by_step(pairs: list[CallPair]) -> list[dict[str, list[CallPair]]]:
+    """For each step with answered calls: the pairs of each tool."""
+    steps: dict[int, dict[str, list[CallPair]]] = {}
+    for pair in pairs:
+        if pair.result is not None:
+            steps.setdefault(id(pair.step), {}).setdefault(pair.call.name, []).append(pair)
+    return list(steps.values())
+
+
+def _ended(
+    running: dict[str, list[CallPair]], failing: dict[str, list[CallPair]], called: set[str], length: int
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "tool": name,
+            "failures": len(pairs),
+            "recovered": name in called,
+            "steps": [pair.step.id for pair in pairs if pair.step.id is not None],
+        }
+        for name, pairs in running.items()
+        if name not in failing and len(pairs) >= length
+    ]

@@ -1,0 +1,39 @@
+"""Words that answer and reference share."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pantrace.matching.answers import answer, reference, words
+from pantrace.model import Sample
+
+from .metric import Found, Measurement, NoSettings, NotApplicable, metric
+
+
+@metric(low=0, high=1, better="higher", per_turn=False)
+def rouge_1(sample: Sample, settings: NoSettings) -> Found:
+    """ROUGE-1 F: how many words the final response and the reference answer share.
+
+    Formula: F = 2PR / (P + R), P = shared words / words of the response, R = shared words / words of the reference; a
+    word that occurs n and m times is shared min(n, m) times. Words are runs of letters and digits of any script in
+    lower case; each Chinese, Japanese and Korean character is a word; no stemming. An agent that ran and answered
+    nothing has 0.
+
+    Not applicable when: there is no reference or it has no word, or nothing of the agent was recorded.
+
+    Source: Lin 2004; equal to the package rouge-score (without its stemmer) on ASCII text.
+    """
+    wanted = reference(sample)
+    if wanted is None:
+        return NotApplicable("the case has no reference answer")
+    given = answer(sample)
+    if given is None:
+        return NotApplicable("the case was not run")
+    ours, theirs = Counter(words(given)), Counter(words(wanted))
+    if not theirs:
+        return NotApplicable("the reference answer has no words")
+    shared = (ours & theirs).total()
+    precision = shared / ours.total() if ours else 0.0
+    recall = shared / theirs.total()
+    f = 2 * precision * recall / (precision + recall) if shared else 0.0
+    return Measurement(value=f, details={"precision": precision, "recall": recall, "shared_words": shared})

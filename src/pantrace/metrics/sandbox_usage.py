@@ -1,0 +1,56 @@
+"""Use of file and code tools."""
+
+from __future__ import annotations
+
+from pantrace.matching.recording import recording_of
+from pantrace.model import Record, Sample
+
+from .metric import Found, Measurement, NotApplicable, metric
+
+TOOLS = (
+    "save_artifact",
+    "load_artifact",
+    "read_file",
+    "write_file",
+    "run_python_script",
+    "execute_code",
+    "save_to_file",
+    "read_from_file",
+)
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set."""
+
+    names: tuple[str, ...] = TOOLS
+    """A tool counts when its name contains one of these."""
+
+
+@metric(settings=Settings, low=0)
+def sandbox_usage(sample: Sample, settings: Settings) -> Found:
+    """Number of calls of file and code tools.
+
+    Formula: tool calls, sub-agents included, whose name contains one of the names that are set (save_artifact,
+    load_artifact, read_file, write_file, run_python_script, execute_code, save_to_file, read_from_file), each once.
+
+    Not applicable when: the agent did nothing that was recorded, or it acts by GUI actions instead of tools.
+
+    Source: the metric of the same name in the ADK evaluation workshop.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    recording = recording_of(sample.trajectory)
+    if not recording.pairs and (reason := recording.no_tools_because):
+        return NotApplicable(reason)
+    used = {tool: n for tool, n in recording.calls_by_tool.items() if any(name in tool for name in settings.names)}
+    total = sum(used.values())
+    return Measurement(
+        value=total,
+        explanation=f"{total} of {len(recording.pairs)} tool calls",
+        details={
+            "total_sandbox_ops": total,
+            "unique_ops_used": len(used),
+            "sandbox_tools_used": sorted(used),
+            "sandbox_tool_counts": used,
+        },
+    )

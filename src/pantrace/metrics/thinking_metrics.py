@@ -1,0 +1,51 @@
+"""Share of the output that was reasoning."""
+
+from __future__ import annotations
+
+from pantrace.matching.recording import recording_of
+from pantrace.model import Sample, Thinking, answer_tokens
+
+from .metric import Found, Measurement, NoSettings, NotApplicable, metric
+from .pooling import ratio_of_sums
+
+
+@metric(low=0, high=1, aggregate=ratio_of_sums("total_thinking_tokens", "total_output_tokens"))
+def thinking_metrics(sample: Sample, settings: NoSettings) -> Found:
+    """Share of the output tokens spent on reasoning.
+
+    Formula: sum of reasoning tokens / sum of (reasoning + answer tokens) over all model calls; a call that reports no
+    reasoning counts with 0 (`calls_missing_thinking`). `turns_with_thinking` counts calls with more than 0. Over many
+    samples: the same ratio of sums.
+
+    Not applicable when: no call reports reasoning tokens, all report 0 though thoughts are recorded, or there is no
+    output.
+
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it lost the answer tokens of calls
+    with null reasoning.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    recording = recording_of(sample.trajectory)
+    usages = recording.usages
+    thoughts = [usage.reasoning for usage in usages if usage.reasoning is not None]
+    if not thoughts:
+        return NotApplicable("no model call reports reasoning tokens")
+    thinking = sum(thoughts)
+    if not thinking and Thinking in recording.part_types:
+        return NotApplicable("thoughts are recorded, but the calls report 0 tokens for them: they were not counted")
+    answers = sum(answer_tokens(usage) or 0 for usage in usages)
+    output = thinking + answers
+    if output <= 0:
+        return NotApplicable("no output tokens are reported")
+    return Measurement(
+        value=thinking / output,
+        explanation=f"{thinking} of {output} output tokens were reasoning",
+        details={
+            "reasoning_ratio": thinking / output,
+            "total_thinking_tokens": thinking,
+            "total_candidate_tokens": answers,
+            "total_output_tokens": output,
+            "turns_with_thinking": sum(count > 0 for count in thoughts),
+            "calls_missing_thinking": len(usages) - len(thoughts),
+        },
+    )

@@ -1,0 +1,182 @@
+"""Cost of a run, with its token totals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pantrace.catalog import Model, catalog, cost_usd, list_cost_usd
+from pantrace.matching.recording import Recording, recording_of
+from pantrace.model import (
+    Record,
+    Sample,
+    Text,
+    Thinking,
+    ToolCall,
+    Trajectory,
+    Usage,
+    answer_tokens,
+    prompt_tokens,
+    reports,
+    total_tokens,
+)
+
+from .metric import Found, Measurement, NotApplicable, metric
+from .pooling import sums
+
+UNNAMED = "(not named)"
+_MADE_BY_MODELS = (Text, Thinking, ToolCall)
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set."""
+
+    prices: str | None = None
+    """Path of a price table (TOML) whose models stand in front of the shipped ones."""
+
+    def __post_init__(self) -> None:
+        # Read when the settings are made: a wrong file is told at once, not by every sample.
+        catalog(self.prices)
+
+
+@metric(settings=Settings, low=0, better="lower", aggregate=sums)
+def token_usage(sample: Sample, settings: Settings) -> Found:
+    """Cost of the run in US dollars, with its tokens.
+
+    Formula: sum over model calls, sub-agents included, of (fresh input * input rate + cached input * cache rate +
+    written cache * write rate + output * output rate), reasoning billed as output. Without a known cache rate cached
+    tokens cost the full rate and `cache_discount` is "none"; `list_cost_usd` is the cost without any cache rate. When
+    a model has no price but every call reports its own cost, the score is that sum and `cost_source` is "reported".
+    Where a run reports only its total, that is priced at the rates of short calls. A price that the table announces
+    counts for calls from its day on. Where a measured trace came with the session, `calls_in_session` and
+    `calls_in_trace` give both counts; if the trace has more (agents called as tools), tokens and cost are a lower
+    bound.
+
+    Not applicable when: no call reports usage, or all report 0 tokens and no cost; or a model has no price and the
+    source reports no cost, or 0 (the tokens are in the details then, and `unpriced_models` names the models).
+
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it lost calls with null fields, did
+    not bill reasoning and priced unknown models by a default.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    recording = recording_of(sample.trajectory)
+    responses = recording.model_calls
+    names = [model or UNNAMED for model, _, _ in responses]
+    calls = list(zip(names, recording.usages, strict=True))
+    totals = recording.totals
+    if in_total := _totals(recording):
+        calls += in_total
+        totals = totals + [total_tokens(usage) for _, usage in in_total]
+    if not calls:
+        return NotApplicable("no model call reports its usage")
+    if not any(totals) and not any(usage.cost_usd for _, usage in calls):
+        return NotApplicable("0 tokens are reported, so none were counted")
+    table = catalog(settings.prices)
+    models = dict.fromkeys([model for model, _ in calls])
+    priced = {model: found for model in models if (found := table.find(model)) is not None}
+    details = _tokens([usage for _, usage in calls], totals)
+    details |= {
+        "llm_calls": len(responses) if responses else None,
+        "models_used": list(models),
+        "calls_missing_usage": _silent(recording) if responses else None,
+        "unpriced_models": [model for model in models if model not in priced],
+        "price_table": table.version,
+    }
+    traced = _traced(sample, sample.trajectory) if responses else None
+    if traced is not None:
+        details |= {"calls_in_session": len(responses), "calls_in_trace": traced}
+    return _costed(calls, priced, details, times=[step.at for _, step, _ in responses])
+
+
+def _costed(
+    calls: list[tuple[str, Usage]], priced: dict[str, Model], details: dict[str, Any], times: list[float | None]
+) -> Found:
+    """The score; the first of the calls, as many as there are times, are calls, the others totals of runs."""
+    single = len(times)
+    reported = [usage.cost_usd for _, usage in calls if usage.cost_usd is not None]
+    details["reported_cost_usd"] = sum(reported) if reported else None
+    unpriced = details["unpriced_models"]
+    unsplit = len([usage for _, usage in calls if usage.input is None and usage.output is None])
+    if not unpriced and not unsplit:
+        costs = [(usage, priced[model], True, at) for (model, usage), at in zip(calls, times, strict=False)]
+        costs += [(usage, priced[model], False, None) for model, usage in calls[single:]]
+        cost = sum(cost_usd(usage, model, one_call=one, at=at) for usage, model, one, at in costs)
+        cached = [model for model, usage in calls if usage.cache_read]
+        discounted = [model for model in cached if priced[model].cache_read is not None]
+        details |= {
+            "estimated_cost_usd": cost,
+            "list_cost_usd": sum(list_cost_usd(usage, model, one_call=one, at=at) for usage, model, one, at in costs),
+            "cache_discount": "table" if len(discounted) == len(cached) > 0 else "partial" if discounted else "none",
+            "cost_source": "table",
+        }
+        what = f"{len(calls)} model calls" if len(calls) == single else "as the source sums it up"
+        return Measurement(value=cost, explanation=f"{what}, {details['total_tokens']} tokens", details=details)
+    why = f"no price for {', '.join(unpriced)}" if unpriced else f"{unsplit} calls tell neither input nor output tokens"
+    details |= {"estimated_cost_usd": None, "list_cost_usd": None, "cache_discount": None}
+    if len(reported) < len(calls):
+        return NotApplicable(f"unknown cost: {why}", details)
+    if not any(reported) and details["total_tokens"]:
+        # Programs write 0 for models whose price they do not know.
+        return NotApplicable(f"unknown cost: {why}, and the source reports 0, which may mean unknown", details)
+    details["cost_source"] = "reported"
+    return Measurement(value=sum(reported), explanation=f"as the source reports it; {why}", details=details)
+
+
+def _tokens(usages: list[Usage], totals: list[int | None]) -> dict[str, Any]:
+    """Sums; a field that a call leaves out counts as 0 where others report it, and how many leave it out is told."""
+    cached, uncached = _sum([usage.cache_read for usage in usages])
+    thinking, unthinking = _sum([usage.reasoning for usage in usages])
+    tools, _ = _sum([usage.tool_prompt for usage in usages])
+    given, without_input = _sum([usage.input for usage in usages])
+    output, without_output = _sum([usage.output for usage in usages])
+    return {
+        "prompt_tokens": given if tools is None else _sum([prompt_tokens(usage) for usage in usages])[0],
+        "completion_tokens": output if thinking is None else _sum([answer_tokens(usage) for usage in usages])[0],
+        "cached_tokens": cached,
+        "thinking_tokens": thinking,
+        "tool_use_prompt_tokens": tools,
+        "input_tokens": given,
+        "output_tokens": output,
+        "calls_missing_prompt": without_input,
+        "calls_missing_completion": without_output,
+        "calls_missing_cached": uncached,
+        "calls_missing_thinking": unthinking,
+        "total_tokens": _sum(totals)[0],
+    }
+
+
+def _sum(counts: list[int | None]) -> tuple[int | None, int]:
+    """The sum of what is reported, None if nothing is, and how many report nothing."""
+    missing = counts.count(None)
+    return None if missing == len(counts) else sum(filter(None, counts)), missing
+
+
+def _totals(recording: Recording) -> list[tuple[str, Usage]]:
+    """What the source reports in total for runs none of whose steps has its own usage."""
+    with_totals = [each for each in recording.trajectories if each.usage]
+    counted = {id(step) for _, step, _ in recording.model_calls} if with_totals else ()
+    return [
+        (name or UNNAMED, usage)
+        for each in with_totals
+        if each.usage and not any(id(step) in counted for step in each.steps)
+        for name, usage in each.usage.items()
+        if reports(usage)
+    ]
+
+
+def _silent(recording: Recording) -> int:
+    """Responses of the model that report nothing."""
+    return len([step for step in recording.silent if any(type(part) in _MADE_BY_MODELS for part in step.parts)])
+
+
+def _traced(sample: Sample, trajectory: Trajectory) -> int | None:
+    """Model calls in the measured trace that came with the recording; it also shows those of agents called as tools."""
+    if not any(each.seconds is not None for each in trajectory.invocations):
+        return None
+    kept = [each.get("session_trace") for each in sample.extra.values() if isinstance(each, dict)]
+    spans = [span for trace in kept if isinstance(trace, list) for span in trace if isinstance(span, dict)]
+    roots = sum(span.get("name") == "invocation" and span.get("parent_span_id") is None for span in spans)
+    if roots != len(trajectory.invocations):
+        return None  # no trace, one of another kind, or that of a run of which this is one turn
+    names = [str(span.get("name")) for span in spans]
+    return sum(name == "call_llm" or name.startswith("generate_content") for name in names)

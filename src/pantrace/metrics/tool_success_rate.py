@@ -1,0 +1,53 @@
+"""How many of the answered calls succeeded."""
+
+from __future__ import annotations
+
+from pantrace.matching.recording import recording_of, tally
+from pantrace.model import Sample
+
+from .metric import Found, Measurement, NoSettings, NotApplicable, metric
+from .pooling import ratio_of_sums
+
+
+@metric(low=0, high=1, better="higher", aggregate=ratio_of_sums("successful_tool_calls", "total_tool_calls"))
+def tool_success_rate(sample: Sample, settings: NoSettings) -> Found:
+    """Share of the answered tool calls that succeeded.
+
+    Formula: (answered - failed) / answered, sub-agents included. A call failed when its result is recorded as a
+    failure or holds an error text, when its exit code is not 0, when its payload is an object with status "error" or
+    with an error or error_message that is not empty, or when the tool's own step has an
+    error (that of a model whose call had been answered is another matter).
+    `total_tool_calls` is the number of answered calls. Over many samples: the same ratio of sums.
+
+    Not applicable when: no call was answered.
+
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it gave 1.0 without any call; hidden
+    failures (unknown tools, exit codes) are ours.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    recording = recording_of(sample.trajectory)
+    pairs = recording.pairs
+    answered = [(pair, pair.result) for pair in pairs if pair.result is not None]
+    unanswered = len(pairs) - len(answered)
+    if not answered:
+        reason = "no tool call was answered" if pairs else "no tool was called"
+        return NotApplicable(reason, {"unanswered_calls": unanswered})
+    failed = [(pair, result) for pair, result in answered if id(result) in recording.failed]
+    rate = (len(answered) - len(failed)) / len(answered)
+    return Measurement(
+        value=rate,
+        explanation=f"{len(failed)} of {len(answered)} answered calls failed",
+        details={
+            "tool_success_rate": rate,
+            "total_tool_calls": len(answered),
+            "failed_tool_calls": len(failed),
+            "failed_tools_list": [pair.call.name for pair, _ in failed],
+            "unanswered_calls": unanswered,
+            "successful_tool_calls": len(answered) - len(failed),
+            "failures": tally(
+                [result.failure or ("exit_code" if result.exit_code else "error") for _, result in failed]
+            ),
+        },
+        evidence=tuple(dict.fromkeys([pair.step.id for pair, _ in failed if pair.step.id is not None])),
+    )

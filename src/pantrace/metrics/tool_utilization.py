@@ -1,0 +1,38 @@
+"""How many tools were called."""
+
+from __future__ import annotations
+
+from pantrace.matching.recording import recording_of
+from pantrace.model import Sample
+
+from .metric import Found, Measurement, NoSettings, NotApplicable, metric
+
+
+@metric(low=0)
+def tool_utilization(sample: Sample, settings: NoSettings) -> Found:
+    """Number of tool calls, transfers and the calls of sub-agents included.
+
+    Formula: one per tool call, never one more for its result; commands that the user ran and copied context do not
+    count. `transfers` counts the calls that hand over to another agent.
+
+    Not applicable when: the agent did nothing that was recorded, or it acts by GUI actions instead of tools.
+
+    Source: the metric of the same name in the ADK evaluation workshop, corrected: it counted a call and its result as
+    two.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    recording = recording_of(sample.trajectory)
+    if not recording.pairs and (reason := recording.no_tools_because):
+        return NotApplicable(reason)
+    total, counts = len(recording.pairs), recording.calls_by_tool
+    return Measurement(
+        value=total,
+        explanation=f"{total} calls of {len(counts)} tools",
+        details={
+            "total_tool_calls": total,
+            "unique_tools_used": len(counts),
+            "tool_counts": dict(counts),
+            "transfers": sum([count for name, count in counts.items() if name.startswith("transfer_to_")]),
+        },
+    )

@@ -1,0 +1,186 @@
+"""trajectory_accuracy: were the expected tools called, with the expected arguments?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import msgspec
+
+from pantrace.matching.arguments import ArgumentRule, Mode
+from pantrace.matching.call import Rules
+from pantrace.matching.comparison import Comparison, Order, compare
+from pantrace.matching.presets import PRESETS, Options, Side, Undefined
+from pantrace.matching.recording import recording_of
+from pantrace.matching.sides import side_of_calls, side_of_trajectory, with_objects
+from pantrace.matching.values import Likeness
+from pantrace.model import Record, Sample, Trajectory
+
+from .metric import Found, Measurement, NotApplicable, metric
+
+SHOWN = 20
+"""Names of missing and extra calls that are listed."""
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How calls are compared."""
+
+    preset: str | None = None
+    """Score as another library does: "adk-in-order", "agentevals-superset" and so on."""
+    order: Order = "in_order"
+    """How calls are paired: exact (place by place), in_order, any_order."""
+    arguments: Mode = "exact"
+    """How arguments are compared: exact, ignore, subset, superset, keys, allowed."""
+    keys: tuple[str, ...] = ()
+    """Dotted paths of the arguments that count when `arguments` is keys."""
+    normalise: bool = False
+    """Compare texts without regard to case and blanks."""
+    tolerance: float = 0.0
+    """How far two numbers may differ, absolutely or relative to the larger one."""
+    tools: dict[str, ArgumentRule] = {}
+    """Other rules for single tools: {"search": {"mode": "keys", "keys": ["query"]}}."""
+    ignore_arguments: bool | None = None
+    """Compare names alone; by default as the preset's library does."""
+    aliases: dict[str, tuple[str, ...]] = {}
+    """Other names of a tool: {"read": ["fs.read", "read_files"]}."""
+    tool: str | None = None
+    """The tool that vertex-trajectory-single-tool-use looks for."""
+    failed_calls: bool | None = None
+    """Whether calls that failed count; by default they do, except where the preset's library leaves them out."""
+
+    def __post_init__(self) -> None:
+        if self.arguments == "keys" and not self.keys:
+            raise ValueError("arguments = keys needs the setting keys")
+        Likeness(tolerance=self.tolerance)
+        if self.preset is None:
+            return
+        preset = PRESETS.get(self.preset)
+        if preset is None:
+            close = get_close_matches(self.preset, PRESETS, n=1)
+            raise ValueError(f"no preset {self.preset!r}; " + (f"did you mean {close[0]}?" if close else _presets()))
+        changed = {
+            "arguments": self.arguments != "exact" or bool(self.keys),
+            "tools": bool(self.tools),
+            "ignore_arguments": self.ignore_arguments is not None,
+            "tool": self.tool is not None,
+            "normalise": self.normalise,
+            "tolerance": bool(self.tolerance),
+        }
+        for name, given in changed.items():
+            if given and name not in preset.reads:
+                raise ValueError(f"the preset {self.preset} does not know the setting {name}")
+        if "tool" in preset.reads and self.tool is None:
+            raise ValueError(f"the preset {self.preset} needs the setting tool")
+        if "arguments" in preset.reads and self.arguments in ("keys", "allowed"):
+            raise ValueError(f"the preset {self.preset} knows arguments = exact, ignore, subset, superset")
+
+    @property
+    def rules(self) -> Rules:
+        """How arguments are compared."""
+        if self.ignore_arguments:
+            return Rules(ArgumentRule(mode="ignore"))
+        preset = PRESETS[self.preset] if self.preset else None
+        if preset and self.ignore_arguments is None and "arguments" not in preset.reads:
+            return Rules(ArgumentRule(mode=preset.mode))
+        default = ArgumentRule(mode=self.arguments, keys=self.keys, normalise=self.normalise, tolerance=self.tolerance)
+        names = self.other_names
+        return Rules(default, {names.get(name, name): rule for name, rule in self.tools.items()})
+
+    @property
+    def other_names(self) -> dict[str, str]:
+        """Other name -> the one name."""
+        return {other: name for name, others in self.aliases.items() for other in others}
+
+
+def _presets() -> str:
+    return "there are " + ", ".join(PRESETS)
+
+
+@metric(settings=Settings, low=0, high=1, better="higher", per_turn=False)
+def trajectory_accuracy(sample: Sample, settings: Settings) -> Found:
+    """How well the tool calls agree with a reference.
+
+    Formula: F1 of calls paired with reference calls (2 x pairs / (calls + reference calls)); paired are calls of the
+    same tool whose arguments agree, by longest common subsequence (`order`: in_order), place by place (exact) or by
+    best assignment (any_order). With a `preset`, that library's score. The details hold exact, in_order, any_order,
+    precision, recall, f1, name_f1, argument_f1, extra, missing and duplicates either way. The reference is the
+    expected trajectory, else the expected calls of the case.
+
+    Not applicable when: there is no trajectory or no reference; the reference names no calls, or the recording holds
+    nothing that the agent did, and no preset says what that means; the preset's library gives no number either.
+
+    Source: calls of the trajectory's own agent; Sample.expected, Case.expected_calls.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case has not been run")
+    preset = PRESETS[settings.preset] if settings.preset else None
+    reference, origin = _reference(sample, settings)
+    if reference is None and (preset is None or preset.needs_reference):
+        return NotApplicable("there is no reference: neither an expected trajectory nor expected calls")
+    failed = settings.failed_calls
+    if failed is None:
+        failed = preset.failed_calls if preset else True
+    names = settings.other_names
+    predicted = side_of_trajectory(sample.trajectory, names, failed=failed, grouped=preset is not None)
+    if preset is None and not predicted.calls and (reason := recording_of(sample.trajectory).no_tools_because):
+        return NotApplicable(reason)
+    theirs = reference or Side(calls=())
+    if not theirs.calls and preset is None:
+        return NotApplicable("the reference names no calls", {"calls": len(predicted.calls), "reference": origin})
+    found = compare(predicted.calls, theirs.calls, settings.rules, settings.order)
+    details = _details(found, predicted, theirs) | {"order": settings.order, "reference": origin}
+    value = found.f1
+    if preset is not None:
+        options = Options(
+            rules=settings.rules,
+            ignore_arguments=settings.ignore_arguments,
+            tool=settings.other_names.get(settings.tool or "", settings.tool),
+            schemas=_schemas(sample.trajectory, settings),
+        )
+        scored = preset.score(with_objects(predicted), with_objects(theirs), options)
+        details["preset"] = settings.preset
+        if isinstance(scored, Undefined):
+            return NotApplicable(scored.reason, details)
+        value = scored
+    assert value is not None, "a reference with calls has an F1"
+    paired = {ours for ours, _ in found.pairs}
+    strays = [step for place, step in enumerate(predicted.steps) if place not in paired and step is not None]
+    return Measurement(
+        value=value,
+        explanation=f"{found.matched} of {len(theirs.calls)} expected calls, {found.extra} others",
+        details=details,
+        evidence=tuple(dict.fromkeys(strays)),
+    )
+
+
+def _reference(sample: Sample, settings: Settings) -> tuple[Side | None, str | None]:
+    """The reference and where it stands; a list of calls speaks where the expected trajectory names none."""
+    side = None
+    if sample.expected is not None:
+        side = side_of_trajectory(sample.expected, settings.other_names, grouped=settings.preset is not None)
+    if side is not None and side.calls:
+        return side, "expected"
+    if sample.case is not None and sample.case.expected_calls is not None:
+        return side_of_calls(sample.case.expected_calls, settings.other_names), "expected_calls"
+    return side, "expected" if side is not None else None
+
+
+def _details(found: Comparison, predicted: Side, reference: Side) -> dict[str, Any]:
+    numbers: dict[str, Any] = msgspec.structs.asdict(found)
+    pairs: Sequence[tuple[int, int]] = numbers.pop("pairs")
+    ours, theirs = {left for left, _ in pairs}, {right for _, right in pairs}
+    extra = [call.name for place, call in enumerate(predicted.calls) if place not in ours]
+    missing = [call.name for place, call in enumerate(reference.calls) if place not in theirs]
+    return numbers | {
+        "calls": len(predicted.calls),
+        "reference_calls": len(reference.calls),
+        "extra_names": extra[:SHOWN],
+        "missing_names": missing[:SHOWN],
+    }
+
+
+def _schemas(trajectory: Trajectory, settings: Settings) -> dict[str, Any]:
+    """Declared parameters by tool."""
+    tools = [tool for agent in trajectory.agents for tool in agent.tools or ()]
+    return {settings.other_names.get(tool.name, tool.name): tool.parameters for tool in tools if tool.parameters}

@@ -1,0 +1,37 @@
+"""Calls that never got a result."""
+
+from __future__ import annotations
+
+from pantrace.matching.recording import recording_of, tally
+from pantrace.model import Sample
+
+from .metric import Found, Measurement, NoSettings, NotApplicable, metric
+
+
+@metric(low=0, better="lower")
+def unanswered_calls(sample: Sample, settings: NoSettings) -> Found:
+    """Number of tool calls without a result.
+
+    Formula: calls - answered calls, sub-agents included; results belong to calls by id, without an id by name and
+    order.
+
+    Not applicable when: no tool was called.
+
+    Source: pantrace; crashed tools and runs that were cut off.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    pairs = recording_of(sample.trajectory).pairs
+    if not pairs:
+        return NotApplicable("no tool was called")
+    open_pairs = [pair for pair in pairs if pair.result is None]
+    return Measurement(
+        value=len(open_pairs),
+        explanation=f"{len(open_pairs)} of {len(pairs)} calls have no result",
+        details={
+            "unanswered_calls": len(open_pairs),
+            "total_tool_calls": len(pairs),
+            "unanswered_tools": tally([pair.call.name for pair in open_pairs]),
+        },
+        evidence=tuple(dict.fromkeys([pair.step.id for pair in open_pairs if pair.step.id is not None])),
+    )

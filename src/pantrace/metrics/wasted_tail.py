@@ -1,0 +1,88 @@
+"""What was spent after the last useful step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pantrace.matching.recording import Recording, recording_of
+from pantrace.model import Action, Sample, Step, ToolCall, is_agents, is_prompt, said, total_tokens
+
+from .metric import Found, Measurement, NoSettings, NotApplicable, metric
+from .pooling import ratio_of_sums
+
+
+@metric(low=0, high=1, better="lower", aggregate=ratio_of_sums("tail_tokens", "total_tokens"))
+def wasted_tail(sample: Sample, settings: NoSettings) -> Found:
+    """Share of the tokens that were spent after the last useful step.
+
+    Formula: tokens of the model calls behind the last useful step / tokens of all of them, of the main agent;
+    compactions do not count. A step is useful when a tool call of it succeeded, or when it is the final answer (the
+    agent's last text after the last prompt, in a step that calls no tool). Without any useful step all is wasted.
+    `tail_seconds` is the time from the last useful step to the last step. Over many samples: the same ratio of sums.
+
+    Not applicable when: no model call reports usage, or the agent acts by GUI actions, of which nobody recorded whether
+    they were of use.
+
+    Source: pantrace; agents that go on after they are done, or end in failing calls.
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    steps, recording = sample.trajectory.steps, recording_of(sample.trajectory)
+    if Action in recording.part_types:
+        return NotApplicable("the agent acts by GUI actions; whether they were of use is not recorded")
+    last = _last_useful(recording)
+    tail = [step for step in steps[last + 1 :] if is_agents(step)]
+    details = {
+        "tail_steps": len([step for step in tail if step.role == "agent"]),
+        "tail_calls": len([part for step in tail for part in step.parts if type(part) is ToolCall]),
+        "tail_seconds": _seconds(steps[last] if last >= 0 else None, tail),
+        "last_useful_step": steps[last].id if last >= 0 else None,
+    }
+    calls = zip(recording.model_calls[: recording.own_calls], recording.totals, strict=False)
+    total = sum([tokens or 0 for (_, step, _), tokens in calls if is_agents(step)])
+    if not total:
+        return NotApplicable("no model call reports its usage", details)
+    spent = _tokens(tail)
+    details |= {"tail_tokens": spent, "total_tokens": total}
+    return Measurement(
+        value=spent / total,
+        explanation=f"{spent} of {total} tokens after the last useful step",
+        details=details,
+        evidence=tuple(step.id for step in tail if step.role == "agent" and step.id is not None),
+    )
+
+
+def _tokens(steps: Iterable[Step]) -> int:
+    return sum([total_tokens(step.usage) or 0 for step in steps if step.usage is not None and is_agents(step)])
+
+
+def _last_useful(recording: Recording) -> int:
+    """Place of the last useful step; -1 when there is none."""
+    steps, pairs, failed = recording.trajectory.steps, recording.pairs_by_trajectory[0], recording.failed
+    good = {id(pair.step) for pair in pairs if pair.result is not None and id(pair.result) not in failed}
+    asked = False
+    for place in range(len(steps) - 1, -1, -1):
+        step = steps[place]
+        if id(step) in good:
+            return place
+        asked = asked or is_prompt(step)
+        if not asked and _answers(step):
+            return place
+    return -1
+
+
+def _answers(step: Step) -> bool:
+    if step.role != "agent" or step.kind != "message" or not said(step):
+        return False
+    return not any(type(part) is ToolCall for part in step.parts)
+
+
+def _seconds(useful: Step | None, tail: list[Step]) -> float | None:
+    if not tail:
+        return 0.0
+    begin, end = _end(useful) if useful is not None else None, _end(tail[-1])
+    return max(end - begin, 0.0) if begin is not None and end is not None else None
+
+
+def _end(step: Step) -> float | None:
+    return step.ended if step.ended is not None else step.at

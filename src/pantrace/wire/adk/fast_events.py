@@ -1,0 +1,122 @@
+"""Steps of usual events: the quick way for nearly all of them.
+
+An event that says something rare (grounding, compaction, errors, streamed pieces, media) goes the way of `events.py`,
+which knows everything; both ways give the same step.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from pantrace.model import Step, ToolResult, Usage
+
+from .parts import NAME, TOGETHER, usual_parts
+from .schema import Actions, CamelEvent, Counts, Event, Node
+
+_RARE = attrgetter(
+    *("grounding_metadata", "partial", "turn_complete", "turn_complete_reason", "interaction_status", "error_code"),
+    *("error_message", "interrupted", "live_session_resumption_update", "live_session_id", "go_away", "voice_activity"),
+    *("input_transcription", "output_transcription", "avg_logprobs", "logprobs_result", "cache_metadata", "output"),
+    *("citation_metadata", "interaction_id", "environment_id", "isolation_scope"),
+)
+_DETAILS = tuple(name for name in Counts.__struct_fields__ if name.endswith("_details"))
+_NONE = (None,) * 22
+_ACTED = tuple(name for name in Actions.__struct_fields__ if name not in ("state_delta", "compaction"))
+_DID = attrgetter(*_ACTED)
+_NODE = Node.__struct_fields__
+
+
+def typed_event(raw: dict[str, Any], *, camel: bool) -> Event | None:
+    """A decoded event by type; None when it is not as google-adk writes it."""
+    try:
+        return msgspec.convert(raw, CamelEvent if camel else Event)
+    except msgspec.ValidationError:
+        return None
+
+
+def step_of(event: Event) -> Step | None:
+    """The step of an event that says nothing rare; None for any other."""
+    if _RARE(event) != _NONE:
+        return None
+    content, author = event.content, event.author
+    parts = usual_parts(content) if content is not None else ()
+    custom, at, actions = event.custom_metadata, event.timestamp, event.actions
+    if parts is None or (custom is not None and (type(custom) is not dict or "pantrace" in custom)):
+        return None
+    if at is not None and type(at) is not float:
+        return None
+    extra: dict[str, Any] = {}
+    if custom:
+        extra["custom_metadata"] = custom
+    if event.long_running_tool_ids:
+        extra["long_running_tool_ids"] = event.long_running_tool_ids
+    if event.branch is not None:
+        extra["branch"] = event.branch
+    delta = None
+    if actions is not None:
+        if actions.compaction is not None:
+            return None
+        delta = actions.state_delta or None
+        # Nearly all are None: the empty objects and lists that google-adk also writes are asked for last.
+        acted = [(name, did) for name, did in zip(_ACTED, _DID(actions), strict=True) if did is not None]
+        if acted and (said := {name: did for name, did in acted if did != {} and did != []}):
+            extra["actions"] = said
+    answered = [type(part) is ToolResult for part in parts]
+    answers = True in answered and False not in answered
+    role = "tool" if answers else "agent"
+    agent = author or None
+    if author is not None and author.lower() == "user":
+        role, agent = "tool" if answers else "user", None
+    if role == "agent" and True in answered:
+        extra[TOGETHER] = True
+    if role != "user" and author is not None and agent is None:
+        extra["author"] = author
+    if content is not None:
+        spoken = content.role
+        if not parts or (spoken is not None and spoken != ("model" if role == "agent" else "user")):
+            extra["content_role"] = spoken or ""
+    if event.node_info is not None:
+        node = {name: value for name in _NODE if (value := getattr(event.node_info, name)) not in (None, "")}
+        if node:
+            extra["node_info"] = node
+    return Step(
+        id=event.id or None,
+        role=role,  # type: ignore[arg-type]
+        agent=agent,
+        invocation=event.invocation_id or None,
+        parts=parts,
+        at=at,
+        model=event.model_version,
+        usage=_usage(event.usage_metadata) if event.usage_metadata is not None else None,
+        stop=event.finish_reason,
+        state_delta=delta,
+        extra={NAME: extra} if extra else {},
+    )
+
+
+def _usage(counts: Counts) -> Usage | None:
+    """In pantrace's convention the cache lies inside the prompt, thoughts and tool prompts do not."""
+    prompt, tools = counts.prompt_token_count, counts.tool_use_prompt_token_count
+    answer, thoughts = counts.candidates_token_count, counts.thoughts_token_count
+    rest: dict[str, Any] = {}
+    for name in _DETAILS:
+        if (details := getattr(counts, name)) is not None:
+            rest[name] = [{"modality": each.modality, "token_count": each.token_count} for each in details]
+    if counts.traffic_type is not None:
+        rest["traffic_type"] = counts.traffic_type
+    usage = Usage(
+        input=prompt if tools is None else tools if prompt is None else prompt + tools,
+        output=answer if thoughts is None else thoughts if answer is None else answer + thoughts,
+        cache_read=counts.cached_content_token_count,
+        reasoning=thoughts,
+        tool_prompt=tools,
+        total=counts.total_token_count,
+        extra={NAME: rest} if rest else {},
+    )
+    return usage if usage != _UNREPORTED else None
+
+
+_UNREPORTED = Usage()
