@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
+from pantrace.model import Sample
+
 CARRIER = "pantrace"
 """The key."""
 
@@ -15,3 +19,10 @@ def without_carried(value: Any) -> Any:
     if isinstance(value, list):
         return [without_carried(item) for item in value]
     return value
+
+
+def without_notes(sample: Sample) -> Sample:
+    """A sample without what pantrace noted about it while reading: nothing that its recording says."""
+    if CARRIER not in sample.extra:
+        return sample
+    return msgspec.structs.replace(sample, extra={key: value for key, value in sample.extra.items() if key != CARRIER})

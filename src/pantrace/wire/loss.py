@@ -18,6 +18,7 @@ import msgspec
 from pantrace.model import Loss, RunHeader, Sample, Trajectory, header_of
 
 from .align import Elsewhere, Parts, Plain, align_steps
+from .carried import without_notes
 from .json import encode, to_plain
 
 Found = tuple[str, str]
@@ -49,7 +50,7 @@ def _said(run: RunHeader) -> RunHeader:
 
 
 def _unread(sample: Sample) -> Sample:
-    """Without `source`, which says where something was read and not what it says."""
+    """Without `source` and notes: where something was read and what pantrace thought of it is not what it says."""
 
     def without(trajectory: Trajectory | None) -> Trajectory | None:
         if trajectory is None:
@@ -57,6 +58,7 @@ def _unread(sample: Sample) -> Sample:
         children = tuple([child for each in trajectory.children if (child := without(each)) is not None])
         return msgspec.structs.replace(trajectory, source=None, children=children)
 
+    sample = without_notes(sample)
     return msgspec.structs.replace(sample, trajectory=without(sample.trajectory), expected=without(sample.expected))
 
 
