@@ -138,6 +138,7 @@ def summary(report: Report) -> dict[str, Any]:
         "refused": [{"sample": sample, "why": why} for sample, why in report.refused],
         "renamed": [{"sample": old, "as": new} for old, new in report.renamed],
         "named": [{"sample": sample, "file": name} for sample, name in report.named],
+        "reading": report.notes.unread.plain() if report.notes.unread is not None else None,
         "headers": [{"input": name, "lost": count} for name, count in report.headers.items()],
         **left_out(report.notes),
     }
@@ -155,6 +156,8 @@ def tell(report: Report) -> None:
     read = ", ".join(f"{count} {name}" for name, count in report.notes.formats.items())
     where = _where(report.outputs)
     say(f"read {read or 'nothing'}; wrote {report.samples} samples as {report.to}{where}")
+    if report.notes.unread is not None and (sentence := report.notes.unread.sentence()) is not None:
+        say(sentence)
     if not report.measured:
         say("loss was not measured (--no-loss)")
     elif not report.losses:

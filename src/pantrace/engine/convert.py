@@ -32,6 +32,7 @@ from pantrace.wire.loss import general, header_losses, sample_losses
 from pantrace.wire.output import staging
 from pantrace.wire.rows import raise_broken, write_rows
 
+from .balance import Balance
 from .overwriting import Output, refuse_overwriting
 from .read import Notes, open_run, read_pile, split_children, watch
 from .select import Selection
@@ -104,6 +105,7 @@ def convert(
     paths = [Path(each) for each in ([sources] if isinstance(sources, (str, Path)) else sources)]
     refuse_overwriting(paths, [Output(Path(target), recording=True)])
     report = Report(to=to, notes=Notes() if strict else Notes.keeping(), measured=measure)
+    report.notes.unread = Balance() if measure else None
     run = read_pile(paths, format=format, notes=report.notes)
     samples = selection.apply(run.samples) if selection else run.samples
     if on_sample is not None:
@@ -166,6 +168,8 @@ def write_run(
                 rows.lose(loss)
         if not report.samples:
             _refuse_nothing(rows, place, written)
+        if strict and (unread := report.notes.unread) is not None and (sentence := unread.sentence()) is not None:
+            raise LossRefused(f"{sentence} and --strict: nothing was written")
         if strict and report.losses:
             count = sum(report.losses.values())
             raise LossRefused(f"{count} losses and --strict: nothing was written; --loss FILE lists them")

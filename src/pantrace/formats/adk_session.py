@@ -210,6 +210,10 @@ FORMAT = Format(
         "": "an ADK session without events has no place for it",
     },
     note="live (audio) sessions were not available for testing",
+    reencoded={
+        "*.role": "roles are user, agent, tool and system in the model",
+        "*andidates*oken*ount": "output without thoughts; the model counts them in",
+    },
 )
 
 __all__ = ["FORMAT"]

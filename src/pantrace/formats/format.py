@@ -63,6 +63,9 @@ class Format:
     """Whether a sample holds the trajectories of its sub-agents; if not, they are written as samples of their own."""
     lost: Mapping[str, str] = field(default_factory=dict)
     """Why a path of the model has no place here: "trajectory.steps[].usage" -> a reason."""
+    reencoded: Mapping[str, str] = field(default_factory=dict)
+    """Values of a source that the model holds in another form, and so are not found there as they are: a sum, another
+    unit, a repetition. Path without numbers (`*` for anything) -> why nothing is lost."""
     note: str = ""
     """A caveat for the tables: what was not verified."""
 

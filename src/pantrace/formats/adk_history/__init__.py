@@ -236,6 +236,10 @@ FORMAT = Format(
     layout="document",
     suffix=".evalset_result.json",
     note="read with files of 1.21 and 2.13; versions between were read in source only",
+    reencoded={
+        "*.role": "roles are user, agent, tool and system in the model",
+        "*andidates_token_count": "output without thoughts; the model counts them in",
+    },
 )
 
 __all__ = ["FORMAT"]

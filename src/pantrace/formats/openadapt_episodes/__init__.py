@@ -60,4 +60,9 @@ FORMAT = Format(
         "scores": "an episode has success and final_reward only",
     },
     note="OSWorld results and step logs were not verified against real files",
+    reencoded={
+        "*step_index": "steps are in their order",
+        "*step_idx": "steps are in their order",
+        "*schema_version": "the source's version",
+    },
 )
