@@ -214,6 +214,7 @@ FORMAT = Format(
         "*.role": "roles are user, agent, tool and system in the model",
         "*andidates*oken*ount": "output without thoughts; the model counts them in",
     },
+    corners=("events[].custom_metadata.pantrace", "events[].customMetadata.pantrace"),
 )
 
 __all__ = ["FORMAT"]

@@ -31,4 +31,5 @@ FORMAT = Format(
     options=Options,
     suffix=".eval",
     nests=True,
+    corners=("metadata.pantrace", "events[].metadata.pantrace"),
 )

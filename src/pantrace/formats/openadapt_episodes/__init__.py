@@ -65,4 +65,5 @@ FORMAT = Format(
         "*step_idx": "steps are in their order",
         "*schema_version": "the source's version",
     },
+    corners=("pantrace", "steps[].pantrace", "steps[].observation.pantrace", "steps[].action.pantrace"),
 )
