@@ -11,9 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from any_sample import samples
 from pantrace import read
 from pantrace.errors import ReadError
-from pantrace.formats import by_name
 from pantrace.model import Case, Sample, Score, Step, Text, Trajectory
-from pantrace.wire.carried import without_carried
 from pantrace.wire.json import decode, encode, to_plain
 from pantrace.wire.remainder import NOT_WHAT_IS_ADDED, SAME, Comparing, apply_difference, as_places, difference
 

@@ -16,6 +16,7 @@ from pantrace.model import Sample, Violation
 from pantrace.wire.rows import read_rows
 
 from .balance import Balance
+from .doubts import doubts
 from .read import Notes, inputs, open_run
 from .search import Ignored
 
@@ -87,6 +88,22 @@ def _read_measured(path: Path, chosen: Format, unread: Balance) -> None:
 
 
 def _of(path: Path, chosen: Format) -> Iterator[Violation]:
+    yield from _of_format(path, chosen)
+    if chosen.reads:
+        yield from _doubts(path, chosen)
+
+
+def _doubts(path: Path, chosen: Format) -> Iterator[Violation]:
+    """Warnings that no single format gives: they are seen in what was read, whoever wrote it."""
+    try:
+        for sample in open_run(path, chosen, "", lambda _: None).samples:
+            for place, doubt in doubts(sample):
+                yield Violation(level="warning", message=doubt, place=f"sample {sample.id}, {place}")
+    except ReadError:
+        return  # the format has told it already
+
+
+def _of_format(path: Path, chosen: Format) -> Iterator[Violation]:
     if chosen.validate is not None:
         yield from chosen.validate(path)
         return

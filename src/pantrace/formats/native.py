@@ -107,6 +107,9 @@ def _whole(line: bytes, kind: type[T]) -> T:
 
 def save(header: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) -> None:
     """One line for the header and one for each sample; a value that could not be read again is not written."""
+    if header.source is not None and header.source.format == NAME:
+        # Where a native file lies is not what it says: copying one would change it.
+        header = msgspec.structs.replace(header, source=None)
     with writing(target) as file:
         if (why := misfit(header, RunHeader)) is not None:
             raise WriteError(f"{target}: not written: the run's {why}")

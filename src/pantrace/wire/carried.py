@@ -10,6 +10,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
+from pantrace.model import Sample
+
 CARRIER = "pantrace"
 """The key."""
 
@@ -39,3 +43,10 @@ def _without(value: Any, steps: tuple[str, ...]) -> Any:
         return {key: item for key, item in value.items() if key != first}
     inner = _without(value[first], tuple(rest))
     return value if inner is value[first] else {**value, first: inner}
+
+
+def without_notes(sample: Sample) -> Sample:
+    """A sample without what pantrace noted about it while reading: nothing that its recording says."""
+    if CARRIER not in sample.extra:
+        return sample
+    return msgspec.structs.replace(sample, extra={key: value for key, value in sample.extra.items() if key != CARRIER})

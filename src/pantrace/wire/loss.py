@@ -18,6 +18,7 @@ import msgspec
 from pantrace.model import Loss, RunHeader, Sample, Trajectory, header_of
 
 from .align import Elsewhere, Parts, Plain, align_steps
+from .carried import without_notes
 from .json import encode, to_plain
 from .order import Order
 
@@ -105,12 +106,15 @@ def _said(run: RunHeader) -> RunHeader:
 
 
 def _without_source(sample: Sample) -> Sample:
+    """Without `source` and notes: where something was read and what pantrace thought of it is not what it says."""
+
     def without(trajectory: Trajectory | None) -> Trajectory | None:
         if trajectory is None:
             return None
         children = tuple([child for each in trajectory.children if (child := without(each)) is not None])
         return msgspec.structs.replace(trajectory, source=None, children=children)
 
+    sample = without_notes(sample)
     return msgspec.structs.replace(sample, trajectory=without(sample.trajectory), expected=without(sample.expected))
 
 
