@@ -133,7 +133,7 @@ class Ledger:
         keys: tuple[Hashable, ...]
         if _is_weak(value):
             if key not in self._words:
-                keys = ((key, value),)
+                keys = ((_bare(key), value),)
                 leaf.value = value
                 self._named.setdefault(key, []).append(leaf)
             elif isinstance(value, bool):
@@ -177,6 +177,10 @@ def _reason(path: str, declared: tuple[str, ...]) -> str | None:
     return next((each for each in declared if each == path or fnmatchcase(path, each)), None)
 
 
+_NOTHING = ("", "{}", "[]", "null")
+"""Texts that say nothing, as JSON or otherwise."""
+
+
 def _leaves(value: Any, path: str, key: str) -> Iterator[tuple[str, str, Any]]:
     """Path without numbers, the nearest key, the value; for everything but null and blank texts."""
     if isinstance(value, dict):
@@ -186,7 +190,7 @@ def _leaves(value: Any, path: str, key: str) -> Iterator[tuple[str, str, Any]]:
         inside = f"{path}[]"
         for item in value:
             yield from _leaves(item, inside, key)
-    elif value is not None and not (isinstance(value, str) and (not value or value.isspace())):
+    elif value is not None and not (isinstance(value, str) and (value.isspace() or value in _NOTHING)):
         yield path, key, value
 
 
@@ -195,6 +199,12 @@ def _is_weak(value: Any) -> bool:
         return len(value) <= SHORT
     # Whole and half numbers; 10 may come back as 10.0.
     return isinstance(value, bool) or (-SMALL < value < SMALL and (2 * value) % 1 == 0)
+
+
+@lru_cache(1 << 12)
+def _bare(key: str) -> str:
+    """A key as it may have changed on its way: with a prefix ("user:tier"), or from camelCase to snake_case."""
+    return key.rpartition(":")[2].replace("_", "").lower()
 
 
 def _time(text: str) -> float | None:
@@ -226,8 +236,7 @@ class _Held:
                 self.add(item, key)
         elif value is not None:
             if _is_weak(value):
-                # A key may have got a prefix on its way: "user:tier".
-                self.pairs |= {(key, value), (key.rpartition(":")[2], value)}
+                self.pairs.add((_bare(key), value))
             if isinstance(value, str):
                 self.texts.add(value)
             elif not isinstance(value, bool):
@@ -235,7 +244,7 @@ class _Held:
 
     def holds(self, key: str, value: Any) -> bool:
         if isinstance(value, bool):
-            return (key, value) in self.pairs
+            return (_bare(key), value) in self.pairs
         return value in self.texts or value in self.keys if isinstance(value, str) else value in self.numbers
 
     def has_named(self, leaf: _Leaf) -> bool:

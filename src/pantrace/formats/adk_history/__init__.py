@@ -160,6 +160,9 @@ def _open_directory(folder: Path, on_broken: OnBroken) -> Run:
         header = RunHeader(
             name=folder.name, task=header.task if same_set else None, agent=header.agent, extra={NAME: {"runs": runs}}
         )
+    if files := [moment for each in groups for moment in each.moments[1:]]:
+        own = {**header.extra.get(NAME, {}), "files": files}
+        header = msgspec.structs.replace(header, extra={**header.extra, NAME: own})
     return with_samples(msgspec.structs.replace(header, source=source), samples())
 
 
