@@ -29,12 +29,10 @@ from pantrace.wire.json import encode
 
 KEY, VALUE = "zz_unknown", "zz-value-17"
 
-FORGOTTEN: dict[str, str] = {
-}
+FORGOTTEN: dict[str, str] = {}
 """Golden files in which the reader loses the key, and where. Mend the reader, then delete the row."""
 
-DISPLACED: dict[str, str] = {
-}
+DISPLACED: dict[str, str] = {}
 """Golden files whose keys do not all come back when the same format is written, and which do not."""
 
 Place = tuple[str | int, ...]

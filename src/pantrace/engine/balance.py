@@ -11,7 +11,7 @@ from typing import Any
 
 from pantrace.errors import ReadError
 from pantrace.formats import Format
-from pantrace.model import Run, Sample, header_of, with_samples
+from pantrace.model import Run, RunHeader, Sample, header_of, with_samples
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.tap import Listener, listening
 from pantrace.wire.unread import Ledger
@@ -47,10 +47,12 @@ class Balance:
 
         with listening(tell):
             run = open_with(broken)
-        ledger.model(header_of(run))
-        return with_samples(run, self._read(iter(run.samples), ledger, tell, chosen))
+        ledger.model(header := header_of(run))
+        return with_samples(run, self._read(iter(run.samples), header, ledger, tell, chosen))
 
-    def _read(self, samples: Iterator[Sample], ledger: Ledger, tell: Listener, chosen: Format) -> Iterator[Sample]:
+    def _read(
+        self, samples: Iterator[Sample], header: RunHeader, ledger: Ledger, tell: Listener, chosen: Format
+    ) -> Iterator[Sample]:
         self.unfinished += 1
         while True:
             # Only while the reader works: what others read meanwhile is none of its business.
@@ -61,6 +63,8 @@ class Balance:
             ledger.model(sample)
             yield sample
         self.unfinished -= 1
+        # What a header is made of may come through the door again, or only now.
+        ledger.model(header)
         found = ledger.closed()
         self.values += found.values
         self.missing += Counter({(chosen.name, path): count for path, count in found.missing.items()})

@@ -12,7 +12,7 @@ import msgspec
 
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import Format, by_name, detect
-from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, agent_trajectories, header_of, is_staff
+from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, Trajectory, header_of, is_staff
 from pantrace.store import FILES, RunDirectory, is_run_directory
 from pantrace.wire.claim import of_patterns
 from pantrace.wire.head import Head
@@ -244,18 +244,29 @@ def watch(samples: Iterable[Sample], on_sample: Callable[[Sample], None]) -> Ite
         yield sample
 
 
-def split_children(samples: Iterable[Sample]) -> Iterator[Sample]:
-    """Samples without sub-agents inside; each of these follows as a sample of its own.
-
-    Graders and simulated users are no agents: they stay where they are, for a writer to keep or to lose in the open."""
+def split_children(
+    samples: Iterable[Sample], on_staff: Callable[[Sample, Trajectory], None] = lambda _sample, _child: None
+) -> Iterator[Sample]:
+    """Samples without sub-agents inside; each of these follows as a sample of its own. Graders and simulated users are
+    no runs of the agent: they go to `on_staff`."""
     for sample in samples:
         if sample.trajectory is None or not sample.trajectory.children:
             yield sample
             continue
-        for number, trajectory in enumerate(agent_trajectories(sample.trajectory)):
-            staff = tuple([child for child in trajectory.children if is_staff(child.purpose)])
-            alone = msgspec.structs.replace(trajectory, children=staff)
+        for number, trajectory in enumerate(_own_trajectories(sample, sample.trajectory, on_staff)):
+            alone = msgspec.structs.replace(trajectory, children=())
             if number == 0:
                 yield msgspec.structs.replace(sample, trajectory=alone)
             else:
                 yield Sample(id=trajectory.id or f"{sample.id}/{number}", epoch=sample.epoch, trajectory=alone)
+
+
+def _own_trajectories(
+    sample: Sample, trajectory: Trajectory, on_staff: Callable[[Sample, Trajectory], None]
+) -> Iterator[Trajectory]:
+    yield trajectory
+    for child in trajectory.children:
+        if is_staff(child.purpose):
+            on_staff(sample, child)
+        else:
+            yield from _own_trajectories(sample, child, on_staff)

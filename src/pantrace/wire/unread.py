@@ -56,12 +56,14 @@ class Unread(msgspec.Struct, frozen=True):
 class _Leaf:
     """One value of the source."""
 
-    __slots__ = ("found", "path", "text")
+    __slots__ = ("found", "path", "text", "value")
 
     def __init__(self, path: str, text: str | None = None) -> None:
         self.path = path
         self.text = text
         """Looked for inside other texts, or None."""
+        self.value: Any = None
+        """Looked for beside a name, or None."""
         self.found = False
 
 
@@ -75,6 +77,8 @@ class Ledger:
         self._places: set[Hashable] = set()
         self._leaves: list[_Leaf] = []
         self._waiting: dict[Hashable, list[_Leaf]] = {}
+        self._named: dict[str, list[_Leaf]] = {}
+        """By their keys, which may have become names: a metric's key is the name of a score."""
         self._slow: deque[_Leaf] = deque()
         self._last = 0
         self._values = 0
@@ -110,9 +114,11 @@ class Ledger:
         """A sample or a header that was made of what came."""
         held = _Held()
         held.add(to_plain(record), "")
-        for key in (*held.texts, *held.numbers, *held.pairs):
+        for key in (*held.keys, *held.texts, *held.numbers, *held.pairs):
             for leaf in self._waiting.pop(key, ()):
                 leaf.found = True
+        for name in self._named.keys() & held.texts:
+            self._named[name] = [each for each in self._named[name] if not each.found and not held.has_named(each)]
         self._search(held)
         self._leaves = [leaf for leaf in self._leaves if not leaf.found]
         self._last = len(self._leaves)
@@ -127,7 +133,9 @@ class Ledger:
         keys: tuple[Hashable, ...]
         if _is_weak(value):
             if key not in self._words:
-                keys = ((key, value),)
+                keys = ((_bare(key), value),)
+                leaf.value = value
+                self._named.setdefault(key, []).append(leaf)
             elif isinstance(value, bool):
                 return
             else:
@@ -169,6 +177,10 @@ def _reason(path: str, declared: tuple[str, ...]) -> str | None:
     return next((each for each in declared if each == path or fnmatchcase(path, each)), None)
 
 
+_NOTHING = ("", "{}", "[]", "null")
+"""Texts that say nothing, as JSON or otherwise."""
+
+
 def _leaves(value: Any, path: str, key: str) -> Iterator[tuple[str, str, Any]]:
     """Path without numbers, the nearest key, the value; for everything but null and blank texts."""
     if isinstance(value, dict):
@@ -178,7 +190,7 @@ def _leaves(value: Any, path: str, key: str) -> Iterator[tuple[str, str, Any]]:
         inside = f"{path}[]"
         for item in value:
             yield from _leaves(item, inside, key)
-    elif value is not None and not (isinstance(value, str) and (not value or value.isspace())):
+    elif value is not None and not (isinstance(value, str) and (value.isspace() or value in _NOTHING)):
         yield path, key, value
 
 
@@ -187,6 +199,12 @@ def _is_weak(value: Any) -> bool:
         return len(value) <= SHORT
     # Whole and half numbers; 10 may come back as 10.0.
     return isinstance(value, bool) or (-SMALL < value < SMALL and (2 * value) % 1 == 0)
+
+
+@lru_cache(1 << 12)
+def _bare(key: str) -> str:
+    """A key as it may have changed on its way: with a prefix ("user:tier"), or from camelCase to snake_case."""
+    return key.rpartition(":")[2].replace("_", "").lower()
 
 
 def _time(text: str) -> float | None:
@@ -201,6 +219,7 @@ class _Held:
     """The texts and numbers that a record of the model holds."""
 
     def __init__(self) -> None:
+        self.keys: set[str] = set()
         self.texts: set[str] = set()
         self.numbers: set[int | float] = set()
         self.pairs: set[tuple[str, Any]] = set()
@@ -209,7 +228,7 @@ class _Held:
 
     def add(self, value: Any, key: str) -> None:
         if isinstance(value, dict):
-            self.texts.update(value)
+            self.keys.update(value)
             for name, item in value.items():
                 self.add(item, name)
         elif isinstance(value, list):
@@ -217,8 +236,7 @@ class _Held:
                 self.add(item, key)
         elif value is not None:
             if _is_weak(value):
-                # A key may have got a prefix on its way: "user:tier".
-                self.pairs |= {(key, value), (key.rpartition(":")[2], value)}
+                self.pairs.add((_bare(key), value))
             if isinstance(value, str):
                 self.texts.add(value)
             elif not isinstance(value, bool):
@@ -226,8 +244,13 @@ class _Held:
 
     def holds(self, key: str, value: Any) -> bool:
         if isinstance(value, bool):
-            return (key, value) in self.pairs
-        return value in self.texts if isinstance(value, str) else value in self.numbers
+            return (_bare(key), value) in self.pairs
+        return value in self.texts or value in self.keys if isinstance(value, str) else value in self.numbers
+
+    def has_named(self, leaf: _Leaf) -> bool:
+        """Whether it holds the value of something that is a name now; notes that it was found."""
+        leaf.found = leaf.value in self.texts if isinstance(leaf.value, str) else leaf.value in self.numbers
+        return leaf.found
 
     def holds_inside(self, text: str) -> bool:
         if self._joined is None:
