@@ -8,24 +8,27 @@ under `trajectory.extra["inspect"]`. Writing uses them again; for a sample of an
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from pantrace.errors import ReadError, SampleRefused
 from pantrace.model import Agent, Case, Outcome, Sample, Step, Tool, Trajectory, Usage, is_prompt, reports, said
 from pantrace.wire.carried import CARRIER, without_notes
+from pantrace.wire.json import unknown_keys
 from pantrace.wire.remainder import SAME, apply_difference, difference
 from pantrace.wire.times import from_iso, iso
 
 from .build_events import build_events
 from .content import own
 from .event_index import EventIndex, notes_of, output_message
+from .exact import EXACT, deviation, is_usual, restore
 from .member_names import log_id
 from .message_drafts import MessageDrafts, message_name
 from .messages import from_step, is_note
 from .migration import sample_today
 from .scores import from_scores, to_scores
+from .summary import FLUSH, SUMMARY, summary
 from .threads import add_threads, main_steps, with_notes
 from .usage import by_model, from_usage, to_usage
 
@@ -37,6 +40,8 @@ _MAPPED = frozenset(
         *("started_at", "completed_at", "uuid", "error", "limit", *_CASE, *_SAMPLE),
     }
 )
+_AS_READ = frozenset({EXACT, SUMMARY, FLUSH})
+"""Notes on how a sample stood in its log, which are read from there again."""
 _LABEL = 100
 """Longest metadata text that counts as a label."""
 
@@ -45,11 +50,11 @@ def load(row: Any) -> Sample:
     """One EvalSample object as a sample."""
     if not isinstance(row, dict) or "id" not in row or not ({"epoch", "messages", "input", "events"} & row.keys()):
         raise ReadError("not a sample of an Inspect log: it has no id, epoch, input, messages or events")
-    row = sample_today(row)
+    as_read, row = row, sample_today(row)
     sample = _sample(row)
     notes = notes_of(row)
     if "sample" not in notes:
-        return sample
+        return _exact(sample, as_read, row)
     meant = apply_difference(sample, notes["sample"])
     if notes.get("events") != len(row.get("events") or ()) and meant.trajectory and sample.trajectory:
         # Another program has added events since: they must not vanish with those that can be made again.
@@ -57,6 +62,28 @@ def load(row: Any) -> Sample:
         extra = {**meant.trajectory.extra, "inspect": kept}
         meant = msgspec.structs.replace(meant, trajectory=msgspec.structs.replace(meant.trajectory, extra=extra))
     return meant
+
+
+def _exact(sample: Sample, as_read: dict[str, Any], row: dict[str, Any]) -> Sample:
+    """The sample with a note of what its row says in other words than those it would be written in."""
+    try:
+        if as_read is row and is_usual(row):
+            return sample
+    except (AttributeError, KeyError, TypeError, ValueError):
+        pass  # such a row is anything but usual
+    note = deviation(_row(sample), as_read)
+    return _with_notes(sample, note) if note else sample
+
+
+def _with_notes(sample: Sample, notes: dict[str, Any]) -> Sample:
+    return msgspec.structs.replace(sample, extra={**sample.extra, "inspect": {**own(sample.extra), **notes}})
+
+
+def with_summary(sample: Sample, row: dict[str, Any], told: Any, flush: int) -> Sample:
+    """The sample with a note of what its summary says beyond what follows from it, and which flush of the journal has
+    it (0: none)."""
+    notes = {SUMMARY: change} if (change := difference(summary(row), told)) is not SAME else {}
+    return _with_notes(sample, {**notes, FLUSH: flush}) if notes or flush != 1 else sample
 
 
 def _sample(row: dict[str, Any]) -> Sample:
@@ -228,7 +255,7 @@ def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
     if change is not SAME:
         notes = {**notes_of(row), "sample": change, "events": len(row.get("events") or ())}
         row["metadata"] = {**row["metadata"], CARRIER: notes}
-    return row
+    return cast("dict[str, Any]", restore(row, own(sample.extra)))
 
 
 def _sourceless(sample: Sample) -> Sample:
@@ -241,6 +268,10 @@ def _sourceless(sample: Sample) -> Sample:
         return msgspec.structs.replace(trajectory, source=None, children=children)
 
     sample = without_notes(sample)
+    if own(sample.extra).keys() & _AS_READ:
+        kept = {key: value for key, value in own(sample.extra).items() if key not in _AS_READ}
+        extra = unknown_keys(sample.extra, ("inspect",)) | ({"inspect": kept} if kept else {})
+        sample = msgspec.structs.replace(sample, extra=extra)
     return msgspec.structs.replace(sample, trajectory=bare(sample.trajectory), expected=bare(sample.expected))
 
 

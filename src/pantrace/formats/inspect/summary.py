@@ -7,7 +7,10 @@ import math
 from typing import Any
 
 from pantrace.wire.json import encode
+from pantrace.wire.remainder import apply_difference
+from pantrace.wire.written import Row
 
+from .content import own
 from .header import NO_MODEL, Counted
 from .scores import number
 
@@ -16,6 +19,8 @@ _SAME = (
     *("completed_at", "total_time", "working_time", "uuid", "turn_count", "token_limit", "token_limit_type"),
     *("token_limit_usage", "message_limit", "time_limit"),
 )
+SUMMARY, FLUSH = "summary", "flush"
+"""Notes in a sample's `extra`: what its summary says beyond what follows, and which flush of the journal has it."""
 _INPUT, _TEXT = 5120, 1024
 
 
@@ -105,14 +110,22 @@ class Collector:
 
     def __init__(self) -> None:
         self.summaries: list[bytes] = []
+        self.flushes: dict[int, list[bytes]] = {}
+        """The same, as the journal of the log has them."""
         self.counted = Counted()
         self._ids: dict[Any, None] = {}
         self._hash = hashlib.sha256()
         self._values: dict[str, list[tuple[Any, Any]]] = {}
         self._models: dict[str, int] = {}
 
-    def add(self, row: dict[str, Any]) -> None:
-        self.summaries.append(encode(summary(row)))
+    def add(self, written_row: Row) -> None:
+        row, kept = written_row.value, own(written_row.sample.extra)
+        told = apply_difference(summary(row), kept[SUMMARY]) if SUMMARY in kept else summary(row)
+        # The viewer finds a sample by this id: whatever a log said, it must be that of the sample.
+        written = encode({**told, "id": row["id"], "epoch": row["epoch"]})
+        self.summaries.append(written)
+        if (flush := kept.get(FLUSH, 1)) > 0:
+            self.flushes.setdefault(flush, []).append(written)
         counted = self.counted
         counted.samples += 1
         counted.epochs = max(counted.epochs, row["epoch"])
@@ -162,8 +175,10 @@ class Collector:
             found.append(reduction)
         return found
 
-    def summaries_json(self) -> bytes:
-        return b"[" + b",".join(self.summaries) + b"]"
+
+def as_array(summaries: list[bytes]) -> bytes:
+    """Encoded summaries as one JSON array."""
+    return b"[" + b",".join(summaries) + b"]"
 
 
 def _reduced(values: list[Any]) -> Any:
