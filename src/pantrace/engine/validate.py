@@ -82,7 +82,7 @@ def _violations(path: Path, chosen: Format, unread: Balance | None) -> Iterator[
 def _read_measured(path: Path, chosen: Format, unread: Balance) -> None:
     """Read it all, for what has no place in the model; what is broken has been reported as a violation."""
     with suppress(ReadError):
-        run = unread.open(path, chosen, lambda _: None, partial(open_run, path, chosen, ""))
+        run = unread.open(path, chosen, "", lambda _: None, partial(open_run, path, chosen, ""))
         for _ in run.samples:
             pass
 
