@@ -102,7 +102,7 @@ FORMAT = Format(
         "expected": "a session records what was done, not what was expected",
         "scores": "OpenCode keeps no scores",
         "epoch": "OpenCode does not count repetitions",
-        "trajectory.children": "each session is an export of its own, linked by parentID",
+        "trajectory.children": "a sub-agent's session is an export of its own, linked by parentID; a grader's is none",
         "trajectory.ended": "OpenCode stores when a session was last changed, not when it ended",
         "trajectory.outcome": "OpenCode does not judge sessions",
         "trajectory.state": "OpenCode sessions have no state",
