@@ -119,7 +119,7 @@ def _extra(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _seal(row: dict[str, Any]) -> int:
-    """A checksum of the derived columns: making them all again only to compare them would double the time of reading."""
+    """A checksum of the derived columns: to make them again and compare would double the time of reading."""
     return crc32(encode({key: row[key] for key in sorted(_DERIVED & row.keys())}))
 
 
@@ -236,9 +236,7 @@ def _restated(sample: Sample, stated: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _made(
-    sample: Sample, stated: dict[str, Any] | None, kept: dict[str, Any], options: Options
-) -> dict[str, Any]:
+def _made(sample: Sample, stated: dict[str, Any] | None, kept: dict[str, Any], options: Options) -> dict[str, Any]:
     """All columns of a sample: what the row that it was read from stated, else what it kept, and the rest derived."""
     descriptions = tool_descriptions(options.tool_descriptions) if options.tool_descriptions else {}
     extra = kept if stated is None else _beside(stated)
