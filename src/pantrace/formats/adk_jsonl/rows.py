@@ -119,7 +119,7 @@ def _extra(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _seal(row: dict[str, Any]) -> int:
-    """A checksum of the derived columns: to make them all again for a comparison would double the time."""
+    """A checksum of the derived columns: to make them again and compare would double the time of reading."""
     return crc32(encode({key: row[key] for key in sorted(_DERIVED & row.keys())}))
 
 
