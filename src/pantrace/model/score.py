@@ -34,8 +34,8 @@ class Score(Record, frozen=True, kw_only=True):
     status: Literal["scored", "not_applicable", "failed", "unscored"] = "scored"
     explanation: str | None = None
     """Reason for the value, or why there is none."""
-    values: dict[str, float | None] = {}
-    """The metric's other measures by name; None: not applicable."""
+    values: dict[str, int | float | None] = {}
+    """All measures of the metric by name, the main one too; None: not applicable. Empty: `value` is the only one."""
     step: str | None = None
     """Id of the one step it speaks of; None: it speaks of the whole sample."""
     evidence: tuple[str, ...] = ()
