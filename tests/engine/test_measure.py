@@ -30,7 +30,7 @@ def test_a_sub_agent_counts_in_one_turn_and_never_twice() -> None:
     [checks] = [choose(["token_usage"], [], [])]
 
     def tokens(sample: Sample) -> list[int]:
-        return [scores_of(part, checks)[0].details["total_tokens"] for _, part in by_turns(sample)]
+        return [scores_of(part, checks)[0].values["total_tokens"] for _, part in by_turns(sample)]
 
     assert tokens(run(*first, children=(child,))) == [8], "the only turn"
     assert tokens(run(*first, *second, children=(child,))) == [1, 1], "whose it is cannot be said"

@@ -65,14 +65,14 @@ def test_a_model_call_told_as_information_has_its_tokens_and_its_price() -> None
     assert step.ended - step.at == pytest.approx(3.2)
     score = cost(sample)
     assert score.value == pytest.approx((500 * 2.5 + 200 * 10) / 1e6)
-    assert (score.details["total_tokens"], score.details["llm_calls"]) == (700, 1)
+    assert (score.values["total_tokens"], score.values["llm_calls"]) == (700, 1)
 
 
 def test_tokens_that_the_run_sums_up_too_are_counted_once() -> None:
     usage = {**USAGE, "total_tokens": 700}
     summed = {"gpt-4o": {"input_tokens": 0, "output_tokens": 0, "total_tokens": 1400}}
     sample = loaded(model_call(usage=usage), model_call(usage=usage, response="more"), model_usage=summed)
-    assert cost(sample).details["total_tokens"] == 1400
+    assert cost(sample).values["total_tokens"] == 1400
     assert cost(sample).value == pytest.approx(2 * (500 * 2.5 + 200 * 10) / 1e6)
     assert sample.trajectory is not None
     total = usage_total(sample.trajectory)
@@ -81,14 +81,14 @@ def test_tokens_that_the_run_sums_up_too_are_counted_once() -> None:
 
 
 def test_calls_with_the_same_answer_are_two_calls() -> None:
-    assert cost(loaded(model_call(), model_call())).details["total_tokens"] == 1400
+    assert cost(loaded(model_call(), model_call())).values["total_tokens"] == 1400
 
 
 def test_real_model_events_go_before_information_about_them() -> None:
     message = {"id": "m1", "role": "assistant", "content": "The analysis shows"}
     output = {"choices": [{"message": message}], "usage": {"input_tokens": 500, "output_tokens": 200}}
     real = {"event": "model", "model": "gpt-4o", "timestamp": STAMP, "input": [], "output": output}
-    assert cost(loaded(real, model_call(), messages=[message])).details["total_tokens"] == 700
+    assert cost(loaded(real, model_call(), messages=[message])).values["total_tokens"] == 700
 
 
 def test_a_message_and_the_information_about_its_call_are_one_step() -> None:
@@ -102,7 +102,7 @@ def test_a_total_without_its_parts_has_no_price() -> None:
     score = cost(loaded(model_usage=summed))
     assert (score.status, score.value) == ("not_applicable", None)
     assert score.explanation == "unknown cost: 1 calls tell neither input nor output tokens"
-    assert score.details["total_tokens"] == 700
+    assert score.values["total_tokens"] == 700
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_model_that_was_counted_stays_beside_one_that_was_not() -> None:
     sample = loaded(model_usage=counted)
     assert sample.trajectory is not None
     assert sample.trajectory.usage == {"gpt-4o-mini": Usage(input=10, output=5, total=15)}
-    assert cost(sample).details["total_tokens"] == 15
+    assert cost(sample).values["total_tokens"] == 15
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_a_call_that_was_stamped_when_it_was_over_lasted_as_long_as_it_worked() 
     """That logger takes both stamps of a tool call after it: 46 microseconds apart, with half a second of work."""
     (sample,) = read(GOLDEN).samples
     score = by_name("latency_metrics").score(sample)
-    assert score.details["tool_latency_seconds"] == pytest.approx(0.5)
+    assert score.values["tool_latency_seconds"] == pytest.approx(0.5)
 
 
 def test_other_information_is_no_model_call() -> None:

@@ -10,6 +10,7 @@ import pytest
 import pantrace
 from corpus import CORPUS, needs_corpus
 from pantrace.metrics import by_name, parse_settings
+from pantrace.metrics.pooling import Sums
 from pantrace.model import Sample, Score
 
 pytestmark = [needs_corpus, pytest.mark.corpus]
@@ -33,11 +34,12 @@ def scores(name: str, found: dict[str, Sample]) -> dict[str, Score]:
 
 def pooled(name: str, found: dict[str, Sample]) -> float:
     check = by_name(name)
-    assert check.aggregate is not None
-    (aggregate,) = check.aggregate(check.score(sample) for sample in found.values())
-    assert aggregate.metric == "pooled"
-    assert isinstance(aggregate.value, float)
-    return aggregate.value
+    sums = Sums()
+    for sample in found.values():
+        sums.add(check.score(sample).values)
+    value, _ = sums.pooled(check.main)
+    assert value is not None
+    return value
 
 
 @pytest.mark.parametrize(
@@ -55,15 +57,15 @@ def test_the_baseline_case_by_case(
 ) -> None:
     sample = baseline[case]
     spent = by_name("token_usage").score(sample)
-    assert (spent.details["llm_calls"], spent.details["total_tokens"]) == (calls, total)
-    assert spent.details["list_cost_usd"] == pytest.approx(cost, abs=5e-7)
+    assert (spent.values["llm_calls"], spent.values["total_tokens"]) == (calls, total)
+    assert spent.values["list_cost_usd"] == pytest.approx(cost, abs=5e-7)
     assert by_name("tool_utilization").score(sample).value == tools
     assert by_name("context_saturation").score(sample).value == peak
     assert by_name("agent_handoffs").score(sample).value == 0
 
 
 def test_the_sums_of_the_baseline(baseline: dict[str, Sample], tmp_path: Path) -> None:
-    details = [score.details for score in scores("token_usage", baseline).values()]
+    details = [score.values for score in scores("token_usage", baseline).values()]
     sums = {
         "prompt_tokens": 104618,
         "completion_tokens": 1375,
@@ -89,7 +91,7 @@ def test_ratios_of_the_baseline_are_ratios_of_sums(baseline: dict[str, Sample]) 
     assert pooled("cache_efficiency", baseline) == pytest.approx(68560 / 104618)
     assert pooled("cache_efficiency", baseline) == pytest.approx(0.6553, abs=5e-5)
     assert pooled("thinking_metrics", baseline) == pytest.approx(0.6884, abs=5e-5)
-    thinking = [score.details for score in scores("thinking_metrics", baseline).values()]
+    thinking = [score.values for score in scores("thinking_metrics", baseline).values()]
     assert mean(each["total_candidate_tokens"] for each in thinking) == 275.0
     assert sum(each["turns_with_thinking"] for each in thinking) == 23
 
@@ -100,9 +102,9 @@ def test_made_up_spans_give_no_latency(baseline: dict[str, Sample]) -> None:
 
 def test_transfers_of_the_isolated_agents() -> None:
     found = samples(WORKSHOP / "cs_m3_functional_isolation.processed_interaction_sim.jsonl")
-    tokens = {case: score.details["total_tokens"] for case, score in scores("token_usage", found).items()}
+    tokens = {case: score.values["total_tokens"] for case, score in scores("token_usage", found).items()}
     assert tokens == {"90f9fb35": 1352, "b961b0eb": 7318, "2c79e2d0": 13564, "863cbc8b": 7404, "68b39c35": 8110}
-    transfers = {case: score.details["transfers"] for case, score in scores("agent_handoffs", found).items()}
+    transfers = {case: score.values["transfers"] for case, score in scores("agent_handoffs", found).items()}
     assert transfers == {"90f9fb35": 0, "b961b0eb": 1, "2c79e2d0": 2, "863cbc8b": 1, "68b39c35": 1}
 
 
@@ -110,14 +112,15 @@ def test_grounding_and_the_two_counts_of_calls() -> None:
     found = samples(WORKSHOP / "retail_baseline.processed_interaction_app.jsonl")
     chunks = [score.value for score in scores("grounding_utilization", found).values()]
     assert chunks == [21, 15, 0]
-    details = [score.details for score in scores("token_usage", found).values()]
+    details = [score.values for score in scores("token_usage", found).values()]
     assert [(each["calls_in_session"], each["calls_in_trace"]) for each in details] == [(9, 10), (7, 8), (1, 1)]
     assert details[1]["tool_use_prompt_tokens"] == 20554
 
 
 def test_nested_spans_count_once() -> None:
     found = samples(WORKSHOP / "retail_baseline.processed_interaction_app.jsonl")
-    details = next(iter(scores("latency_metrics", found).values())).details
+    (score,) = list(scores("latency_metrics", found).values())[:1]
+    details = score.values | score.details
     assert details["total_latency_seconds"] == pytest.approx(231.95, abs=0.01)
     assert details["llm_latency_seconds"] <= details["total_latency_seconds"]
     assert details["source"] == "invocations"
@@ -137,7 +140,7 @@ def test_nested_spans_count_once() -> None:
 )
 def test_the_sample_set_of_adk_2_13(case: str, calls: int, tools: int, total: int) -> None:
     sample = samples(SHOP)[case]
-    spent = by_name("token_usage").score(sample).details
+    spent = by_name("token_usage").score(sample).values
     assert (spent["llm_calls"], spent["total_tokens"]) == (calls, total)
     assert by_name("tool_utilization").score(sample).value == tools
 
@@ -145,6 +148,6 @@ def test_the_sample_set_of_adk_2_13(case: str, calls: int, tools: int, total: in
 def test_the_refund_has_one_failed_tool_and_one_transfer() -> None:
     sample = samples(SHOP)["refund_multi_turn"]
     success = by_name("tool_success_rate").score(sample)
-    assert (success.value, success.details["failed_tool_calls"]) == (0.75, 1)
+    assert (success.value, success.values["failed_tool_calls"]) == (0.75, 1)
     assert by_name("agent_handoffs").score(sample).value == 1
-    assert by_name("cache_efficiency").score(sample).details["total_cached_tokens"] == 1920
+    assert by_name("cache_efficiency").score(sample).values["total_cached_tokens"] == 1920

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from pantrace.metrics import by_name, parse_settings
+from pantrace.metrics.pooling import Sums
 from pantrace.model import Action, Sample, Score, Step, ToolCall, Trajectory
 from pantrace.wire.json import NonFinite
 from short_samples import agent, call, did, result, run, usage, user
@@ -46,7 +47,7 @@ def test_the_order_of_keys_does_not_make_another_call() -> None:
     )
     found = score("repeated_calls", sample)
     assert (found.value, found.evidence) == (1, ("s2",))
-    assert found.details == {
+    assert found.values | found.details == {
         "repeated_calls": 1,
         "total_tool_calls": 4,
         "longest_run": 2,
@@ -59,7 +60,7 @@ def test_the_order_of_keys_does_not_make_another_call() -> None:
 def test_a_run_is_broken_by_another_call() -> None:
     names = ["a", "a", "b", "a", "a", "a"]
     found = score("repeated_calls", run(*(agent(*did(name)) for name in names)))
-    assert (found.value, found.details["longest_run"]) == (4, 3)
+    assert (found.value, found.values["longest_run"]) == (4, 3)
 
 
 def test_a_sub_agent_may_repeat_what_its_parent_did() -> None:
@@ -93,7 +94,7 @@ def test_a_storm_is_failing_attempts_in_a_row(
     distinct = [msgspec.structs.replace(step) for step in steps]
     found = score("retry_storms", run(*distinct))
     assert [(each["tool"], each["failures"], each["recovered"]) for each in found.details["storms"]] == storms
-    assert (found.value, found.details["longest_failing_run"]) == (len(storms), longest)
+    assert (found.value, found.values["longest_failing_run"]) == (len(storms), longest)
 
 
 def test_the_length_of_a_storm_can_be_set() -> None:
@@ -106,7 +107,7 @@ def test_unanswered_calls_are_named() -> None:
     sample = run(agent(*did("a"), call("b"), id="s1"), children=(Trajectory(steps=(agent(call("b")),)),))
     found = score("unanswered_calls", sample)
     assert (found.value, found.evidence) == (2, ("s1",))
-    assert found.details == {"unanswered_calls": 2, "total_tool_calls": 3, "unanswered_tools": {"b": 2}}
+    assert found.values | found.details == {"unanswered_calls": 2, "total_tool_calls": 3, "unanswered_tools": {"b": 2}}
 
 
 @pytest.mark.parametrize(
@@ -142,7 +143,7 @@ def test_a_turn_without_an_answer_hides_nothing() -> None:
     found = score("swallowed_errors", run(user("do it"), failing("a")))
     assert found.explanation == "no answer followed the failed calls"
     found = score("swallowed_errors", run(user("x"), failing("a"), user("y"), failing("b"), agent("All done.")))
-    assert (found.value, found.details["failed_without_answer"]) == (1, 1)
+    assert (found.value, found.values["failed_without_answer"]) == (1, 1)
 
 
 def test_words_and_harmless_tools_can_be_set() -> None:
@@ -180,7 +181,7 @@ def spent(*parts: Any, tokens: int = 100, **fields: Any) -> Step:
 def test_the_tail_is_what_comes_after_the_last_useful_step(steps: list[Step], value: float, tail: int) -> None:
     found = score("wasted_tail", run(user("do it"), *steps))
     assert found.value == pytest.approx(value)
-    assert found.details["tail_tokens"] == tail
+    assert found.values["tail_tokens"] == tail
 
 
 def test_the_tail_has_a_time_where_steps_have_one() -> None:
@@ -190,10 +191,12 @@ def test_the_tail_has_a_time_where_steps_have_one() -> None:
         spent(call("b"), result("b", error="no"), id="s2", at=5.0, ended=9.5),
     )
     found = score("wasted_tail", sample)
-    assert found.details["tail_seconds"] == 5.5
-    assert (found.details["last_useful_step"], found.details["tail_calls"], found.evidence) == ("s1", 1, ("s2",))
-    (aggregate,) = by_name("wasted_tail").aggregate([found, found])  # type: ignore[misc]
-    assert (aggregate.metric, aggregate.value) == ("pooled", 0.5)
+    assert found.values["tail_seconds"] == 5.5
+    assert (found.details["last_useful_step"], found.values["tail_calls"], found.evidence) == ("s1", 1, ("s2",))
+    sums = Sums()
+    sums.add(found.values)
+    sums.add(found.values)
+    assert sums.pooled(by_name("wasted_tail").main) == (0.5, 2)
 
 
 def test_clicks_are_not_taken_for_waste() -> None:

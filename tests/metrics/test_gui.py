@@ -88,7 +88,7 @@ def test_no_episodes_have_no_rates() -> None:
     found = {each.name: each.value for each in aggregate([])}
     assert (found["num_episodes"], found["num_steps"], found["coord_error_count"]) == (0, 0, 0)
     assert found["action_type_accuracy"] is None
-    assert {each.name: each.value for each in metrics([], profile="openadapt-v1")}["action_type_accuracy"] == 0.0
+    assert {each.name: each.value for each in metrics([], "openadapt-v1")}["action_type_accuracy"] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -108,24 +108,24 @@ def test_no_episodes_have_no_rates() -> None:
         (click(0.5, 0.5, box=UNIT), DONE, False, {"bbox_hits": 0, "bbox_total": 1}),
         (Action(kind="drag"), Action(kind="drag"), True, {"bbox_total": 0, "click_total": 0}),
         (Action(kind="fail"), Action(kind="unparsed"), False, {"unparsed": 1, "type_matches": 0}),
-        (DONE, DONE, True, {"steps": 1, "type_matches": 1}),
+        (DONE, DONE, True, {"num_steps": 1, "type_matches": 1}),
     ],
 )
 def test_one_step(wanted: Action, made: Action, correct: bool, details: dict[str, Any]) -> None:
     score = scored(truth(wanted), did(made))
     assert score.value == float(correct)
-    assert {name: score.details[name] for name in details} == details
+    assert {name: (score.values | score.details)[name] for name in details} == details
     assert score.evidence == (() if correct else ("p0",))
 
 
 def test_boxes_in_pixels_are_scaled_by_the_screen_and_left_out_where_it_is_not_known() -> None:
     box = Box(left=400, top=200, right=600, bottom=300, space="pixels", viewport=SIZE)
     score = scored(truth(click(0.5, 0.5, box=box)), did(click(0.5, 0.5)))
-    assert (score.details["bbox_hits"], score.details["bbox_total"]) == (1, 1)
+    assert (score.values["bbox_hits"], score.values["bbox_total"]) == (1, 1)
     lost = Box(left=400, top=200, right=600, bottom=300, space="pixels")
-    assert scored(truth(click(0.5, 0.5, box=lost)), did(click(0.5, 0.5))).details["bbox_total"] == 0
+    assert scored(truth(click(0.5, 0.5, box=lost)), did(click(0.5, 0.5))).values["bbox_total"] == 0
     old = scored(truth(click(0.5, 0.5, box=box)), did(click(0.5, 0.5)), profile="openadapt-v1")
-    assert (old.details["bbox_hits"], old.details["bbox_total"]) == (0, 1)
+    assert (old.values["bbox_hits"], old.values["bbox_total"]) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -174,25 +174,29 @@ def test_predictions_go_to_the_steps_with_a_screenshot() -> None:
     steps = (click(0.1, 0.1), Action(kind="wait"), DONE)
     partly = truth(*steps, shown=(0, 2))
     score = scored(partly, did(click(0.1, 0.1), DONE))
-    assert (score.details["steps"], score.details["correct_steps"], score.details["missing_predictions"]) == (3, 2, 1)
-    assert not score.details["success"]
+    assert (score.values["num_steps"], score.values["correct_steps"], score.values["missing_predictions"]) == (3, 2, 1)
+    assert not score.values["episode_success_rate"]
     every = scored(partly, did(click(0.1, 0.1), Action(kind="wait"), DONE))
-    assert (every.value, every.details["success"]) == (1.0, True)
+    assert (every.value, every.values["episode_success_rate"]) == (1.0, True)
     old = scored(partly, did(click(0.1, 0.1), DONE), profile="openadapt-v1")
-    assert (old.details["steps"], old.value, old.details["success"]) == (2, 1.0, True)
+    assert (old.values["num_steps"], old.value, old.values["episode_success_rate"]) == (2, 1.0, True)
 
 
 def test_a_log_without_screenshots_has_a_prediction_for_every_step() -> None:
     for profile in ("strict", "openadapt-v1"):
         score = scored(truth(click(0.1, 0.1), DONE, shown=False), did(click(0.1, 0.1), DONE), profile=profile)
-        assert (score.value, score.details["steps"]) == (1.0, 2)
+        assert (score.value, score.values["num_steps"]) == (1.0, 2)
 
 
 def test_an_episode_that_breaks_off_is_no_success_and_one_that_goes_on_is_counted() -> None:
     broken = scored(truth(DONE, DONE), did(DONE))
-    assert (broken.value, broken.details["success"], broken.details["missing_predictions"]) == (0.5, False, 1)
-    assert scored(truth(DONE, DONE), did(DONE), profile="openadapt-v1").details["success"]
-    assert scored(truth(DONE), did(DONE, DONE)).details["extra_predictions"] == 1
+    assert (broken.value, broken.values["episode_success_rate"], broken.values["missing_predictions"]) == (
+        0.5,
+        False,
+        1,
+    )
+    assert scored(truth(DONE, DONE), did(DONE), profile="openadapt-v1").values["episode_success_rate"]
+    assert scored(truth(DONE), did(DONE, DONE)).values["extra_predictions"] == 1
 
 
 def test_success_means_that_clicks_hit() -> None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pantrace.metrics import by_name
+from pantrace.metrics import by_name, measure_named
+from pantrace.metrics.pooling import Sums
 from pantrace.model import Invocation, Sample, Score, Trajectory
 from short_samples import agent, call, result, run, user
 
@@ -45,7 +46,7 @@ def test_measured_invocations_go_first() -> None:
     )
     score = measured(run(agent("a", at=0.0, ended=50.0), invocations=invocations))
     assert score.value == 3.0
-    assert score.details == {
+    assert score.values | score.details == {
         "total_latency_seconds": 3.0,
         "average_turn_latency_seconds": 1.5,
         "llm_latency_seconds": 2.0,
@@ -68,9 +69,9 @@ def test_the_users_time_between_turns_does_not_count() -> None:
         )
     )
     assert score.value == 3.5 + 2.0
-    assert score.details["turns"] == 2
-    assert score.details["average_turn_latency_seconds"] == 2.75
-    assert score.details["time_to_first_response_seconds"] == 3.5
+    assert score.values["turns"] == 2
+    assert score.values["average_turn_latency_seconds"] == 2.75
+    assert score.values["time_to_first_response_seconds"] == 3.5
 
 
 def test_what_runs_at_once_counts_once() -> None:
@@ -82,8 +83,8 @@ def test_what_runs_at_once_counts_once() -> None:
     )
     score = measured(run(user("x", at=10.0), agent(*tools, at=10.0, ended=17.0), agent("y", at=18.0, ended=19.0)))
     assert score.value == 9.0
-    assert score.details["tool_latency_seconds"] == 4.0
-    assert score.details["llm_latency_seconds"] == pytest.approx(3.0 + 1.0)
+    assert score.values["tool_latency_seconds"] == 4.0
+    assert score.values["llm_latency_seconds"] == pytest.approx(3.0 + 1.0)
 
 
 def test_tools_that_ran_outside_the_steps_add_to_the_waiting() -> None:
@@ -95,14 +96,14 @@ def test_tools_that_ran_outside_the_steps_add_to_the_waiting() -> None:
         )
     )
     assert score.value == 6.0
-    assert score.details["tool_latency_seconds"] == 3.5
-    assert score.details["llm_latency_seconds"] == 2.5
+    assert score.values["tool_latency_seconds"] == 3.5
+    assert score.values["llm_latency_seconds"] == 2.5
 
 
 def test_a_compaction_hours_later_adds_only_itself() -> None:
     steps = (user("x", at=0.0), agent("y", at=1.0, ended=3.0), agent("sum", kind="compaction", at=7000.0, ended=7000.5))
     score = measured(run(*steps))
-    assert (score.value, score.details["turns"]) == (3.5, 1)
+    assert (score.value, score.values["turns"]) == (3.5, 1)
 
 
 def test_a_prompt_that_was_given_up_does_not_stretch_the_next() -> None:
@@ -115,8 +116,8 @@ def test_a_sub_agent_runs_while_its_parent_waits() -> None:
     parts = (call("task", "1"), result("task", call_id="1", started=1.0, ended=9.0))
     score = measured(run(user("x", at=0.0), agent(*parts, at=0.0, ended=10.0), children=(child,)))
     assert score.value == 10.0
-    assert score.details["tool_latency_seconds"] == 8.0
-    assert score.details["llm_latency_seconds"] == 2.0 + 6.0
+    assert score.values["tool_latency_seconds"] == 8.0
+    assert score.values["llm_latency_seconds"] == 2.0 + 6.0
 
 
 def test_over_samples_it_is_seconds_per_turn() -> None:
@@ -125,9 +126,12 @@ def test_over_samples_it_is_seconds_per_turn() -> None:
         run(agent("a"), invocations=(Invocation(id="a", seconds=8.0),)),
         run(agent("a"), invocations=(Invocation(id="a", seconds=1.0), Invocation(id="b", seconds=0.0))),
     ]
-    assert check.aggregate is not None
-    (aggregate,) = check.aggregate(check.score(sample) for sample in samples)
-    assert (aggregate.metric, aggregate.value) == ("pooled", 3.0)
+    sums = Sums()
+    for sample in samples:
+        sums.add(check.score(sample).values)
+    per_turn = measure_named("latency_metrics.average_turn_latency_seconds")
+    assert per_turn is not None
+    assert sums.pooled(per_turn) == (3.0, 2)
 
 
 pair = st.tuples(st.integers(0, 30), st.integers(2, 9)).map(lambda drawn: (drawn[0], drawn[0] + drawn[1]))
@@ -143,7 +147,7 @@ def test_times_are_those_that_counting_seconds_gives(
         steps.append(agent(*results, at=float(begin), ended=float(end)))
         model |= set(range(begin, end))
         tools |= {second for started, ended in runs for second in range(started, ended)}
-    details = measured(run(*steps)).details
+    details = measured(run(*steps)).values
     every = model | tools
     assert details["total_latency_seconds"] == max(every) + 1 - min(every)
     assert (details["llm_latency_seconds"] or 0) == len(model - tools)

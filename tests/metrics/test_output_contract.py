@@ -123,7 +123,7 @@ def test_violations_are_told_with_their_path(contract: str, answer: Any, path: s
 @pytest.mark.parametrize("answer", ["Here is your plan.", '{"a": 1', '{"a": NaN}', '{"a": "\\ud800"}', "  "])
 def test_what_is_not_json_violates_every_contract(answer: str) -> None:
     found = score(answered(answer, "StudyPlanOutput"))
-    assert (found.value, found.details["violation_count"], found.details["versions_met"]) == (False, 1, [])
+    assert (found.value, found.values["violation_count"], found.details["versions_met"]) == (False, 1, [])
 
 
 def test_an_agent_that_said_nothing_violates_its_contract() -> None:
@@ -150,7 +150,7 @@ def test_versions_can_be_named_and_the_others_are_told() -> None:
 
 def test_only_the_first_violations_are_told_in_full() -> None:
     found = score(answered({**PATHS, "modules": [{}] * 30}, "LearningPathCurationOutput"))
-    assert found.details["violation_count"] == 150
+    assert found.values["violation_count"] == 150
     assert len(found.details["violations"]) == 20
 
 

@@ -60,7 +60,8 @@ def test_values(expected: Any, actual: Any, settings: dict[str, Any], value: flo
 def test_missing_keys_stand_apart() -> None:
     score = scored(sample({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 9, "z": 0}))
     assert score.value == pytest.approx(1 / 3)
-    assert score.details == {
+    assert score.values | score.details == {
+        "fidelity": pytest.approx(1 / 3),
         "expected_keys": 3,
         "equal": ["a"],
         "different": ["b"],

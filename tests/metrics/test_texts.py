@@ -154,4 +154,4 @@ def test_an_empty_reference_is_not_compared_by_edits() -> None:
 
 def test_long_texts_are_compared_in_reasonable_time() -> None:
     found = score("edit_similarity", answered("ab" * 20_000, "ba" * 20_000))
-    assert found.details["distance"] == 2
+    assert found.values["distance"] == 2

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from pantrace.catalog import catalog
-from pantrace.metrics import by_name, parse_settings
-from pantrace.model import Agent, Purpose, Sample, Thinking, Trajectory, Usage
+from pantrace.metrics import Metric, by_name, parse_settings
+from pantrace.metrics.pooling import Sums
+from pantrace.model import Agent, Purpose, Sample, Score, Thinking, Trajectory, Usage
 from short_samples import agent, run, usage, user
 
 FLASH = {"model": "gemini-2.5-flash"}
@@ -56,9 +57,9 @@ def test_an_unknown_model_has_an_unknown_cost_and_known_tokens() -> None:
     score = by_name("token_usage").score(spent(usage(100, 10), model="fake/scripted-1"))
     assert score.status == "not_applicable"
     assert score.explanation == "unknown cost: no price for fake/scripted-1"
-    assert score.details["total_tokens"] == 110
+    assert score.values["total_tokens"] == 110
     assert score.details["unpriced_models"] == ["fake/scripted-1"]
-    assert score.details["estimated_cost_usd"] is None
+    assert score.values["estimated_cost_usd"] is None
 
 
 def test_a_run_with_one_unpriced_call_has_no_cost() -> None:
@@ -72,42 +73,42 @@ def test_a_cost_that_the_source_reports_is_used_where_no_price_is_known() -> Non
     score = by_name("token_usage").score(spent(usage(100, 10, cost_usd=0.25), usage(1, 1, cost_usd=0.5), model="x/y"))
     assert score.value == 0.75
     assert score.details["cost_source"] == "reported"
-    assert score.details["estimated_cost_usd"] is None
+    assert score.values["estimated_cost_usd"] == score.value
 
 
 def test_a_partly_reported_cost_is_no_cost() -> None:
     score = by_name("token_usage").score(spent(usage(100, 10, cost_usd=0.25), usage(1, 1), model="x/y"))
     assert score.status == "not_applicable"
-    assert score.details["reported_cost_usd"] == 0.25
+    assert score.values["reported_cost_usd"] == 0.25
 
 
 def test_a_usage_that_tells_nothing_is_no_usage() -> None:
     assert by_name("token_usage").score(spent(Usage(), Usage(derived=("input",)))).status == "not_applicable"
-    details = by_name("token_usage").score(spent(Usage(), usage(10, 1))).details
+    details = by_name("token_usage").score(spent(Usage(), usage(10, 1))).values
     assert (details["llm_calls"], details["calls_missing_usage"]) == (1, 1)
 
 
 @pytest.mark.parametrize("given", [Usage(total=100), Usage(cache_read=5, total=100)])
 def test_a_total_alone_cannot_be_priced(given: Usage) -> None:
     score = by_name("token_usage").score(spent(given))
-    assert (score.status, score.details["total_tokens"]) == ("not_applicable", 100)
+    assert (score.status, score.values["total_tokens"]) == ("not_applicable", 100)
     assert score.explanation == "unknown cost: 1 calls tell neither input nor output tokens"
 
 
 def test_a_cost_without_tokens_is_a_reported_cost() -> None:
     score = by_name("token_usage").score(spent(Usage(cost_usd=0.5)))
-    assert (score.value, score.details["cost_source"], score.details["total_tokens"]) == (0.5, "reported", None)
+    assert (score.value, score.details["cost_source"], score.values["total_tokens"]) == (0.5, "reported", None)
 
 
 def test_a_reported_cost_of_0_may_mean_unknown() -> None:
     score = by_name("token_usage").score(spent(usage(100, 10, cost_usd=0.0), model="local/thing"))
-    assert (score.status, score.details["reported_cost_usd"]) == ("not_applicable", 0.0)
+    assert (score.status, score.values["reported_cost_usd"]) == ("not_applicable", 0.0)
 
 
 def test_the_table_goes_before_what_the_source_reports() -> None:
     score = by_name("token_usage").score(spent(usage(1_000_000, 0, cost_usd=9.0)))
     assert score.value == pytest.approx(0.30)
-    assert (score.details["cost_source"], score.details["reported_cost_usd"]) == ("table", 9.0)
+    assert (score.details["cost_source"], score.values["reported_cost_usd"]) == ("table", 9.0)
 
 
 def test_tokens_and_cost_of_a_run() -> None:
@@ -116,7 +117,7 @@ def test_tokens_and_cost_of_a_run() -> None:
     )
     cost = ((450 + 2000) * 0.30 + 600 * 0.03 + 170 * 2.50) / 1e6
     assert score.value == pytest.approx(cost)
-    assert score.details == {
+    assert score.values | score.details == {
         "llm_calls": 2,
         "models_used": ["gemini-2.5-flash"],
         "total_tokens": 3220,
@@ -160,7 +161,7 @@ def test_the_model_of_a_call_may_be_its_agents() -> None:
 def test_totals_of_the_source_stand_in_for_calls_without_usage() -> None:
     score = by_name("token_usage").score(run(agent("a"), usage={"gpt-5": usage(1_000_000, 0)}))
     assert score.value == pytest.approx(1.25)
-    assert score.details["llm_calls"] is None
+    assert score.values["llm_calls"] is None
     child = Trajectory(steps=(agent("c"),), usage={"gpt-5": usage(1_000_000, 0)})
     mixed = run(agent("a", usage=usage(1_000_000, 0), model="gpt-5"), usage={"gpt-5": usage(9, 9)}, children=(child,))
     assert by_name("token_usage").score(mixed).value == pytest.approx(2.50)
@@ -176,7 +177,7 @@ def test_copied_context_and_commands_of_the_user_cost_nothing_and_sub_agents_do(
         agent("a"),
         children=(child,),
     )
-    details = by_name("token_usage").score(sample).details
+    details = by_name("token_usage").score(sample).values
     assert (details["llm_calls"], details["total_tokens"], details["calls_missing_usage"]) == (3, 120, 1)
 
 
@@ -233,7 +234,7 @@ def test_ratios(name: str, value: float, details: dict[str, Any]) -> None:
     sample = spent(usage(1050, 130, cache_read=600, reasoning=30, tool_prompt=50), usage(2000, 40))
     score = by_name(name).score(sample)
     assert score.value == pytest.approx(value)
-    assert score.details == pytest.approx(details)
+    assert score.values | score.details == pytest.approx(details)
 
 
 def test_the_fullest_window_is_not_always_the_largest_call() -> None:
@@ -242,7 +243,7 @@ def test_the_fullest_window_is_not_always_the_largest_call() -> None:
         agent("b", usage=usage(150_000, 10), model="gemini-2.5-flash"),
         agent("c", usage=usage(160_000, 10), model="nobody"),
     )
-    details = by_name("context_saturation").score(sample).details
+    details = by_name("context_saturation").score(sample).values
     assert (details["max_total_tokens"], details["context_window"]) == (160_010, 128_000)
     assert details["saturation"] == pytest.approx(100_000 / 128_000)
 
@@ -258,28 +259,27 @@ def test_over_samples_every_call_weighs_the_same(name: str, pooled: float) -> No
         spent(usage(100, 60, cache_read=0, reasoning=60)),
         spent(Usage(cost_usd=1.0)),
     ]
-    assert check.aggregate is not None
-    (aggregate,) = check.aggregate(check.score(sample) for sample in samples)
-    assert (aggregate.name, aggregate.metric, aggregate.n) == (name, "pooled", 2)
-    assert aggregate.value == pytest.approx(pooled)
+    assert _pooled(check, [check.score(sample) for sample in samples]) == (pytest.approx(pooled), 2)
+
+
+def _pooled(check: Metric, scores: list[Score]) -> tuple[float | None, int]:
+    """What the main measure comes to over these scores, and of how many samples."""
+    sums = Sums()
+    for score in scores:
+        sums.add(score.values)
+    return sums.pooled(check.main)
 
 
 def test_the_cost_of_many_samples_is_a_sum_that_says_what_it_lacks() -> None:
     check = by_name("token_usage")
-    assert check.aggregate is not None
-    assert check.aggregate([]) == []
+    assert _pooled(check, []) == (None, 0)
     scores = [check.score(spent(usage(1_000_000, 0))), check.score(spent(usage(1, 1), model="x"))]
-    (aggregate,) = check.aggregate(scores)
-    assert (aggregate.metric, aggregate.n, aggregate.labels) == ("sum", 1, {"samples_without": "1"})
-    assert aggregate.value == pytest.approx(0.30)
+    assert _pooled(check, scores) == (pytest.approx(0.30), 1)
 
 
 def test_a_pool_without_a_scored_sample_has_no_value() -> None:
     check = by_name("cache_efficiency")
-    assert check.aggregate is not None
-    assert check.aggregate([]) == []
-    (aggregate,) = check.aggregate([check.score(Sample(id="x"))])
-    assert (aggregate.value, aggregate.n) == (None, 0)
+    assert _pooled(check, [check.score(Sample(id="x"))]) == (None, 0)
 
 
 @pytest.mark.parametrize("staff", ["grader", "simulated_user"])
@@ -300,7 +300,7 @@ def test_the_total_of_many_calls_is_not_priced_as_one_long_call() -> None:
     total = usage(1_000_000, 100_000)
     summed = by_name("token_usage").score(run(user("hi"), agent("ho"), usage={"gemini-2.5-pro": total}))
     assert summed.value == pytest.approx(1.25 + 1.00)
-    assert summed.details["list_cost_usd"] == pytest.approx(1.25 + 1.00)
+    assert summed.values["list_cost_usd"] == pytest.approx(1.25 + 1.00)
     assert "model calls" not in (summed.explanation or "")
     one_call = by_name("token_usage").score(spent(total, model="gemini-2.5-pro"))
     assert one_call.value == pytest.approx(2.50 + 1.50)
@@ -317,4 +317,4 @@ def test_an_announced_price_holds_from_its_day_on(tmp_path: Path, at: float | No
     check = by_name("token_usage")
     score = check.score(sample, settings=parse_settings(check, {"prices": str(path)}))
     assert score.value == pytest.approx(cost)
-    assert score.details["list_cost_usd"] == pytest.approx(cost)
+    assert score.values["list_cost_usd"] == pytest.approx(cost)

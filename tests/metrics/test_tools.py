@@ -34,7 +34,7 @@ def test_a_call_and_its_result_are_one_call() -> None:
     sample = run(agent(*did("a"), *did("a"), *did("b")), agent(call("transfer_to_agent", agent_name="x")), shell)
     found = score("tool_utilization", sample)
     assert found.value == 4
-    assert found.details == {
+    assert found.values | found.details == {
         "total_tool_calls": 4,
         "unique_tools_used": 3,
         "tool_counts": {"a": 2, "b": 1, "transfer_to_agent": 1},
@@ -57,7 +57,7 @@ def test_calls_of_sub_agents_count() -> None:
 def test_without_an_answered_call_nothing_succeeded(sample: Sample, reason: str, unanswered: int) -> None:
     found = score("tool_success_rate", sample)
     assert (found.status, found.explanation) == ("not_applicable", reason)
-    assert found.details == {"unanswered_calls": unanswered}
+    assert found.values | found.details == {"unanswered_calls": unanswered}
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_success_is_counted_per_call() -> None:
     found = score("tool_success_rate", sample)
     assert found.value == 0.5
     assert found.evidence == ("s1", "s2")
-    assert found.details == {
+    assert found.values | found.details == {
         "tool_success_rate": 0.5,
         "total_tool_calls": 4,
         "failed_tool_calls": 2,
@@ -109,7 +109,7 @@ def test_sandbox_tools_are_known_by_a_part_of_their_name() -> None:
     sample = run(agent(*did("fs.read_file"), *did("fs.read_file"), *did("execute_code"), *did("bash")))
     found = score("sandbox_usage", sample)
     assert found.value == 3
-    assert found.details["unique_ops_used"] == 2
+    assert found.values["unique_ops_used"] == 2
     assert found.details["sandbox_tools_used"] == ["execute_code", "fs.read_file"]
     assert score("sandbox_usage", sample, names=["bash"]).value == 1
     assert score("sandbox_usage", sample, names="bash, execute_").value == 2
@@ -124,7 +124,7 @@ def test_transfers_count_when_they_were_answered() -> None:
     )
     found = score("agent_handoffs", sample)
     assert (found.value, found.evidence) == (1, ("s1",))
-    assert found.details == {
+    assert found.values | found.details == {
         "total_handoffs": 1,
         "unique_agents_count": 1,
         "agents_invoked_list": ["billing"],
@@ -141,7 +141,7 @@ def test_an_agent_called_as_a_tool_is_a_handoff_and_a_guess_is_marked() -> None:
         agents=(Agent(name="root"), Agent(name="researcher")),
     )
     found = score("agent_handoffs", sample)
-    assert (found.value, found.details["agent_tool_calls"]) == (3, 3)
+    assert (found.value, found.values["agent_tool_calls"]) == (3, 3)
     assert found.details["guessed_agent_tools"] == ["IntakeAgent"]
     assert found.details["agents_invoked_list"] == ["researcher", "IntakeAgent"]
     assert score("agent_handoffs", sample, agent_suffix=None).value == 2
@@ -158,7 +158,7 @@ def test_a_recorded_sub_agent_counts_once_with_its_call() -> None:
     )
     found = score("agent_handoffs", sample)
     assert found.value == 3
-    assert (found.details["agent_tool_calls"], found.details["sub_agent_runs"]) == (1, 2)
+    assert (found.values["agent_tool_calls"], found.values["sub_agent_runs"]) == (1, 2)
     assert found.details["agents_invoked_list"] == ["researcher", "explore", "deep"]
 
 
@@ -182,7 +182,11 @@ def test_no_citation_is_zero_only_where_it_would_have_been_recorded(
 def test_grounded_responses_are_counted_apart_from_their_sources() -> None:
     sample = run(agent(Citation(uri="u"), Citation(uri="v"), id="s1"), agent("b"), agent("c", Citation(text="w")))
     found = score("grounding_utilization", sample)
-    assert found.details == {"total_grounding_chunks": 3, "total_grounded_responses": 2, "total_llm_responses": 3}
+    assert found.values | found.details == {
+        "total_grounding_chunks": 3,
+        "total_grounded_responses": 2,
+        "total_llm_responses": 3,
+    }
     assert found.evidence == ("s1",)
 
 

@@ -102,7 +102,8 @@ def test_one_turn(did: str, wanted: str, settings: dict[str, Any], value: float)
 def test_details_hold_every_number_and_evidence_the_strays() -> None:
     score = against(made("read:1 bash read:9 read:9"), made("read:1 read:2 grep"))
     assert score.evidence == ("s0.1", "s0.2", "s0.3")
-    assert score.details == {
+    assert score.values | score.details == {
+        "score": pytest.approx(2 / 7),
         "exact": False,
         "in_order": False,
         "any_order": False,
@@ -149,7 +150,7 @@ def test_adk_goes_by_invocation() -> None:
     assert against(made("read:1", "grep"), wanted, preset="adk-exact").value == 0.5
     cut = against(made("read:1 bash"), wanted, preset="adk-exact")
     assert (cut.status, cut.value) == ("not_applicable", None)
-    assert cut.details["matched"] == 2
+    assert cut.values["matched"] == 2
 
 
 def test_failed_calls_count_unless_the_library_leaves_them_out() -> None:

@@ -42,6 +42,8 @@ class Row(Record, frozen=True, kw_only=True):
     turn: int | None
     metric: str
     value: float | bool | str | None
+    values: dict[str, int | float | None]
+    """All measures of the metric by name."""
     status: str
     explanation: str | None
     scale: dict[str, Any] | None
@@ -240,6 +242,7 @@ def row(run: str | None, sample: Sample, turn: int | None, score: Score) -> Row:
         turn=turn,
         metric=score.name,
         value=score.value,
+        values=score.values,
         status=score.status,
         explanation=score.explanation,
         scale=_told(score.scale),
@@ -261,6 +264,7 @@ def stored_row(run: str | None, found: Aggregate) -> Row:
         turn=None,
         metric=found.name if found.metric is None else f"{found.name}.{found.metric}",
         value=found.value,
+        values={},
         status="not_applicable" if found.value is None else "scored",
         explanation=_why_none(found) if found.value is None else None,
         scale=None,

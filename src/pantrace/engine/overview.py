@@ -59,7 +59,7 @@ class Overview:
 
     def __init__(self, checks: Sequence[Chosen], *, whole: bool = False) -> None:
         self.lines: dict[tuple[str, str], Line] = {}
-        self._aggregated = {check.name: check for check, _ in checks if check.aggregate is not None}
+        self._aggregated = {check.name: check for check, _ in checks}
         self._kept: dict[str, list[Score]] = {name: [] for name in self._aggregated}
         self._whole = {name for name, check in self._aggregated.items() if whole or not check.is_ours}
         """Metrics of which all details are kept; of others, only the numbers that sums and ratios of sums need."""
@@ -82,7 +82,7 @@ class Overview:
         details = row.details
         if row.metric not in self._whole:
             details = {name: value for name, value in details.items() if type(value) in (int, float)}
-        return Score(name=row.metric, value=row.value, status=row.status, details=details)  # type: ignore[arg-type]
+        return Score(name=row.metric, value=row.value, status=row.status, values=row.values, details=details)  # type: ignore[arg-type]
 
     def aggregates(self) -> list[Aggregate]:
         """The numbers over all samples that the metrics themselves define."""

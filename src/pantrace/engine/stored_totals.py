@@ -24,7 +24,7 @@ def stored_numbers(
     Metrics are the built-in ones and one's own. Scores of others, or of another version of a metric, do not count."""
     checks = {each.name: each for each in all_metrics()} | {each.name: each for each, _ in own}
     found: dict[tuple[str, str | None], list[Score]] = {}
-    for metric, scores in _scores(out, {name: each for name, each in checks.items() if each.aggregate}).items():
+    for metric, scores in _scores(out, checks).items():
         for place, score in scores:
             found.setdefault((metric, None), []).append(score)
             for group in groups.get(place, ()):
@@ -51,4 +51,4 @@ def _scores(out: Path, checks: Mapping[str, Metric]) -> dict[str, list[tuple[Pla
 
 def _slim(score: Score) -> Score:
     """Only what aggregates are made of: all of them are in memory at once."""
-    return Score(name=score.name, value=score.value, status=score.status, details=score.details)
+    return Score(name=score.name, value=score.value, status=score.status, values=score.values, details=score.details)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 
 from pantrace.metrics import Metric
-from pantrace.model import Aggregate, Record, Score
+from pantrace.metrics.pooling import Sums
+from pantrace.model import Aggregate, Measure, Record, Score
 
 IN_TABLES = ("pooled", "sum")
 """What stands in tables. GUI metrics have many aggregates of other names; JSON and eval JSON hold them."""
@@ -31,13 +32,33 @@ class Total(Record, frozen=True, kw_only=True):
     """What went wrong, if it failed."""
 
 
+_HOW = {"ratio": "pooled", "sum": "sum", "rate": "rate"}
+
+
 def totals_of(check: Metric, scores: Sequence[Score]) -> tuple[Total, ...]:
     """What a metric makes of its scores together; nothing where none of them has a value."""
+    sums = Sums()
+    for score in scores:
+        sums.add(score.values)
+    found = [_pooled(each, sums, len(scores)) for each in check.measures if each.pooling != "mean"]
+    told = [each for each in found if each.value is not None]
+    return (*told, *_further(check, scores))
+
+
+def _pooled(measure: Measure, sums: Sums, samples: int) -> Total:
+    value, n = sums.pooled(measure)
+    return Total(name=measure.address, how=_HOW[measure.pooling], value=value, n=n, without=samples - n)
+
+
+def _further(check: Metric, scores: Sequence[Score]) -> tuple[Total, ...]:
+    """What the metric itself makes of its scores, beyond its measures."""
     if check.aggregate is None or not any(score.status == "scored" for score in scores):
         return ()
     without = sum(score.status != "scored" for score in scores)
+    measured = {each.name for each in check.measures}
     try:
-        return tuple([_told(each, without) for each in check.aggregate(scores)])
+        further = [_told(each, without) for each in check.aggregate(scores)]
+        return tuple([each for each in further if each.name not in measured or each.labels])
     except Exception as error:  # noqa: BLE001 -- a metric, perhaps a user's own, must not end the run
         why = f"its aggregate raised {type(error).__name__}: {error}"
         return (Total(name=check.name, how="failed", value=None, without=without, why_not=why),)
@@ -46,16 +67,13 @@ def totals_of(check: Metric, scores: Sequence[Score]) -> tuple[Total, ...]:
 def _told(found: Aggregate, without: int) -> Total:
     if not isinstance(found, Aggregate):
         raise TypeError(f"it returned {found!r:.80} among its aggregates")
-    labels = dict(found.labels)
-    # A sum knows better: a value that is a word is no number either.
-    told = labels.pop("samples_without", None)
     return Total(
         name=found.name,
         how=found.metric or "",
         value=found.value,
         n=found.n,
-        without=without if told is None else int(told),
-        labels=labels,
+        without=without,
+        labels=dict(found.labels),
     )
 
 

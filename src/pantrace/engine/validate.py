@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from pantrace.formats import Format, by_name, detect
 from pantrace.model import Sample, Violation
 from pantrace.wire.rows import read_rows
 
+from .balance import Balance
+from .doubts import doubts
 from .read import Notes, inputs, open_run
 from .search import Ignored
 
@@ -29,18 +33,21 @@ def validate(path_or_data: str | Path | Any, format: str | None = None) -> list[
     return list(_load_violations(chosen, path_or_data))
 
 
-def file_violations(path: Path, format_name: str | None, ignored: list[Ignored] | None = None) -> Iterator[Violation]:
+def file_violations(path: Path, format_name: str | None, notes: Notes | None = None) -> Iterator[Violation]:
     """Violations of a file, or of all files of a directory; ReadError when nothing can be read. What a directory holds
-    beside recordings is noted in `ignored`."""
+    beside recordings, and values that have no place in the model, are noted if notes are given."""
+    unread = notes.unread if notes is not None else None
     if path.is_dir():
-        yield from _directory_violations(path, format_name, [] if ignored is None else ignored)
+        yield from _directory_violations(path, format_name, [] if notes is None else notes.ignored, unread)
         return
     if not path.exists():
         raise ReadError("no such file or directory", path=str(path))
-    yield from _violations(path, by_name(format_name) if format_name else detect(path)[0])
+    yield from _violations(path, by_name(format_name) if format_name else detect(path)[0], unread)
 
 
-def _directory_violations(folder: Path, format_name: str | None, ignored: list[Ignored]) -> Iterator[Violation]:
+def _directory_violations(
+    folder: Path, format_name: str | None, ignored: list[Ignored], unread: Balance | None
+) -> Iterator[Violation]:
     notes = Notes.keeping()
     notes.ignored = ignored
     found = list(inputs([folder], format_name, notes))
@@ -48,7 +55,7 @@ def _directory_violations(folder: Path, format_name: str | None, ignored: list[I
         raise UnknownFormat("nothing readable in it", path=str(folder), remedy="`pantrace formats` lists what can be")
     for path, chosen, _ in found:
         try:
-            yield from _violations(path, chosen)
+            yield from _violations(path, chosen, unread)
         except ReadError as error:
             notes.on_broken(error.at(path=str(path)))
     for each in notes.broken:
@@ -59,7 +66,7 @@ MOST = 10_000
 """Errors of one file, after which it is not looked at any further."""
 
 
-def _violations(path: Path, chosen: Format) -> Iterator[Violation]:
+def _violations(path: Path, chosen: Format, unread: Balance | None) -> Iterator[Violation]:
     errors = 0
     for violation in _of(path, chosen):
         yield msgspec.structs.replace(violation, path=str(path))
@@ -68,9 +75,35 @@ def _violations(path: Path, chosen: Format) -> Iterator[Violation]:
             message = f"{MOST:,} errors: the rest of the file is not checked"
             yield Violation(level="error", message=message, path=str(path))
             return
+    if unread is not None:
+        _read_measured(path, chosen, unread)
+
+
+def _read_measured(path: Path, chosen: Format, unread: Balance) -> None:
+    """Read it all, for what has no place in the model; what is broken has been reported as a violation."""
+    with suppress(ReadError):
+        run = unread.open(path, chosen, lambda _: None, partial(open_run, path, chosen, ""))
+        for _ in run.samples:
+            pass
 
 
 def _of(path: Path, chosen: Format) -> Iterator[Violation]:
+    yield from _of_format(path, chosen)
+    if chosen.reads:
+        yield from _doubts(path, chosen)
+
+
+def _doubts(path: Path, chosen: Format) -> Iterator[Violation]:
+    """Warnings that no single format gives: they are seen in what was read, whoever wrote it."""
+    try:
+        for sample in open_run(path, chosen, "", lambda _: None).samples:
+            for place, doubt in doubts(sample):
+                yield Violation(level="warning", message=doubt, place=f"sample {sample.id}, {place}")
+    except ReadError:
+        return  # the format has told it already
+
+
+def _of_format(path: Path, chosen: Format) -> Iterator[Violation]:
     if chosen.validate is not None:
         yield from chosen.validate(path)
         return

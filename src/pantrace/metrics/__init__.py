@@ -6,15 +6,18 @@ A metric `x` lives in `metrics/x.py` as `x`; it is added by its file and by its 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 
 from pantrace.errors import UsageError
+from pantrace.model import Measure
 
-from .metric import Found, Measurement, Metric, NoSettings, NotApplicable, metric, parse_settings
+from .metric import Found, Measurement, Metric, NoSettings, NotApplicable, Numbers, metric, parse_settings
 
 NAMES: tuple[str, ...] = (
+    "outcome",
     "token_usage",
     "latency_metrics",
     "cache_efficiency",
@@ -43,15 +46,28 @@ NAMES: tuple[str, ...] = (
 )
 """Built-in metrics, in the order in which they are shown."""
 
+ALIASES = {
+    "cost": "token_usage.estimated_cost_usd",
+    "tokens": "token_usage.total_tokens",
+    "latency": "latency_metrics.total_latency_seconds",
+}
+"""Short names, and there are no others."""
+
 __all__ = [
+    "ALIASES",
     "NAMES",
     "Found",
+    "Measure",
     "Measurement",
     "Metric",
     "NoSettings",
     "NotApplicable",
+    "Numbers",
     "all_metrics",
     "by_name",
+    "full_address",
+    "measure_named",
+    "measures",
     "metric",
     "names",
     "parse_settings",
@@ -101,3 +117,29 @@ def _of_a_package(name: str, place: str) -> Metric:
 def all_metrics() -> list[Metric]:
     """Every metric, loaded."""
     return [by_name(name) for name in names()]
+
+
+def measures(own: Iterable[Metric] = ()) -> list[Measure]:
+    """Every number that a metric can give, with unit, direction, scale and pooling; `own`: those of plugins, too."""
+    return [measure for each in (*all_metrics(), *own) for measure in each.measures]
+
+
+def full_address(name: str) -> str:
+    """The address of a measure by its alias (`cost`) or by its metric's name, which means the main one; any other name
+    stays as it is: a rubric's, a stored score's."""
+    name = ALIASES.get(name, name)
+    return by_name(name).main.address if name in names() else name
+
+
+def measure_named(name: str, own: Iterable[Metric] = ()) -> Measure | None:
+    """What is declared of a measure, by its address, its alias, or its metric's name (the main one); None where nothing
+    is: of rubrics, of scores that a source stores, of measures that a plugin returns without a declaration."""
+    address = full_address(name)
+    for each in own:
+        if each.name == address:
+            return each.main
+    metric_name, _, _ = address.partition(".")
+    known = [each for each in own if each.name == metric_name] or [
+        by_name(each) for each in names() if each == metric_name
+    ]
+    return next((found for each in known for found in each.measures if found.address == address), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pantrace.matching.recording import recording_of
-from pantrace.model import CallPair, Record, Sample, Trajectory
+from pantrace.model import CallPair, Measure, Record, Sample, Trajectory
 
 from .metric import Found, Measurement, NotApplicable, metric
 
@@ -18,7 +18,16 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     None: never guess."""
 
 
-@metric(settings=Settings, low=0)
+@metric(
+    settings=Settings,
+    measures=(
+        Measure(name="total_handoffs", unit="count", pooling="sum", headline=True, what="changes to another agent"),
+        Measure(name="unique_agents_count", unit="count", what="agents that took over"),
+        Measure(name="transfers", unit="count", pooling="sum", what="answered transfers"),
+        Measure(name="agent_tool_calls", unit="count", pooling="sum", what="calls of agents as tools"),
+        Measure(name="sub_agent_runs", unit="count", pooling="sum", what="recorded runs of sub-agents"),
+    ),
+)
 def agent_handoffs(sample: Sample, settings: Settings) -> Found:
     """Number of times that control went to another agent.
 
@@ -66,13 +75,14 @@ def agent_handoffs(sample: Sample, settings: Settings) -> Found:
     return Measurement(
         value=total,
         explanation=f"{transfers} transfers, {tools} calls of agents as tools, {len(started)} recorded sub-agent runs",
-        details={
-            "total_handoffs": total,
+        values={
             "unique_agents_count": len(set(invoked)),
-            "agents_invoked_list": list(dict.fromkeys(invoked)),
             "transfers": transfers,
             "agent_tool_calls": tools,
             "sub_agent_runs": len(started),
+        },
+        details={
+            "agents_invoked_list": list(dict.fromkeys(invoked)),
             "guessed_agent_tools": list(dict.fromkeys(guessed)),
         },
         evidence=tuple(dict.fromkeys([step for step in steps if step is not None])),

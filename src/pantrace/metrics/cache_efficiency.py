@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from pantrace.matching.recording import recording_of
-from pantrace.model import Sample, prompt_tokens
+from pantrace.model import Measure, Sample, prompt_tokens
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
-from .pooling import ratio_of_sums
 
 
-@metric(low=0, high=1, better="higher", aggregate=ratio_of_sums("total_cached_tokens", "total_input_tokens"))
+@metric(
+    measures=(
+        Measure(
+            name="cache_hit_rate",
+            unit="share",
+            better="higher",
+            high=1.0,
+            pooling="ratio",
+            over=("total_cached_tokens", "total_input_tokens"),
+            headline=True,
+            what="prompt tokens that came from a cache",
+        ),
+        Measure(name="total_cached_tokens", unit="tokens", pooling="sum", what="prompt tokens from a cache"),
+        Measure(name="total_fresh_prompt_tokens", unit="tokens", pooling="sum", what="prompt tokens not from a cache"),
+        Measure(name="total_input_tokens", unit="tokens", pooling="sum", what="prompt tokens"),
+        Measure(
+            name="calls_missing_cached", unit="count", pooling="sum", what="calls that do not report cached tokens"
+        ),
+    )
+)
 def cache_efficiency(sample: Sample, settings: NoSettings) -> Found:
     """Share of the prompt tokens that came from a cache.
 
@@ -34,8 +52,7 @@ def cache_efficiency(sample: Sample, settings: NoSettings) -> Found:
     return Measurement(
         value=hits / prompt,
         explanation=f"{hits} of {prompt} prompt tokens came from a cache",
-        details={
-            "cache_hit_rate": hits / prompt,
+        values={
             "total_cached_tokens": hits,
             "total_fresh_prompt_tokens": prompt - hits,
             "total_input_tokens": prompt,

@@ -17,7 +17,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Large and small letters are the same."""
 
 
-@metric(settings=Settings, low=0, high=1, better="higher", per_turn=False)
+@metric(settings=Settings, low=0, high=1, better="higher", unit="share", yes_or_no=True, per_turn=False)
 def contains(sample: Sample, settings: Settings) -> Found:
     """Whether the final response contains the reference answer, or a text that is set.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pantrace.catalog import catalog
 from pantrace.matching.recording import recording_of
-from pantrace.model import Record, Sample, Step, Usage
+from pantrace.model import Measure, Record, Sample, Step, Usage
 
 from .metric import Found, Measurement, NotApplicable, metric
 
@@ -20,11 +20,21 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
         catalog(self.models)
 
 
-@metric(settings=Settings, low=0, better="lower")
+@metric(
+    settings=Settings,
+    measures=(
+        Measure(
+            name="max_total_tokens", unit="tokens", better="lower", headline=True, what="tokens of the largest call"
+        ),
+        Measure(name="peak_input_tokens", unit="tokens", better="lower", what="input tokens of the largest call"),
+        Measure(name="context_window", unit="tokens", what="window of the model that was fullest"),
+        Measure(name="saturation", unit="share", better="lower", what="how full the window was at most"),
+    ),
+)
 def context_saturation(sample: Sample, settings: Settings) -> Found:
     """Largest number of tokens in one model call, and how full the model's window was.
 
-    Formula: max over model calls of the call's total tokens; `saturation` in the details is the max over calls of
+    Formula: max over model calls of the call's total tokens; `saturation` is the max over calls of
     input / context window, for models whose window is known.
 
     Not applicable when: no single call reports usage.
@@ -47,13 +57,12 @@ def context_saturation(sample: Sample, settings: Settings) -> Found:
     return Measurement(
         value=peak,
         explanation=f"{peak} tokens in the largest of {len(known)} calls{filled}",
-        details={
-            "max_total_tokens": peak,
-            "peak_usage_span": peak_step.id,
+        values={
             "peak_input_tokens": max([usage.input for _, _, usage in calls if usage.input is not None], default=None),
             "context_window": window,
             "saturation": saturation,
         },
+        details={"peak_usage_span": peak_step.id},
         evidence=(peak_step.id,) if peak_step.id is not None else (),
     )
 

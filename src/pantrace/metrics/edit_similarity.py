@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from pantrace.matching.answers import answer, reference
-from pantrace.model import Sample
+from pantrace.model import Measure, Sample
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
 
 
-@metric(low=0, high=1, better="higher", per_turn=False)
+@metric(
+    per_turn=False,
+    measures=(
+        Measure(
+            name="similarity", unit="share", better="higher", high=1.0, headline=True, what="1 - distance / length"
+        ),
+        Measure(name="distance", unit="count", better="lower", what="edits from one text to the other"),
+        Measure(name="longer_length", unit="count", what="characters of the longer text"),
+    ),
+)
 def edit_similarity(sample: Sample, settings: NoSettings) -> Found:
     """Similarity of the final response and the reference answer, character by character.
 
@@ -30,4 +39,4 @@ def edit_similarity(sample: Sample, settings: NoSettings) -> Found:
     given, wanted = given.strip(), wanted.strip()
     distance = Levenshtein.distance(given, wanted)
     longest = max(len(given), len(wanted))
-    return Measurement(value=1 - distance / longest, details={"distance": distance, "longer_length": longest})
+    return Measurement(value=1 - distance / longest, values={"distance": distance, "longer_length": longest})

@@ -17,7 +17,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Runs of white space count as one blank, and none at the ends."""
 
 
-@metric(settings=Settings, low=0, high=1, better="higher", per_turn=False)
+@metric(settings=Settings, low=0, high=1, better="higher", unit="share", yes_or_no=True, per_turn=False)
 def exact_match(sample: Sample, settings: Settings) -> Found:
     """Whether the final response is the reference answer.
 

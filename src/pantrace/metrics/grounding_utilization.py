@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pantrace.matching.recording import recording_of
-from pantrace.model import Citation, Record, Sample, Step, Trajectory
+from pantrace.model import Citation, Measure, Record, Sample, Step, Trajectory
 
 from .metric import Found, Measurement, NotApplicable, metric
 
@@ -15,7 +15,14 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Formats that record grounding: in them no citation means that there was none."""
 
 
-@metric(settings=Settings, low=0)
+@metric(
+    settings=Settings,
+    measures=(
+        Measure(name="total_grounding_chunks", unit="count", pooling="sum", headline=True, what="sources"),
+        Measure(name="total_grounded_responses", unit="count", pooling="sum", what="responses with a source"),
+        Measure(name="total_llm_responses", unit="count", pooling="sum", what="responses"),
+    ),
+)
 def grounding_utilization(sample: Sample, settings: Settings) -> Found:
     """Number of sources that the agent's answers rest on.
 
@@ -42,11 +49,7 @@ def grounding_utilization(sample: Sample, settings: Settings) -> Found:
     return Measurement(
         value=total,
         explanation=f"{total} sources in {len(grounded)} of {len(responses)} responses",
-        details={
-            "total_grounding_chunks": total,
-            "total_grounded_responses": len(grounded),
-            "total_llm_responses": len(responses),
-        },
+        values={"total_grounded_responses": len(grounded), "total_llm_responses": len(responses)},
         evidence=tuple(step.id for step in grounded if step.id is not None),
     )
 

@@ -6,15 +6,40 @@ from math import inf
 from typing import Any
 
 from pantrace.matching.recording import recording_of
-from pantrace.model import Sample, Step, ToolResult, Trajectory, is_prompt
+from pantrace.model import Measure, Sample, Step, ToolResult, Trajectory, is_prompt
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
-from .pooling import ratio_of_sums
 
 Span = tuple[float, float]
 
 
-@metric(low=0, better="lower", aggregate=ratio_of_sums("total_latency_seconds", "turns"))
+@metric(
+    measures=(
+        Measure(
+            name="total_latency_seconds",
+            unit="s",
+            better="lower",
+            pooling="sum",
+            headline=True,
+            what="time of all turns",
+        ),
+        Measure(
+            name="average_turn_latency_seconds",
+            unit="s",
+            better="lower",
+            pooling="ratio",
+            over=("total_latency_seconds", "turns"),
+            what="time of a turn",
+        ),
+        Measure(name="llm_latency_seconds", unit="s", better="lower", pooling="sum", what="time of the model"),
+        Measure(name="tool_latency_seconds", unit="s", better="lower", pooling="sum", what="time of the tools"),
+        Measure(
+            name="time_to_first_response_seconds", unit="s", better="lower", what="until the first model call ends"
+        ),
+        Measure(name="turns", unit="count", pooling="sum", what="turns that were measured"),
+        Measure(name="turns_not_measured", unit="count", pooling="sum", what="turns that were not"),
+    )
+)
 def latency_metrics(sample: Sample, settings: NoSettings) -> Found:
     """Seconds that the user waited, with the shares of model and tools.
 
@@ -32,15 +57,20 @@ def latency_metrics(sample: Sample, settings: NoSettings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    details = _of_invocations(sample.trajectory) or _of_steps(sample.trajectory)
-    if details is None:
+    values = _of_invocations(sample.trajectory) or _of_steps(sample.trajectory)
+    if values is None:
         return NotApplicable("the source measured no durations; time stamps of events alone cannot give them")
-    if isinstance(details, str):
-        return NotApplicable(details)
-    total = details["total_latency_seconds"]
-    details["average_turn_latency_seconds"] = total / details["turns"]
-    details["estimated"] = False
-    return Measurement(value=total, explanation=f"{total:.3f} s in {details['turns']} turns", details=details)
+    if isinstance(values, str):
+        return NotApplicable(values)
+    source = values.pop("source")
+    total = values["total_latency_seconds"]
+    values["average_turn_latency_seconds"] = total / values["turns"]
+    return Measurement(
+        value=total,
+        explanation=f"{total:.3f} s in {values['turns']} turns",
+        values=values,
+        details={"source": source, "estimated": False},
+    )
 
 
 def _of_invocations(trajectory: Trajectory) -> dict[str, Any] | None:

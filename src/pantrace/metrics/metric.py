@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from types import UnionType
@@ -14,8 +14,11 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 
 from pantrace.errors import UsageError
-from pantrace.model import Aggregate, Maker, Record, Sample, Scale, Score
+from pantrace.model import Aggregate, Maker, Measure, Record, Sample, Scale, Score, Unit
 from pantrace.wire.choices import not_among
+
+Numbers = dict[str, int | float | None]
+"""Measures by name; whole numbers stay whole."""
 
 
 class NoSettings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -26,8 +29,12 @@ class Measurement(Record, frozen=True, kw_only=True):
     """What a metric found."""
 
     value: float | bool | str
+    """The main measure."""
     explanation: str | None = None
+    values: Numbers = {}
+    """The other measures by name, as the metric declares them; None: not applicable."""
     details: dict[str, Any] = {}
+    """What explains the numbers: names, lists, texts."""
     evidence: tuple[str, ...] = ()
     """Ids of the steps that show it."""
 
@@ -36,12 +43,13 @@ class NotApplicable(Record, frozen=True):
     """Why there is nothing to measure. Never zero, never a pass."""
 
     reason: str
+    values: Numbers = {}
+    """Measures that are known all the same: tokens of a model without a price."""
     details: dict[str, Any] = {}
-    """Numbers that are known all the same."""
 
 
 Found = Measurement | NotApplicable
-Measure = Callable[[Sample, Any], Found]
+Function = Callable[[Sample, Any], Found]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,23 +57,38 @@ class Metric:
     """A named, versioned measurement with what it needs to be understood."""
 
     name: str
-    measure: Measure
+    measure: Function
     version: str = "1"
     settings: type[Record] = NoSettings
-    scale: Scale | None = None
+    measures: tuple[Measure, ...]
+    """Its numbers, the main one first."""
     per_turn: bool = True
     """Whether it also makes sense for one turn alone."""
     aggregate: Callable[[Iterable[Score]], list[Aggregate]] | None = None
-    """Numbers over many samples that are not means of the values (ratios of sums, rates over episodes)."""
+    """Numbers over many samples that no measure declares: those of parts of samples."""
 
     maker: Maker = field(init=False)
     """Whose scores these are."""
+    scale: Scale | None = field(init=False)
+    """Of the main measure."""
     is_ours: bool = field(init=False)
     """Whether it comes with pantrace; what others return is looked at before it is believed."""
 
     def __post_init__(self) -> None:
+        known = {each.name for each in self.measures}
+        if len(known) < len(self.measures) or ("" in known and len(known) > 1):
+            raise UsageError(f"the metric {self.name} declares two measures of one name, or one without a name")
+        for each in self.measures:
+            if (each.pooling == "ratio") != (each.over is not None) or not known.issuperset(each.over or ()):
+                raise UsageError(f"the measure {each.address} is a ratio of two sums: `over` names two measures of it")
         object.__setattr__(self, "maker", Maker(name=self.name, kind="check", version=self.version))
+        object.__setattr__(self, "scale", self.main.scale)
         object.__setattr__(self, "is_ours", self.measure.__module__.startswith("pantrace."))
+
+    @property
+    def main(self) -> Measure:
+        """The measure that a score's own value is."""
+        return self.measures[0]
 
     @property
     def summary(self) -> str:
@@ -99,6 +122,7 @@ class Metric:
             return Score(
                 name=self.name,
                 value=found.value,
+                values=self._with_main(found) if self.measures[0].name else found.values,
                 scale=self.scale,
                 explanation=found.explanation,
                 details=found.details,
@@ -106,14 +130,26 @@ class Metric:
                 maker=maker,
             )
         return Score(
-            name=self.name, status="not_applicable", explanation=found.reason, details=found.details, maker=maker
+            name=self.name,
+            status="not_applicable",
+            explanation=found.reason,
+            values=found.values,
+            details=found.details,
+            maker=maker,
         )
+
+    def _with_main(self, found: Measurement) -> Numbers:
+        value = found.value
+        # True and false are 1 and 0 among numbers.
+        main = None if isinstance(value, str) else +value
+        return {self.measures[0].name: main, **found.values}
 
 
 def _as_found(found: Any) -> Found:
     """What a metric returned, if a score can be made of it; a TypeError or ValueError that says why not."""
     if isinstance(found, NotApplicable):
-        return NotApplicable(str(found.reason), msgspec.to_builtins(found.details, str_keys=True))
+        details = msgspec.to_builtins(found.details, str_keys=True)
+        return NotApplicable(str(found.reason), _as_numbers(found.values), details)
     if not isinstance(found, Measurement):
         raise TypeError(f"it returned {found!r:.80}; a metric returns Measurement(value=...) or NotApplicable(reason)")
     value = found.value
@@ -124,8 +160,21 @@ def _as_found(found: Any) -> Found:
     if not isinstance(found.explanation, str | None) or not all(isinstance(each, str) for each in found.evidence):
         raise TypeError("its explanation is no text, or its evidence has other things than ids of steps")
     return msgspec.structs.replace(
-        found, evidence=tuple(found.evidence), details=msgspec.to_builtins(found.details, str_keys=True)
+        found,
+        values=_as_numbers(found.values),
+        evidence=tuple(found.evidence),
+        details=msgspec.to_builtins(found.details, str_keys=True),
     )
+
+
+def _as_numbers(values: Any) -> Numbers:
+    """The measures that another's metric returned, if each is a number with a name."""
+    if not isinstance(values, dict) or not all(isinstance(name, str) and name for name in values):
+        raise TypeError(f"its values are {values!r:.80}; they are numbers by name")
+    for name, value in values.items():
+        if not isinstance(value, int | float | None) or (value is not None and not _is_finite(value)):
+            raise TypeError(f"its measure {name} is {value!r:.40}, which is no number")
+    return {name: None if value is None else +value for name, value in values.items()}
 
 
 def _is_finite(value: float) -> bool:
@@ -144,22 +193,30 @@ def metric(
     low: float | None = None,
     high: float | None = None,
     better: Literal["higher", "lower"] | None = None,
+    unit: Unit | None = None,
+    yes_or_no: bool = False,
+    measures: Sequence[Measure] = (),
     per_turn: bool = True,
     aggregate: Callable[[Iterable[Score]], list[Aggregate]] | None = None,
-) -> Callable[[Measure], Metric]:
+) -> Callable[[Function], Metric]:
     """Make a metric of a function `(sample, settings) -> Measurement | NotApplicable`; its name is the function's.
 
     The docstring's first line says what is measured; the paragraphs `Formula:`, `Not applicable when:` and `Source:`
-    explain it. Without `better` the number is only reported, neither end is good."""
-    scale = Scale(low=low, high=high, better=better) if better is not None else None
+    explain it. Without `better` the number is only reported, neither end is good. A metric of several numbers declares
+    them as `measures`, the main one first, instead of `low`, `high`, `better`, `unit` and `yes_or_no`."""
+    given = (low, high, better, unit, yes_or_no) != (None, None, None, None, False)
+    if measures and given:
+        raise UsageError("a metric that declares measures says low, high, better and unit for each of them")
+    only = Measure(low=low, high=high, better=better, unit=unit, yes_or_no=yes_or_no, headline=True)
 
-    def made(measure: Measure) -> Metric:
+    def made(measure: Function) -> Metric:
+        own = name or measure.__name__
         return Metric(
-            name=name or measure.__name__,
+            name=own,
             measure=measure,
             version=version,
             settings=settings,
-            scale=scale,
+            measures=tuple(msgspec.structs.replace(each, metric=own) for each in measures or (only,)),
             per_turn=per_turn,
             aggregate=aggregate,
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pantrace.errors import ReadError, UsageError
 from pantrace.matching.answers import answer
-from pantrace.model import Record, Sample
+from pantrace.model import Measure, Record, Sample
 from pantrace.wire.json import decode
 
 from .metric import Found, Measurement, NotApplicable, metric
@@ -40,7 +40,22 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
             _registry(self.contracts)
 
 
-@metric(settings=Settings, low=0, high=1, better="higher", per_turn=False)
+@metric(
+    settings=Settings,
+    per_turn=False,
+    measures=(
+        Measure(
+            name="met",
+            unit="share",
+            better="higher",
+            high=1.0,
+            yes_or_no=True,
+            headline=True,
+            what="the answer meets its contract",
+        ),
+        Measure(name="violation_count", unit="count", better="lower", pooling="sum", what="violations found"),
+    ),
+)
 def output_contract(sample: Sample, settings: Settings) -> Found:
     """Whether the final response is JSON of the shape that the case's contract demands.
 
@@ -80,11 +95,15 @@ def output_contract(sample: Sample, settings: Settings) -> Found:
         "contract": name,
         "version": version or None,
         "fenced": fence is not None,
-        "violation_count": len(violations),
         "violations": violations[:SHOWN],
         "versions_met": met,
     }
-    return Measurement(value=not violations, explanation=_told(wanted, violations), details=details)
+    return Measurement(
+        value=not violations,
+        explanation=_told(wanted, violations),
+        values={"violation_count": len(violations)},
+        details=details,
+    )
 
 
 def _violations(schema: Validator, value: Any) -> list[dict[str, str]]:

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from pantrace.matching.recording import recording_of
-from pantrace.model import Sample, answer_tokens
+from pantrace.model import Measure, Sample, answer_tokens
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
-from .pooling import ratio_of_sums
 
 
-@metric(low=0, aggregate=ratio_of_sums("total_output_tokens", "llm_calls_count"))
+@metric(
+    measures=(
+        Measure(
+            name="average_output_tokens",
+            unit="tokens",
+            pooling="ratio",
+            over=("total_output_tokens", "llm_calls_count"),
+            headline=True,
+            what="answer tokens of a call",
+        ),
+        Measure(name="total_output_tokens", unit="tokens", pooling="sum", what="answer tokens"),
+        Measure(name="llm_calls_count", unit="count", pooling="sum", what="calls that report their output"),
+        Measure(name="average_thinking_tokens", unit="tokens", what="reasoning tokens of a call"),
+    )
+)
 def output_density(sample: Sample, settings: NoSettings) -> Found:
     """Mean number of answer tokens per model call, reasoning left out.
 
@@ -32,8 +45,7 @@ def output_density(sample: Sample, settings: NoSettings) -> Found:
     return Measurement(
         value=mean,
         explanation=f"{total} answer tokens in {len(answers)} model calls",
-        details={
-            "average_output_tokens": mean,
+        values={
             "total_output_tokens": total,
             "llm_calls_count": len(answers),
             "average_thinking_tokens": sum(thoughts) / len(thoughts) if thoughts else None,

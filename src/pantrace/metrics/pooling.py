@@ -1,43 +1,43 @@
-"""Aggregates over many samples: a ratio of sums, or a sum. Means of rows are the engine's."""
+"""What measures come to over many samples: sums, ratios of sums, rates. Means over cases are the engine's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping
+from math import isfinite
 
-from pantrace.model import Aggregate, Score
-
-
-def ratio_of_sums(numerator: str, denominator: str) -> Callable[[Iterable[Score]], list[Aggregate]]:
-    """The ratio of sums of two numbers that each score holds in its details: every call weighs the same, whichever
-    sample it belongs to. Samples that were not scored do not count."""
-
-    def aggregate(scores: Iterable[Score]) -> list[Aggregate]:
-        above: float = 0
-        below: float = 0
-        count, name = 0, None
-        for score in scores:
-            name = score.name
-            if score.status == "scored":
-                above += score.details[numerator]
-                below += score.details[denominator]
-                count += 1
-        if name is None:
-            return []
-        return [Aggregate(name=name, metric="pooled", value=above / below if below else None, n=count)]
-
-    return aggregate
+from pantrace.model import Measure
 
 
-def sums(scores: Iterable[Score]) -> list[Aggregate]:
-    """The sum of the values, and for how many samples there is none: a sum over a part is no total."""
-    values, missing, name = [], 0, None
-    for score in scores:
-        name = score.name
-        if score.status == "scored" and isinstance(score.value, (int, float)):
-            values.append(score.value)
-        else:
-            missing += 1
-    if name is None:
-        return []
-    labels = {"samples_without": str(missing)} if missing else {}
-    return [Aggregate(name=name, metric="sum", value=sum(values) if values else None, n=len(values), labels=labels)]
+class Sums:
+    """The sums of named numbers over samples, however many there are; what a sample does not have is not 0."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, tuple[int, float, float]] = {}
+        """Name -> how many have it, their sum, and what rounding left behind (Neumaier)."""
+
+    def add(self, values: Mapping[str, float | None]) -> None:
+        """Take one sample's numbers in."""
+        for name, value in values.items():
+            if value is not None and isfinite(value):
+                n, total, lost = self._sums.get(name, (0, 0, 0.0))
+                whole = total + value
+                if isinstance(whole, float):
+                    lost += (total - whole) + value if abs(total) >= abs(value) else (value - whole) + total
+                self._sums[name] = n + 1, whole, lost
+
+    def put(self, name: str, n: int, total: float) -> None:
+        """A sum that was made elsewhere."""
+        self._sums[name] = n, total, 0.0
+
+    def total(self, name: str) -> tuple[float | None, int]:
+        """The sum and how many samples it is of; None of none."""
+        n, total, lost = self._sums.get(name, (0, 0, 0.0))
+        return (total + lost if lost else total) if n else None, n
+
+    def pooled(self, measure: Measure) -> tuple[float | None, int]:
+        """What the measure comes to, and of how many samples; None where there is nothing to add or to divide by."""
+        if measure.over is not None:
+            (above, n), (below, _) = (self.total(name) for name in measure.over)
+            return above / below if above is not None and below else None, n
+        total, n = self.total(measure.name)
+        return (total if measure.pooling == "sum" or total is None else total / n), n

@@ -27,7 +27,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 raise UsageError(f"{self.pattern!r} is not a regular expression: {error}") from None
 
 
-@metric(settings=Settings, low=0, high=1, better="higher", per_turn=False)
+@metric(settings=Settings, low=0, high=1, better="higher", unit="share", yes_or_no=True, per_turn=False)
 def regex(sample: Sample, settings: Settings) -> Found:
     """Whether the final response fits a regular expression.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from pantrace.matching.recording import recording_of, tally_by_frequency
-from pantrace.model import CallPair, Record, Sample, ToolCall
+from pantrace.model import CallPair, Measure, Record, Sample, ToolCall
 
 from .metric import Found, Measurement, NotApplicable, metric
 
@@ -19,7 +19,16 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Tools that may be called again with the same arguments (those that wait or poll)."""
 
 
-@metric(settings=Settings, low=0, better="lower")
+@metric(
+    settings=Settings,
+    measures=(
+        Measure(
+            name="repeated_calls", unit="count", better="lower", pooling="sum", headline=True, what="calls made before"
+        ),
+        Measure(name="total_tool_calls", unit="count", pooling="sum", what="tool calls"),
+        Measure(name="longest_run", unit="count", better="lower", what="identical calls directly after each other"),
+    ),
+)
 def repeated_calls(sample: Sample, settings: Settings) -> Found:
     """Number of tool calls that were made before with the same tool and the same arguments.
 
@@ -55,12 +64,8 @@ def repeated_calls(sample: Sample, settings: Settings) -> Found:
     return Measurement(
         value=len(repeated),
         explanation=f"{len(repeated)} of {total} calls repeat an earlier one",
-        details={
-            "repeated_calls": len(repeated),
-            "total_tool_calls": total,
-            "longest_run": longest,
-            "repeated_tools": tally_by_frequency([pair.call.name for pair in repeated]),
-        },
+        values={"total_tool_calls": total, "longest_run": longest},
+        details={"repeated_tools": tally_by_frequency([pair.call.name for pair in repeated])},
         evidence=tuple(dict.fromkeys([pair.step.id for pair in repeated if pair.step.id is not None])),
     )
 

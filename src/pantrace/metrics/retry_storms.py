@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.matching.recording import recording_of
-from pantrace.model import CallPair, Record, Sample
+from pantrace.model import CallPair, Measure, Record, Sample
 
 from .metric import Found, Measurement, NotApplicable, metric
 
@@ -17,7 +17,15 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Failed attempts in a row that make a storm."""
 
 
-@metric(settings=Settings, low=0, better="lower")
+@metric(
+    settings=Settings,
+    measures=(
+        Measure(
+            name="retry_storms", unit="count", better="lower", pooling="sum", headline=True, what="series of failures"
+        ),
+        Measure(name="longest_failing_run", unit="count", better="lower", what="failures of one tool in a row"),
+    ),
+)
 def retry_storms(sample: Sample, settings: Settings) -> Found:
     """Number of times that a tool failed and was tried again several times in a row.
 
@@ -50,10 +58,8 @@ def retry_storms(sample: Sample, settings: Settings) -> Found:
     return Measurement(
         value=len(storms),
         explanation=f"{len(storms)} storms; at most {longest} failed attempts of one tool in a row",
-        details={
-            "storms": [{key: value for key, value in storm.items() if key != "steps"} for storm in storms],
-            "longest_failing_run": longest,
-        },
+        values={"longest_failing_run": longest},
+        details={"storms": [{key: value for key, value in storm.items() if key != "steps"} for storm in storms]},
         evidence=tuple(dict.fromkeys([step for storm in storms for step in storm["steps"]])),
     )
 

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections import Counter
 
 from pantrace.matching.answers import answer, reference, words
-from pantrace.model import Sample
+from pantrace.model import Measure, Sample
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
 
 
-@metric(low=0, high=1, better="higher", per_turn=False)
+@metric(
+    per_turn=False,
+    measures=(
+        Measure(name="f1", unit="share", better="higher", high=1.0, headline=True, what="F of precision and recall"),
+        Measure(
+            name="precision", unit="share", better="higher", high=1.0, what="words of the response that are shared"
+        ),
+        Measure(name="recall", unit="share", better="higher", high=1.0, what="words of the reference that are shared"),
+        Measure(name="shared_words", unit="count", what="words that both have"),
+    ),
+)
 def rouge_1(sample: Sample, settings: NoSettings) -> Found:
     """ROUGE-1 F: how many words the final response and the reference answer share.
 
@@ -36,4 +46,4 @@ def rouge_1(sample: Sample, settings: NoSettings) -> Found:
     precision = shared / ours.total() if ours else 0.0
     recall = shared / theirs.total()
     f = 2 * precision * recall / (precision + recall) if shared else 0.0
-    return Measurement(value=f, details={"precision": precision, "recall": recall, "shared_words": shared})
+    return Measurement(value=f, values={"precision": precision, "recall": recall, "shared_words": shared})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pantrace.matching.recording import recording_of
-from pantrace.model import Record, Sample
+from pantrace.model import Measure, Record, Sample
 
 from .metric import Found, Measurement, NotApplicable, metric
 
@@ -26,7 +26,13 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A tool counts when its name contains one of these."""
 
 
-@metric(settings=Settings, low=0)
+@metric(
+    settings=Settings,
+    measures=(
+        Measure(name="total_sandbox_ops", unit="count", pooling="sum", headline=True, what="calls of such tools"),
+        Measure(name="unique_ops_used", unit="count", what="such tools that were called"),
+    ),
+)
 def sandbox_usage(sample: Sample, settings: Settings) -> Found:
     """Number of calls of file and code tools.
 
@@ -47,10 +53,6 @@ def sandbox_usage(sample: Sample, settings: Settings) -> Found:
     return Measurement(
         value=total,
         explanation=f"{total} of {len(recording.pairs)} tool calls",
-        details={
-            "total_sandbox_ops": total,
-            "unique_ops_used": len(used),
-            "sandbox_tools_used": sorted(used),
-            "sandbox_tool_counts": used,
-        },
+        values={"unique_ops_used": len(used)},
+        details={"sandbox_tools_used": sorted(used), "sandbox_tool_counts": used},
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from pantrace.matching.values import Likeness, alike
-from pantrace.model import Record, Sample, Trajectory
+from pantrace.model import Measure, Record, Sample, Trajectory
 
 from .metric import Found, Measurement, NotApplicable, metric
 
@@ -45,7 +45,18 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.keys.get(key, default)
 
 
-@metric(settings=Settings, low=0, high=1, better="higher", per_turn=False)
+@metric(
+    settings=Settings,
+    per_turn=False,
+    measures=(
+        Measure(
+            name="fidelity", unit="share", better="higher", high=1.0, headline=True, what="expected keys that agree"
+        ),
+        Measure(name="fidelity_of_present", unit="share", better="higher", high=1.0, what="the same of keys present"),
+        Measure(name="expected_keys", unit="count", what="keys that are expected"),
+        Measure(name="unexpected_keys", unit="count", what="keys that nobody expects"),
+    ),
+)
 def state_variable_fidelity(sample: Sample, settings: Settings) -> Found:
     """Share of the expected state variables that the final state holds.
 
@@ -78,13 +89,15 @@ def state_variable_fidelity(sample: Sample, settings: Settings) -> Found:
     return Measurement(
         value=len(equal) / len(wanted),
         explanation=f"{len(equal)} of {len(wanted)} keys agree, {len(different)} differ, {len(missing)} are missing",
-        details={
+        values={
             "expected_keys": len(wanted),
+            "fidelity_of_present": len(equal) / (len(equal) + len(different)) if equal or different else None,
+            "unexpected_keys": len(state.keys() - expected.keys()),
+        },
+        details={
             "equal": equal,
             "different": different,
             "missing": missing,
-            "fidelity_of_present": len(equal) / (len(equal) + len(different)) if equal or different else None,
-            "unexpected_keys": len(state.keys() - expected.keys()),
             "state_from": "steps" if changed else "trajectory",
         },
         evidence=_evidence(sample.trajectory, different),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from pantrace.matching.recording import recording_of
-from pantrace.model import CallPair, Record, Sample, Trajectory, said, turns
+from pantrace.model import CallPair, Measure, Record, Sample, Trajectory, said, turns
 
 from .metric import Found, Measurement, NotApplicable, metric
 
@@ -45,7 +45,21 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Tools whose failures are harmless (a search that ends with code 1 when it finds nothing)."""
 
 
-@metric(settings=Settings, low=0, better="lower")
+@metric(
+    settings=Settings,
+    measures=(
+        Measure(
+            name="swallowed_errors",
+            unit="count",
+            better="lower",
+            pooling="sum",
+            headline=True,
+            what="failed calls that nobody mentioned",
+        ),
+        Measure(name="failed_tool_calls", unit="count", better="lower", pooling="sum", what="failed calls"),
+        Measure(name="failed_without_answer", unit="count", pooling="sum", what="failed calls without an answer after"),
+    ),
+)
 def swallowed_errors(sample: Sample, settings: Settings) -> Found:
     """Number of failed tool calls that were neither made good nor mentioned in the answer.
 
@@ -83,17 +97,13 @@ def swallowed_errors(sample: Sample, settings: Settings) -> Found:
     if not failed:
         return NotApplicable("no tool call failed")
     if not judged:
-        return NotApplicable("no answer followed the failed calls", {"failed_tool_calls": failed})
+        return NotApplicable("no answer followed the failed calls", values={"failed_tool_calls": failed})
     swallowed.reverse()
     return Measurement(
         value=len(swallowed),
         explanation=f"{len(swallowed)} of {failed} failed calls were neither made good nor mentioned",
-        details={
-            "swallowed_errors": len(swallowed),
-            "failed_tool_calls": failed,
-            "failed_without_answer": failed - judged,
-            "swallowed_tools": dict(Counter(pair.call.name for pair in swallowed)),
-        },
+        values={"failed_tool_calls": failed, "failed_without_answer": failed - judged},
+        details={"swallowed_tools": dict(Counter(pair.call.name for pair in swallowed))},
         evidence=tuple(dict.fromkeys(pair.step.id for pair in swallowed if pair.step.id is not None)),
     )
 

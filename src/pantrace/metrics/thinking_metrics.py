@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from pantrace.matching.recording import recording_of
-from pantrace.model import Sample, Thinking, answer_tokens
+from pantrace.model import Measure, Sample, Thinking, answer_tokens
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
-from .pooling import ratio_of_sums
 
 
-@metric(low=0, high=1, aggregate=ratio_of_sums("total_thinking_tokens", "total_output_tokens"))
+@metric(
+    measures=(
+        Measure(
+            name="reasoning_ratio",
+            unit="share",
+            high=1.0,
+            pooling="ratio",
+            over=("total_thinking_tokens", "total_output_tokens"),
+            headline=True,
+            what="output tokens that were reasoning",
+        ),
+        Measure(name="total_thinking_tokens", unit="tokens", pooling="sum", what="reasoning tokens"),
+        Measure(name="total_candidate_tokens", unit="tokens", pooling="sum", what="answer tokens"),
+        Measure(name="total_output_tokens", unit="tokens", pooling="sum", what="reasoning and answer tokens"),
+        Measure(name="turns_with_thinking", unit="count", pooling="sum", what="calls with reasoning tokens"),
+        Measure(name="calls_missing_thinking", unit="count", pooling="sum", what="calls that report no reasoning"),
+    )
+)
 def thinking_metrics(sample: Sample, settings: NoSettings) -> Found:
     """Share of the output tokens spent on reasoning.
 
@@ -40,8 +56,7 @@ def thinking_metrics(sample: Sample, settings: NoSettings) -> Found:
     return Measurement(
         value=thinking / output,
         explanation=f"{thinking} of {output} output tokens were reasoning",
-        details={
-            "reasoning_ratio": thinking / output,
+        values={
             "total_thinking_tokens": thinking,
             "total_candidate_tokens": answers,
             "total_output_tokens": output,

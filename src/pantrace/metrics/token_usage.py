@@ -7,6 +7,7 @@ from typing import Any
 from pantrace.catalog import Model, catalog, cost_usd, list_cost_usd
 from pantrace.matching.recording import Recording, recording_of
 from pantrace.model import (
+    Measure,
     Record,
     Sample,
     Text,
@@ -20,8 +21,49 @@ from pantrace.model import (
     total_tokens,
 )
 
-from .metric import Found, Measurement, NotApplicable, metric
-from .pooling import sums
+from .metric import Found, Measurement, NotApplicable, Numbers, metric
+
+_TOKENS = {
+    "total_tokens": "tokens of all model calls",
+    "input_tokens": "what went in, cache and tool prompts included",
+    "output_tokens": "what came out, reasoning included",
+    "prompt_tokens": "input without tool prompts",
+    "completion_tokens": "output without reasoning",
+    "cached_tokens": "input that came from a cache",
+    "thinking_tokens": "reasoning",
+    "tool_use_prompt_tokens": "what tools added to prompts",
+}
+_CALLS = {
+    "llm_calls": "model calls that report usage",
+    "calls_missing_usage": "responses that report none",
+    "calls_missing_prompt": "calls that leave out their input",
+    "calls_missing_completion": "calls that leave out their output",
+    "calls_missing_cached": "calls that leave out cached tokens",
+    "calls_missing_thinking": "calls that leave out reasoning",
+    "calls_in_session": "model calls in the session",
+    "calls_in_trace": "model calls in the measured trace",
+}
+
+MEASURES = (
+    Measure(
+        name="estimated_cost_usd", unit="USD", better="lower", pooling="sum", headline=True, what="cost of the run"
+    ),
+    *(
+        Measure(
+            name=name,
+            unit="tokens",
+            # More from a cache, or more reasoning, is neither good nor bad by itself.
+            better="lower" if name in ("total_tokens", "input_tokens", "output_tokens") else None,
+            pooling="sum",
+            headline=name == "total_tokens",
+            what=what,
+        )
+        for name, what in _TOKENS.items()
+    ),
+    Measure(name="list_cost_usd", unit="USD", better="lower", pooling="sum", what="cost without any cache rate"),
+    Measure(name="reported_cost_usd", unit="USD", better="lower", pooling="sum", what="cost that the source reports"),
+    *(Measure(name=name, unit="count", pooling="sum", what=what) for name, what in _CALLS.items()),
+)
 
 UNNAMED = "(not named)"
 _MADE_BY_MODELS = (Text, Thinking, ToolCall)
@@ -38,7 +80,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
         catalog(self.prices)
 
 
-@metric(settings=Settings, low=0, better="lower", aggregate=sums)
+@metric(settings=Settings, measures=MEASURES)
 def token_usage(sample: Sample, settings: Settings) -> Found:
     """Cost of the run in US dollars, with its tokens.
 
@@ -52,7 +94,7 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     bound.
 
     Not applicable when: no call reports usage, or all report 0 tokens and no cost; or a model has no price and the
-    source reports no cost, or 0 (the tokens are in the details then, and `unpriced_models` names the models).
+    source reports no cost, or 0 (the tokens are told all the same, and `unpriced_models` names the models).
 
     Source: the metric of the same name in the ADK evaluation workshop, corrected: it lost calls with null fields, did
     not bill reasoning and priced unknown models by a default.
@@ -74,27 +116,31 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     table = catalog(settings.prices)
     models = dict.fromkeys([model for model, _ in calls])
     priced = {model: found for model in models if (found := table.find(model)) is not None}
-    details = _tokens([usage for _, usage in calls], totals)
-    details |= {
-        "llm_calls": len(responses) if responses else None,
+    values = _tokens([usage for _, usage in calls], totals)
+    values["llm_calls"] = len(responses) if responses else None
+    values["calls_missing_usage"] = _silent(recording) if responses else None
+    details: dict[str, Any] = {
         "models_used": list(models),
-        "calls_missing_usage": _silent(recording) if responses else None,
         "unpriced_models": [model for model in models if model not in priced],
         "price_table": table.version,
     }
     traced = _traced(sample, sample.trajectory) if responses else None
     if traced is not None:
-        details |= {"calls_in_session": len(responses), "calls_in_trace": traced}
-    return _costed(calls, priced, details, times=[step.at for _, step, _ in responses])
+        values |= {"calls_in_session": len(responses), "calls_in_trace": traced}
+    return _costed(calls, priced, values, details, times=[step.at for _, step, _ in responses])
 
 
 def _costed(
-    calls: list[tuple[str, Usage]], priced: dict[str, Model], details: dict[str, Any], times: list[float | None]
+    calls: list[tuple[str, Usage]],
+    priced: dict[str, Model],
+    values: Numbers,
+    details: dict[str, Any],
+    times: list[float | None],
 ) -> Found:
     """The score; the first of the calls, as many as there are times, are calls, the others totals of runs."""
     single = len(times)
     reported = [usage.cost_usd for _, usage in calls if usage.cost_usd is not None]
-    details["reported_cost_usd"] = sum(reported) if reported else None
+    values["reported_cost_usd"] = sum(reported) if reported else None
     unpriced = details["unpriced_models"]
     unsplit = len([usage for _, usage in calls if usage.input is None and usage.output is None])
     if not unpriced and not unsplit:
@@ -103,26 +149,30 @@ def _costed(
         cost = sum(cost_usd(usage, model, one_call=one, at=at) for usage, model, one, at in costs)
         cached = [model for model, usage in calls if usage.cache_read]
         discounted = [model for model in cached if priced[model].cache_read is not None]
+        values["list_cost_usd"] = sum(
+            list_cost_usd(usage, model, one_call=one, at=at) for usage, model, one, at in costs
+        )
         details |= {
-            "estimated_cost_usd": cost,
-            "list_cost_usd": sum(list_cost_usd(usage, model, one_call=one, at=at) for usage, model, one, at in costs),
             "cache_discount": "table" if len(discounted) == len(cached) > 0 else "partial" if discounted else "none",
             "cost_source": "table",
         }
         what = f"{len(calls)} model calls" if len(calls) == single else "as the source sums it up"
-        return Measurement(value=cost, explanation=f"{what}, {details['total_tokens']} tokens", details=details)
+        told = f"{what}, {values['total_tokens']} tokens"
+        return Measurement(value=cost, explanation=told, values=values, details=details)
     why = f"no price for {', '.join(unpriced)}" if unpriced else f"{unsplit} calls tell neither input nor output tokens"
-    details |= {"estimated_cost_usd": None, "list_cost_usd": None, "cache_discount": None}
+    values |= {"estimated_cost_usd": None, "list_cost_usd": None}
+    details["cache_discount"] = None
     if len(reported) < len(calls):
-        return NotApplicable(f"unknown cost: {why}", details)
-    if not any(reported) and details["total_tokens"]:
+        return NotApplicable(f"unknown cost: {why}", values, details)
+    if not any(reported) and values["total_tokens"]:
         # Programs write 0 for models whose price they do not know.
-        return NotApplicable(f"unknown cost: {why}, and the source reports 0, which may mean unknown", details)
+        return NotApplicable(f"unknown cost: {why}, and the source reports 0, which may mean unknown", values, details)
     details["cost_source"] = "reported"
-    return Measurement(value=sum(reported), explanation=f"as the source reports it; {why}", details=details)
+    values["estimated_cost_usd"] = cost = sum(reported)
+    return Measurement(value=cost, explanation=f"as the source reports it; {why}", values=values, details=details)
 
 
-def _tokens(usages: list[Usage], totals: list[int | None]) -> dict[str, Any]:
+def _tokens(usages: list[Usage], totals: list[int | None]) -> Numbers:
     """Sums; a field that a call leaves out counts as 0 where others report it, and how many leave it out is told."""
     cached, uncached = _sum([usage.cache_read for usage in usages])
     thinking, unthinking = _sum([usage.reasoning for usage in usages])

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from pantrace.matching.recording import recording_of, tally
-from pantrace.model import Sample
+from pantrace.model import Measure, Sample
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
-from .pooling import ratio_of_sums
 
 
-@metric(low=0, high=1, better="higher", aggregate=ratio_of_sums("successful_tool_calls", "total_tool_calls"))
+@metric(
+    measures=(
+        Measure(
+            name="tool_success_rate",
+            unit="share",
+            better="higher",
+            high=1.0,
+            pooling="ratio",
+            over=("successful_tool_calls", "total_tool_calls"),
+            headline=True,
+            what="answered calls that succeeded",
+        ),
+        Measure(name="total_tool_calls", unit="count", pooling="sum", what="answered calls"),
+        Measure(
+            name="failed_tool_calls", unit="count", better="lower", pooling="sum", what="answered calls that failed"
+        ),
+        Measure(name="unanswered_calls", unit="count", better="lower", pooling="sum", what="calls without a result"),
+        Measure(name="successful_tool_calls", unit="count", pooling="sum", what="answered calls that succeeded"),
+    )
+)
 def tool_success_rate(sample: Sample, settings: NoSettings) -> Found:
     """Share of the answered tool calls that succeeded.
 
@@ -38,13 +56,14 @@ def tool_success_rate(sample: Sample, settings: NoSettings) -> Found:
     return Measurement(
         value=rate,
         explanation=f"{len(failed)} of {len(answered)} answered calls failed",
-        details={
-            "tool_success_rate": rate,
+        values={
             "total_tool_calls": len(answered),
             "failed_tool_calls": len(failed),
-            "failed_tools_list": [pair.call.name for pair, _ in failed],
             "unanswered_calls": unanswered,
             "successful_tool_calls": len(answered) - len(failed),
+        },
+        details={
+            "failed_tools_list": [pair.call.name for pair, _ in failed],
             "failures": tally(
                 [result.failure or ("exit_code" if result.exit_code else "error") for _, result in failed]
             ),

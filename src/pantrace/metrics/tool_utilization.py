@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pantrace.matching.recording import recording_of
-from pantrace.model import Sample
+from pantrace.model import Measure, Sample
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
 
 
-@metric(low=0)
+@metric(
+    measures=(
+        Measure(name="total_tool_calls", unit="count", pooling="sum", headline=True, what="tool calls"),
+        Measure(name="unique_tools_used", unit="count", what="tools that were called"),
+        Measure(name="transfers", unit="count", pooling="sum", what="calls that hand over to another agent"),
+    )
+)
 def tool_utilization(sample: Sample, settings: NoSettings) -> Found:
     """Number of tool calls, transfers and the calls of sub-agents included.
 
@@ -29,10 +35,9 @@ def tool_utilization(sample: Sample, settings: NoSettings) -> Found:
     return Measurement(
         value=total,
         explanation=f"{total} calls of {len(counts)} tools",
-        details={
-            "total_tool_calls": total,
+        values={
             "unique_tools_used": len(counts),
-            "tool_counts": dict(counts),
             "transfers": sum([count for name, count in counts.items() if name.startswith("transfer_to_")]),
         },
+        details={"tool_counts": dict(counts)},
     )

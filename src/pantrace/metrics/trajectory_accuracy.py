@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
-
-import msgspec
 
 from pantrace.matching.arguments import ArgumentRule, Mode
 from pantrace.matching.call import Rules
@@ -15,9 +12,9 @@ from pantrace.matching.presets import PRESETS, Options, Side, Undefined
 from pantrace.matching.recording import recording_of
 from pantrace.matching.sides import side_of_calls, side_of_trajectory, with_objects
 from pantrace.matching.values import Likeness
-from pantrace.model import Record, Sample, Trajectory
+from pantrace.model import Measure, Record, Sample, Trajectory
 
-from .metric import Found, Measurement, NotApplicable, metric
+from .metric import Found, Measurement, NotApplicable, Numbers, metric
 
 SHOWN = 20
 """Names of missing and extra calls that are listed."""
@@ -97,13 +94,54 @@ def _presets() -> str:
     return "there are " + ", ".join(PRESETS)
 
 
-@metric(settings=Settings, low=0, high=1, better="higher", per_turn=False)
+_SHARES = {
+    "f1": "F1 of calls paired with reference calls",
+    "precision": "calls that are expected",
+    "recall": "expected calls that were made",
+    "name_f1": "F1 of the names alone",
+    "argument_f1": "F1 of single arguments",
+}
+_RELATIONS = {
+    "exact": "the same calls in the same order",
+    "in_order": "all expected calls in their order",
+    "any_order": "all expected calls in any order",
+}
+_COUNTS = {
+    "matched": "calls paired with an expected one",
+    "extra": "calls that nobody expects",
+    "missing": "expected calls that were not made",
+    "duplicates": "calls that repeat an earlier one",
+    "calls": "calls",
+    "reference_calls": "expected calls",
+}
+
+MEASURES = (
+    Measure(name="score", unit="share", better="higher", high=1.0, headline=True, what="F1, or the preset's score"),
+    *(Measure(name=name, unit="share", better="higher", high=1.0, what=what) for name, what in _SHARES.items()),
+    *(
+        Measure(name=name, unit="share", better="higher", high=1.0, yes_or_no=True, what=what)
+        for name, what in _RELATIONS.items()
+    ),
+    *(
+        Measure(
+            name=name,
+            unit="count",
+            better="lower" if name in ("extra", "missing", "duplicates") else None,
+            pooling="sum",
+            what=what,
+        )
+        for name, what in _COUNTS.items()
+    ),
+)
+
+
+@metric(settings=Settings, measures=MEASURES, per_turn=False)
 def trajectory_accuracy(sample: Sample, settings: Settings) -> Found:
     """How well the tool calls agree with a reference.
 
     Formula: F1 of calls paired with reference calls (2 x pairs / (calls + reference calls)); paired are calls of the
     same tool whose arguments agree, by longest common subsequence (`order`: in_order), place by place (exact) or by
-    best assignment (any_order). With a `preset`, that library's score. The details hold exact, in_order, any_order,
+    best assignment (any_order). With a `preset`, that library's score. The measures are exact, in_order, any_order,
     precision, recall, f1, name_f1, argument_f1, extra, missing and duplicates either way. The reference is the
     expected trajectory, else the expected calls of the case.
 
@@ -127,8 +165,9 @@ def trajectory_accuracy(sample: Sample, settings: Settings) -> Found:
         return NotApplicable(reason)
     theirs = reference or Side(calls=())
     if not theirs.calls and preset is None:
-        return NotApplicable("the reference names no calls", {"calls": len(predicted.calls), "reference": origin})
+        return NotApplicable("the reference names no calls", {"calls": len(predicted.calls)}, {"reference": origin})
     found = compare(predicted.calls, theirs.calls, settings.rules, settings.order)
+    values = _values(found, predicted, theirs)
     details = _details(found, predicted, theirs) | {"order": settings.order, "reference": origin}
     value = found.f1
     if preset is not None:
@@ -141,7 +180,7 @@ def trajectory_accuracy(sample: Sample, settings: Settings) -> Found:
         scored = preset.score(with_objects(predicted), with_objects(theirs), options)
         details["preset"] = settings.preset
         if isinstance(scored, Undefined):
-            return NotApplicable(scored.reason, details)
+            return NotApplicable(scored.reason, values, details)
         value = scored
     assert value is not None, "a reference with calls has an F1"
     paired = {ours for ours, _ in found.pairs}
@@ -149,6 +188,7 @@ def trajectory_accuracy(sample: Sample, settings: Settings) -> Found:
     return Measurement(
         value=value,
         explanation=f"{found.matched} of {len(theirs.calls)} expected calls, {found.extra} others",
+        values=values,
         details=details,
         evidence=tuple(dict.fromkeys(strays)),
     )
@@ -167,17 +207,16 @@ def _reference(sample: Sample, settings: Settings) -> tuple[Side | None, str | N
 
 
 def _details(found: Comparison, predicted: Side, reference: Side) -> dict[str, Any]:
-    numbers: dict[str, Any] = msgspec.structs.asdict(found)
-    pairs: Sequence[tuple[int, int]] = numbers.pop("pairs")
-    ours, theirs = {left for left, _ in pairs}, {right for _, right in pairs}
+    ours, theirs = {left for left, _ in found.pairs}, {right for _, right in found.pairs}
     extra = [call.name for place, call in enumerate(predicted.calls) if place not in ours]
     missing = [call.name for place, call in enumerate(reference.calls) if place not in theirs]
-    return numbers | {
-        "calls": len(predicted.calls),
-        "reference_calls": len(reference.calls),
-        "extra_names": extra[:SHOWN],
-        "missing_names": missing[:SHOWN],
-    }
+    return {"approximate": found.approximate, "extra_names": extra[:SHOWN], "missing_names": missing[:SHOWN]}
+
+
+def _values(found: Comparison, predicted: Side, reference: Side) -> Numbers:
+    numbers: Numbers = {name: getattr(found, name) for name in (*_SHARES, "matched", "extra", "missing", "duplicates")}
+    numbers |= {name: int(getattr(found, name)) for name in _RELATIONS}
+    return numbers | {"calls": len(predicted.calls), "reference_calls": len(reference.calls)}
 
 
 def _schemas(trajectory: Trajectory, settings: Settings) -> dict[str, Any]:

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from pantrace.matching.recording import recording_of, tally
-from pantrace.model import Sample
+from pantrace.model import Measure, Sample
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
 
 
-@metric(low=0, better="lower")
+@metric(
+    measures=(
+        Measure(
+            name="unanswered_calls",
+            unit="count",
+            better="lower",
+            pooling="sum",
+            headline=True,
+            what="calls without a result",
+        ),
+        Measure(name="total_tool_calls", unit="count", pooling="sum", what="tool calls"),
+    )
+)
 def unanswered_calls(sample: Sample, settings: NoSettings) -> Found:
     """Number of tool calls without a result.
 
@@ -28,10 +40,7 @@ def unanswered_calls(sample: Sample, settings: NoSettings) -> Found:
     return Measurement(
         value=len(open_pairs),
         explanation=f"{len(open_pairs)} of {len(pairs)} calls have no result",
-        details={
-            "unanswered_calls": len(open_pairs),
-            "total_tool_calls": len(pairs),
-            "unanswered_tools": tally([pair.call.name for pair in open_pairs]),
-        },
+        values={"total_tool_calls": len(pairs)},
+        details={"unanswered_tools": tally([pair.call.name for pair in open_pairs])},
         evidence=tuple(dict.fromkeys([pair.step.id for pair in open_pairs if pair.step.id is not None])),
     )

@@ -5,13 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pantrace.matching.recording import Recording, recording_of
-from pantrace.model import Action, Sample, Step, ToolCall, is_agents, is_prompt, said, total_tokens
+from pantrace.model import Action, Measure, Sample, Step, ToolCall, is_agents, is_prompt, said, total_tokens
 
-from .metric import Found, Measurement, NoSettings, NotApplicable, metric
-from .pooling import ratio_of_sums
+from .metric import Found, Measurement, NoSettings, NotApplicable, Numbers, metric
 
 
-@metric(low=0, high=1, better="lower", aggregate=ratio_of_sums("tail_tokens", "total_tokens"))
+@metric(
+    measures=(
+        Measure(
+            name="wasted_share",
+            unit="share",
+            better="lower",
+            high=1.0,
+            pooling="ratio",
+            over=("tail_tokens", "total_tokens"),
+            headline=True,
+            what="tokens spent after the last useful step",
+        ),
+        Measure(name="tail_tokens", unit="tokens", better="lower", pooling="sum", what="tokens of the tail"),
+        Measure(name="total_tokens", unit="tokens", pooling="sum", what="tokens of the main agent"),
+        Measure(name="tail_steps", unit="count", better="lower", pooling="sum", what="steps of the tail"),
+        Measure(name="tail_calls", unit="count", better="lower", pooling="sum", what="tool calls of the tail"),
+        Measure(name="tail_seconds", unit="s", better="lower", pooling="sum", what="time of the tail"),
+    )
+)
 def wasted_tail(sample: Sample, settings: NoSettings) -> Found:
     """Share of the tokens that were spent after the last useful step.
 
@@ -32,21 +49,22 @@ def wasted_tail(sample: Sample, settings: NoSettings) -> Found:
         return NotApplicable("the agent acts by GUI actions; whether they were of use is not recorded")
     last = _last_useful(recording)
     tail = [step for step in steps[last + 1 :] if is_agents(step)]
-    details = {
+    values: Numbers = {
         "tail_steps": len([step for step in tail if step.role == "agent"]),
         "tail_calls": len([part for step in tail for part in step.parts if type(part) is ToolCall]),
         "tail_seconds": _seconds(steps[last] if last >= 0 else None, tail),
-        "last_useful_step": steps[last].id if last >= 0 else None,
     }
+    details = {"last_useful_step": steps[last].id if last >= 0 else None}
     calls = zip(recording.model_calls[: recording.own_calls], recording.totals, strict=False)
     total = sum([tokens or 0 for (_, step, _), tokens in calls if is_agents(step)])
     if not total:
-        return NotApplicable("no model call reports its usage", details)
+        return NotApplicable("no model call reports its usage", values, details)
     spent = _tokens(tail)
-    details |= {"tail_tokens": spent, "total_tokens": total}
+    values |= {"tail_tokens": spent, "total_tokens": total}
     return Measurement(
         value=spent / total,
         explanation=f"{spent} of {total} tokens after the last useful step",
+        values=values,
         details=details,
         evidence=tuple(step.id for step in tail if step.role == "agent" and step.id is not None),
     )

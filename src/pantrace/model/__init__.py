@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .action import Action, Box, Point, Space, Target
 from .case import Case, ExpectedCall
+from .measure import Measure, Pooling, Unit, apart_in_words, in_words, numbers_of
 from .parts import Citation, Failure, Media, Part, Text, Thinking, ToolCall, ToolResult, Unknown
 from .record import Extra, Record
 from .report import Loss, Violation
@@ -62,12 +63,14 @@ __all__ = [
     "Kind",
     "Loss",
     "Maker",
+    "Measure",
     "Media",
     "MergedTurn",
     "Origin",
     "Outcome",
     "Part",
     "Point",
+    "Pooling",
     "Purpose",
     "Record",
     "Role",
@@ -88,6 +91,7 @@ __all__ = [
     "ToolResult",
     "Trajectory",
     "Turn",
+    "Unit",
     "Unknown",
     "Usage",
     "Violation",
@@ -96,15 +100,18 @@ __all__ = [
     "agent_trajectories",
     "all_trajectories",
     "answer_tokens",
+    "apart_in_words",
     "call_pairs",
     "counts_usage",
     "final_response",
     "has_failed",
     "header_of",
+    "in_words",
     "is_agents",
     "is_prompt",
     "is_staff",
     "merged_turns",
+    "numbers_of",
     "pair_up",
     "prompt_tokens",
     "reports",

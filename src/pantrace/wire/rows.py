@@ -15,6 +15,7 @@ from . import files
 from .json import decode_document, encode, typed_decoder
 from .limits import limits
 from .output import writing
+from .tap import listener
 
 Layout = Literal["lines", "array", "document"]
 
@@ -85,6 +86,8 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[t
         items = _split_items(path, data, on_broken)
     for number, item in enumerate(items, 1):
         place = f"item {number}"
+        if (tell := listener()) is not None:
+            tell((path, place), bytes(item))
         try:
             row = decode_document(item)
         except ReadError as error:

@@ -19,5 +19,5 @@ def test_the_same_f(seed: int) -> None:
     found = by_name("rouge_1").score(run(user("q"), agent(answer), case=Case(reference=reference)))
     expected = RougeScorer(["rouge1"]).score(reference, answer)["rouge1"]
     assert found.value == pytest.approx(expected.fmeasure)
-    assert found.details["precision"] == pytest.approx(expected.precision)
-    assert found.details["recall"] == pytest.approx(expected.recall)
+    assert found.values["precision"] == pytest.approx(expected.precision)
+    assert found.values["recall"] == pytest.approx(expected.recall)

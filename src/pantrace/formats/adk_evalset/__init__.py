@@ -50,6 +50,7 @@ from pantrace.wire.remainder import apply_difference
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.source import with_source
+from pantrace.wire.written import Row
 
 from ..format import Format, NoOptions
 from .legacy import case_from, conversation_from
@@ -284,7 +285,7 @@ def header_from(row: dict[str, Any]) -> RunHeader:
     return apply_difference(header, row[CARRIER]) if row.get(CARRIER) else header
 
 
-def save(run: Run, target: Path, options: NoOptions) -> None:
+def save(run: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) -> None:
     """One EvalSet; cases are written as they come, each on a line."""
     row: dict[str, Any] = {
         "eval_set_id": run.task or run.name or run.id or "pantrace",
@@ -297,8 +298,8 @@ def save(run: Run, target: Path, options: NoOptions) -> None:
         row[CARRIER] = rest
     with writing(target) as file:
         file.write(encode(row)[:-1] + b',"eval_cases":[')
-        for number, sample in enumerate(run.samples):
-            file.write((b",\n" if number else b"\n") + encode(dump(sample, options)))
+        for number, case in enumerate(rows):
+            file.write((b",\n" if number else b"\n") + case.data)
         file.write(b"\n]}\n")
 
 
@@ -347,4 +348,8 @@ FORMAT = Format(
         "scores": "an eval set holds no results",
         "epoch": "an eval set holds each case once",
     },
+    reencoded={
+        "*.role": "roles are user, agent, tool and system in the model",
+    },
+    corners=("pantrace",),
 )

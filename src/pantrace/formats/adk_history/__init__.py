@@ -10,6 +10,7 @@ case, which ADK's loader passes over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from pantrace.wire.remainder import apply_difference
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.source import with_source
+from pantrace.wire.written import Row
 
 from .cases import NAME, app_of, decode_raw, dump, load
 from .document import Document, document, is_dialect, looks_like
@@ -158,29 +160,30 @@ def _open_directory(folder: Path, on_broken: OnBroken) -> Run:
         header = RunHeader(
             name=folder.name, task=header.task if same_set else None, agent=header.agent, extra={NAME: {"runs": runs}}
         )
+    if files := [moment for each in groups for moment in each.moments[1:]]:
+        own = {**header.extra.get(NAME, {}), "files": files}
+        header = msgspec.structs.replace(header, extra={**header.extra, NAME: own})
     return with_samples(msgspec.structs.replace(header, source=source), samples())
 
 
-def save(run: Run, target: Path, options: NoOptions) -> None:
+def save(run: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) -> None:
     """One EvalSetResult; cases are written as they come, each on a line."""
-    samples = iter(run.samples)
-    first = next(samples, None)
-    row = _header_row(run, app_of(first) if first is not None else "app")
+    cases = iter(rows)
+    first = next(cases, None)
+    header = _header_row(run, app_of(first.sample) if first is not None else "app")
     with writing(target) as file:
-        file.write(encode(row)[:-1] + b',"eval_case_results":[')
-        sample = first
-        separator = b"\n"
-        while sample is not None:
-            case = dump(sample)
-            if not case["eval_set_id"]:
-                case["eval_set_id"] = case["eval_set_file"] = row["eval_set_id"]
-            file.write(separator + encode(case))
-            separator = b",\n"
-            sample = next(samples, None)
+        file.write(encode(header)[:-1] + b',"eval_case_results":[')
+        for number, case in enumerate(chain([] if first is None else [first], cases)):
+            if not case.value["eval_set_id"]:
+                case = Row(case.sample, {**case.value, **dict.fromkeys(_SET, header["eval_set_id"])})
+            file.write((b",\n" if number else b"\n") + case.data)
         file.write(b"\n]}\n")
 
 
-def _header_row(run: Run, app: str) -> dict[str, Any]:
+_SET = ("eval_set_id", "eval_set_file")
+
+
+def _header_row(run: RunHeader, app: str) -> dict[str, Any]:
     set_id = run.task or "pantrace"
     stamp = run.created if run.created is not None else 0.0
     row: dict[str, Any] = {
@@ -236,6 +239,12 @@ FORMAT = Format(
     layout="document",
     suffix=".evalset_result.json",
     note="read with files of 1.21 and 2.13; versions between were read in source only",
+    reencoded={
+        "*.parameters.*type": "types of JSON Schema are written in small letters",
+        "*.role": "roles are user, agent, tool and system in the model",
+        "*andidates_token_count": "output without thoughts; the model counts them in",
+    },
+    corners=("pantrace", "session_details.events[].custom_metadata.pantrace"),
 )
 
 __all__ = ["FORMAT"]

@@ -25,6 +25,8 @@ class Group:
     created: float
     ended: float
     paths: list[Path] = field(default_factory=list)
+    moments: list[float] = field(default_factory=list)
+    """When each of the files was written."""
     ids: set[str] = field(default_factory=set)
     repeated: set[str] = field(default_factory=set)
     """Cases that occur in other runs of the directory as well."""
@@ -52,6 +54,7 @@ def group_files(paths: list[Path], on_broken: OnBroken) -> list[Group]:
             group = Group(header=header, created=moment, ended=moment, single=len(ids) == 1)
             groups.append(group)
         group.paths.append(path)
+        group.moments.append(moment)
         group.ended = moment
         group.ids.update(ids)
     total = Counter(name for group in groups for name in group.ids)

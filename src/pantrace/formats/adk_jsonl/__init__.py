@@ -141,6 +141,7 @@ FORMAT = Format(
     validate=validate,
     options=Options,
     suffix=".jsonl",
+    corners=("pantrace", "final_session_state.events[].customMetadata.pantrace"),
 )
 
 __all__ = ["FORMAT"]

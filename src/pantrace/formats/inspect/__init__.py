@@ -31,4 +31,6 @@ FORMAT = Format(
     options=Options,
     suffix=".eval",
     nests=True,
+    corners=("metadata.pantrace", "events[].metadata.pantrace"),
+    reencoded={"*error.type": "kinds of failures have the model's own words; a kind that has none is kept as it is"},
 )

@@ -14,7 +14,7 @@ import msgspec
 
 from pantrace.errors import ReadError, SampleRefused
 from pantrace.model import Agent, Case, Outcome, Sample, Step, Tool, Trajectory, Usage, is_prompt, reports, said
-from pantrace.wire.carried import CARRIER
+from pantrace.wire.carried import CARRIER, without_notes
 from pantrace.wire.remainder import SAME, apply_difference, difference
 from pantrace.wire.times import from_iso, iso
 
@@ -240,6 +240,7 @@ def _sourceless(sample: Sample) -> Sample:
         children = tuple(child for each in trajectory.children if (child := bare(each)) is not None)
         return msgspec.structs.replace(trajectory, source=None, children=children)
 
+    sample = without_notes(sample)
     return msgspec.structs.replace(sample, trajectory=bare(sample.trajectory), expected=bare(sample.expected))
 
 

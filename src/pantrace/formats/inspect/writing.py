@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-from pantrace.model import Record, Run
+from pantrace.model import Record, RunHeader
 from pantrace.wire import files, ziplog
 from pantrace.wire.json import encode
 from pantrace.wire.output import writing
+from pantrace.wire.written import Row
 
 from .header import VERSION, from_header, is_made, is_unfinished
 from .member_names import member_name
 from .reading import HEADER, JOURNAL, REDUCTIONS, START, SUMMARIES
-from .samples import dump
 from .summary import Collector
 
 
@@ -26,22 +27,21 @@ class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """zstd is what Inspect writes today; deflate is also read by old versions of Inspect and by any unzip."""
 
 
-def save(run: Run, target: Path, options: Options) -> None:
+def save(run: RunHeader, rows: Iterable[Row], target: Path, options: Options) -> None:
     """Write a log: `.json` as one document, anything else as an archive."""
     if files.bare_suffix(target) == ".json":
-        _save_document(run, target, options)
+        _save_document(run, rows, target)
     else:
-        _save_archive(run, target, options)
+        _save_archive(run, rows, target, options)
 
 
-def _save_archive(run: Run, target: Path, options: Options) -> None:
+def _save_archive(run: RunHeader, rows: Iterable[Row], target: Path, options: Options) -> None:
     with writing(target) as file:
         writer = ziplog.Writer(file, options.compression)
         collector = Collector()
-        for sample in run.samples:
-            row = dump(sample, options)
-            writer.add(member_name(row["id"], row["epoch"]), encode(row))
-            collector.add(row)
+        for row in rows:
+            writer.add(member_name(row.value["id"], row.value["epoch"]), row.data)
+            collector.add(row.value)
         header = from_header(run, collector.finish())
         reductions = header.pop("reductions", None)
         start = {"version": header.get("version", VERSION), "eval": header["eval"], "plan": header.get("plan") or {}}
@@ -61,15 +61,14 @@ def _save_archive(run: Run, target: Path, options: Options) -> None:
         writer.finish()
 
 
-def _save_document(run: Run, target: Path, options: Options) -> None:
+def _save_document(run: RunHeader, rows: Iterable[Row], target: Path) -> None:
     """One JSON object. The header must stand in front of the samples, and is known only behind them."""
     with tempfile.TemporaryFile() as samples:
         collector = Collector()
-        for sample in run.samples:
-            row = dump(sample, options)
+        for row in rows:
             samples.write(b",\n" if collector.summaries else b"")
-            samples.write(encode(row))
-            collector.add(row)
+            samples.write(row.data)
+            collector.add(row.value)
             collector.summaries[-1] = b" "  # a document has no summaries
         header: dict[str, Any] = from_header(run, collector.finish())
         reductions = header.pop("reductions", None)

@@ -57,4 +57,12 @@ FORMAT = Format(
         "trajectory.extra.vertex-seed": "a second list of calls that says something else is not repeated",
     },
     note="Vertex AI's client reads it but drops the tool calls: for it use vertex-flat or vertex-agent",
+    reencoded={
+        "*.role": "roles are user, agent, tool and system in the model",
+        "*.turn": "turns are counted anew",
+        "metadata.total_*": "counted from the conversation",
+        "metadata.*_turns": "counted from the conversation",
+        "prompt_concat": "the prompts, joined",
+        "response_concat": "the answers, joined",
+    },
 )

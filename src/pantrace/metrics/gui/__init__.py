@@ -11,6 +11,7 @@ from pantrace.metrics.metric import Found, Measurement, NotApplicable, metric
 from pantrace.model import Record, Sample
 
 from . import openadapt_v1, strict
+from .measures import MEASURES, values_of
 from .metrics import aggregate
 from .milestones import EVERY_TASK, LOGIN, Milestones, milestones_of, reached_milestones, read_milestones
 from .outcome import Episode, StepOutcome, episode
@@ -36,13 +37,13 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
             msgspec.structs.force_setattr(self, "milestones", read_milestones(self.milestones))
 
 
-@metric(settings=Settings, low=0, high=1, better="higher", per_turn=False, aggregate=aggregate)
+@metric(settings=Settings, measures=MEASURES, per_turn=False, aggregate=aggregate)
 def gui(sample: Sample, settings: Settings) -> Found:
     """Share of ground-truth steps that the predicted GUI actions get right.
 
     Formula: correct steps / steps; a step is correct when the type of action matches and, for a click, it lands within
-    `hit_radius` of the target (in som mode: the element is the right one). The details hold the episode's counts; over
-    many samples they give the metrics of the evaluation JSON: action_type_accuracy, mean_coord_error, click_hit_rate,
+    `hit_radius` of the target (in som mode: the element is the right one). The other measures are those of the
+    evaluation JSON, for one episode and over many: action_type_accuracy, mean_coord_error, click_hit_rate,
     bbox_hit_rate, episode_success_rate, mean_episode_progress, mean_episode_step_score, weak_episode_success_rate,
     state_success_rate, element_accuracy, and some of them by type of action.
 
@@ -51,20 +52,24 @@ def gui(sample: Sample, settings: Settings) -> Found:
 
     Source: Action parts of the trajectory (predictions) and of Sample.expected (ground truth), paired in their order.
     """
-    if sample.trajectory is None:
-        return NotApplicable("the case has not been run")
     if sample.expected is None:
-        return NotApplicable("there is no ground-truth episode")
+        return NotApplicable("there is no ground-truth episode" if sample.trajectory else "the case has not been run")
     if not actions_of(sample.expected):
         return NotApplicable("the expected trajectory has no GUI action")
+    if sample.trajectory is None:
+        # An episode that nobody ran is one of them all the same.
+        return NotApplicable("the case has not been run", {"num_episodes": 1})
     found, outcomes = _measured(sample, settings)
-    details = msgspec.to_builtins(found)
+    kept = ("profile", "dsl_mode", "milestones", "coord_errors", "by_action_type")
+    details = {name: msgspec.to_builtins(getattr(found, name)) for name in kept}
+    values = values_of(found)
     if not found.steps:
-        return NotApplicable("no step of the ground truth has a prediction", details)
+        return NotApplicable("no step of the ground truth has a prediction", values, details)
     wrong = [each.step for each in outcomes if not each.correct and each.step is not None]
     return Measurement(
         value=found.correct_steps / found.steps,
         explanation=f"{found.correct_steps} of {found.steps} steps correct, {found.type_matches} of the right type",
+        values=values,
         details=details,
         evidence=tuple(dict.fromkeys(wrong)),
     )

@@ -7,59 +7,46 @@ from math import fsum
 
 import msgspec
 
+from pantrace.metrics.pooling import Sums
 from pantrace.model import Aggregate, Score
 
-from .outcome import Episode, KindCounts
+from .measures import DOCUMENTED, MEASURES, STRICT
+from .outcome import KindCounts
+
+_HOW = {"sum": "count", "ratio": "rate", "rate": "rate", "mean": "mean"}
+_MEANS = ("mean_coord_error", "mean_episode_progress", "mean_episode_step_score")
 
 
 def aggregate(scores: Iterable[Score]) -> list[Aggregate]:
-    """All metrics over the scores of a run; scores without an episode's counts are left out."""
-    episodes = [msgspec.convert(score.details, Episode) for score in scores if "by_action_type" in score.details]
-    return metrics(episodes, profile=episodes[0].profile if episodes else "strict")
+    """All metrics over the scores of a run, in the profile that they were made in."""
+    return metrics(scores)
 
 
-def metrics(episodes: Sequence[Episode], *, profile: str) -> list[Aggregate]:
-    """The document's thirteen metrics in its order, further ones, and some of them by type of action."""
-    walked = [each for each in episodes if each.steps]
-    steps = sum(each.steps for each in episodes)
-    matches = sum(each.type_matches for each in episodes)
-    errors = [error for each in episodes for error in each.coord_errors]
+def metrics(scores: Iterable[Score], profile: str | None = None) -> list[Aggregate]:
+    """The document's thirteen metrics in its order, further ones, and some of them by type of action; scores without an
+    episode's counts are left out."""
+    sums, kinds = Sums(), dict[str, KindCounts]()
+    for score in scores:
+        if "by_action_type" in score.details:
+            profile = profile or score.details["profile"]
+            for kind, counts in score.details["by_action_type"].items():
+                kinds.setdefault(kind, KindCounts()).add(msgspec.convert(counts, KindCounts))
+        sums.add(score.values)
     old = profile == "openadapt-v1"
-    # The original has no success without milestones; here a task without any has no weak success to speak of.
-    staked = walked if old else [each for each in walked if each.milestones]
-    tracked = [each for each in walked if each.state_success is not None]
-    found = [
-        Aggregate(name="num_episodes", value=len(episodes), metric="count"),
-        Aggregate(name="num_steps", value=steps, metric="count"),
-        _rate("action_type_accuracy", matches, steps, empty=0.0 if old else None),
-        _mean("mean_coord_error", errors),
-        Aggregate(name="coord_error_count", value=len(errors), metric="count"),
-        _rate("episode_success_rate", sum(each.success for each in walked), len(walked)),
-        _rate("click_hit_rate", *_sums(episodes, "click_hits", "click_total")),
-        _rate("bbox_hit_rate", *_sums(episodes, "bbox_hits", "bbox_total")),
-        _mean("mean_episode_progress", [each.type_matches / each.steps for each in walked]),
-        _mean("mean_episode_step_score", [each.correct_steps / each.steps for each in walked]),
-        _rate("weak_episode_success_rate", sum(_weak(each) for each in staked), len(staked)),
-        _rate("state_success_rate", sum(each.state_success is True for each in tracked), len(tracked)),
-        _rate("element_accuracy", *_sums(episodes, "element_hits", "element_total")),
-    ]
-    if not old:
-        pointed = [each for each in episodes if each.dsl_mode == "coord"]
-        found += [
-            _rate("click_hit_rate_all", *_sums(pointed, "click_hits", "clicks")),
-            _rate("step_content_accuracy", *_sums(episodes, "content_matches", "steps")),
-        ]
-        for name in ("missing_predictions", "extra_predictions", "unparsed", "off_screen"):
-            total = sum(getattr(each, name) for each in episodes)
-            found.append(Aggregate(name=name, value=total, metric="count"))
-    return found + _by_action_type(episodes)
+    known = {each.name: each for each in MEASURES}
+    found = []
+    for name in DOCUMENTED if old else (*DOCUMENTED, *STRICT):
+        measure = known[name]
+        value, n = sums.pooled(measure)
+        if value is None and (measure.pooling == "sum" or (old and name == "action_type_accuracy")):
+            # Nothing counted is a count of nothing; the original also calls no match in no step an accuracy of 0.
+            value = 0
+        how = "mean" if name in _MEANS else _HOW[measure.pooling]
+        found.append(Aggregate(name=name, value=value, metric=how, n=None if how == "count" else n))
+    return found + _by_action_type(kinds)
 
 
-def _by_action_type(episodes: Sequence[Episode]) -> list[Aggregate]:
-    kinds: dict[str, KindCounts] = {}
-    for each in episodes:
-        for kind, counts in each.by_action_type.items():
-            kinds.setdefault(kind, KindCounts()).add(counts)
+def _by_action_type(kinds: dict[str, KindCounts]) -> list[Aggregate]:
     found = []
     for kind, counts in sorted(kinds.items()):
         numbers = [
@@ -73,16 +60,8 @@ def _by_action_type(episodes: Sequence[Episode]) -> list[Aggregate]:
     return found
 
 
-def _weak(each: Episode) -> bool:
-    return bool(each.milestones) and all((each.milestones or {}).values())
-
-
-def _sums(episodes: Sequence[Episode], hits: str, total: str) -> tuple[int, int]:
-    return sum(getattr(each, hits) for each in episodes), sum(getattr(each, total) for each in episodes)
-
-
-def _rate(name: str, hits: int, total: int, *, empty: float | None = None) -> Aggregate:
-    return Aggregate(name=name, value=hits / total if total else empty, metric="rate", n=total)
+def _rate(name: str, hits: int, total: int) -> Aggregate:
+    return Aggregate(name=name, value=hits / total if total else None, metric="rate", n=total)
 
 
 def _mean(name: str, values: Sequence[float]) -> Aggregate:

@@ -1,0 +1,93 @@
+"""How the run ended."""
+
+from __future__ import annotations
+
+from pantrace.model import Measure, Sample, Score
+from pantrace.wire.grades import GRADES
+
+from .metric import Found, Measurement, NoSettings, NotApplicable, Numbers, metric
+
+_BROKEN = {"error": "the run broke down", "cancelled": "the run was cancelled", "unscored": "nobody scored the run"}
+
+
+@metric(
+    per_turn=False,
+    measures=(
+        Measure(
+            name="success",
+            unit="share",
+            better="higher",
+            high=1.0,
+            yes_or_no=True,
+            pooling="rate",
+            headline=True,
+            what="runs that reached their goal",
+        ),
+        Measure(name="reward", low=None, better="higher", headline=True, what="reward that the source gives"),
+        Measure(
+            name="limit",
+            unit="share",
+            better="lower",
+            high=1.0,
+            yes_or_no=True,
+            pooling="rate",
+            headline=True,
+            what="runs that were stopped at a limit",
+        ),
+    ),
+)
+def outcome(sample: Sample, settings: NoSettings) -> Found:
+    """Whether the run succeeded, as its source recorded it.
+
+    Formula: `success` is 1 when the source calls the run passed, 0 when it calls it failed. Where it says neither, the
+    one score that it stores decides, if that is a yes or a no. A run that was stopped at a limit of steps, tokens or
+    time and that nobody scored did not succeed. `limit` is 1 for a run that was stopped so, else 0. `reward` is the
+    number that the source gives.
+
+    Not applicable when: the source tells no outcome and stores no score, or several; the run broke down or was
+    cancelled, or nobody scored it: that is no failure of the agent. A reward is told all the same.
+
+    Source: Trajectory.outcome (tau-bench, GUI benchmarks, ADK histories), Sample.scores (Inspect).
+    """
+    if sample.trajectory is None:
+        return NotApplicable("the case was not run")
+    found = sample.trajectory.outcome
+    status = found.status if found is not None else None
+    reward = found.reward if found is not None else None
+    values: Numbers = {"limit": int(status == "limit")} if found is not None else {}
+    if reward is not None:
+        values["reward"] = reward
+    if found is not None and status in _BROKEN:
+        why = f"{_BROKEN[status]}{': ' + found.reason if found.reason else ''}"
+        return NotApplicable(why, values, {"status": status})
+    if status in ("passed", "failed"):
+        return Measurement(value=status == "passed", values=values, details={"status": status})
+    verdict = _verdict(sample)
+    if isinstance(verdict, str) and found is None:
+        return NotApplicable(verdict)
+    passed = verdict if isinstance(verdict, bool) else False
+    return Measurement(
+        value=passed,
+        explanation=found.reason if found is not None else None,
+        values={"limit": 0, **values},
+        details={"status": status or ("passed" if passed else "failed")},
+    )
+
+
+def _verdict(sample: Sample) -> bool | str:
+    """Whether the one score that came with the sample says yes, or why it does not tell."""
+    stored = [score for score in sample.scores if score.maker is None or score.maker.kind == "stored"]
+    told = [(score.name, found) for score in stored if (found := _yes_or_no(score)) is not None]
+    if len(told) > 1:
+        listed = ", ".join(name for name, _ in told)
+        return f"the source does not tell how the run ended, and stores several scores ({listed})"
+    return told[0][1] if told else "the source does not tell how the run ended"
+
+
+def _yes_or_no(score: Score) -> bool | None:
+    if score.status != "scored":
+        return None
+    if score.passed is not None:
+        return score.passed
+    number = GRADES.get(score.value) if isinstance(score.value, str) else score.value
+    return bool(number) if number in (0, 1) else None

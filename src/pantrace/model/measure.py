@@ -1,0 +1,109 @@
+"""Measure: what is known of a number before it is measured, and how people read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import floor, isfinite, log10
+from typing import Literal
+
+from .record import Record
+from .score import Scale, Score
+
+Unit = Literal["USD", "tokens", "s", "share", "count", "distance"]
+"""share: 0 to 1; count: of calls, steps, turns; distance: in parts of the screen."""
+
+Pooling = Literal["mean", "ratio", "sum", "rate"]
+"""What many samples come to: the mean over cases; a ratio of two sums (every call weighs the same); a sum; the share of
+episodes. Every measure has its mean over cases; the other three are told beside it."""
+
+
+class Measure(Record, frozen=True, kw_only=True):
+    """One named number of a metric."""
+
+    metric: str = ""
+    name: str = ""
+    """Empty: the metric has this one number only, and its address is the metric's name."""
+    unit: Unit | None = None
+    """None: nobody declared one."""
+    better: Literal["higher", "lower"] | None = None
+    """None: it is reported, and neither end is good."""
+    low: float | None = 0.0
+    high: float | None = None
+    yes_or_no: bool = False
+    """One sample has 0 or 1 and nothing between."""
+    pooling: Pooling = "mean"
+    over: tuple[str, str] | None = None
+    """The two measures of the same metric whose sums a ratio is taken of: above, below."""
+    headline: bool = False
+    """Stands in tables that have no room for all."""
+    what: str = ""
+    """One line: what it counts."""
+
+    @property
+    def address(self) -> str:
+        """The name by which it is asked for everywhere: token_usage.total_tokens."""
+        return f"{self.metric}.{self.name}" if self.name else self.metric
+
+    @property
+    def scale(self) -> Scale | None:
+        """Range and direction; None where neither end is good."""
+        return None if self.better is None else Scale(low=self.low, high=self.high, better=self.better)
+
+    @property
+    def skewed(self) -> bool:
+        """Whether few samples may lie far above all others: money, tokens and time have no upper end."""
+        return self.unit in ("USD", "tokens", "s")
+
+
+def numbers_of(score: Score) -> Iterator[tuple[str, float]]:
+    """The numbers of a score with their addresses: each of its measures, or its value where it has no others.
+
+    A score whose main value is missing may have other numbers all the same: tokens without a price."""
+    for name, number in score.values.items():
+        if number is not None and isfinite(number):
+            yield f"{score.name}.{name}", float(number)
+    value = score.value
+    if not score.values and score.status == "scored" and isinstance(value, (int, float)) and isfinite(value):
+        yield score.name, float(value)
+
+
+def in_words(number: float, unit: Unit | None) -> str:
+    """A number as people read it: $0.0013, 4,826 tokens, 0.34 s, 85.7 %."""
+    if not isfinite(number):
+        return str(number)
+    if unit == "USD":
+        return f"{'-' if number < 0 else ''}${_trimmed(abs(number), 2 if abs(number) >= 1 else 4, keep=2)}"
+    if unit == "tokens":
+        return f"{_trimmed(number, 0 if abs(number) >= 100 else 1)} tokens"
+    if unit == "s":
+        return f"{_trimmed(number, 0 if abs(number) >= 100 else 1 if abs(number) >= 10 else 2)} s"
+    if unit == "share":
+        # 99.96 % is not 100 %: what has failed once in thousands has failed.
+        places = next((places for places in (1, 2, 3, 4) if round(number * 100, places) != 100), 1)
+        return f"{_trimmed(number * 100, 1 if number == 1 else places)} %"
+    if unit == "count":
+        return _trimmed(number, 0 if abs(number) >= 1000 else 2)
+    return _trimmed(number, 0) if number == int(number) and abs(number) < 1e15 else f"{number:.4g}"
+
+
+def apart_in_words(number: float, other: float, unit: Unit | None) -> tuple[str, str]:
+    """Two numbers with as many digits as it takes to tell them apart, without their unit."""
+    factor = 100 if unit == "share" else 1
+    for places in range(2 if unit != "USD" else 4, 17):
+        texts = f"{number * factor:.{places}f}", f"{other * factor:.{places}f}"
+        if texts[0] != texts[1] or number == other:
+            return texts
+    return repr(number * factor), repr(other * factor)
+
+
+def _trimmed(number: float, places: int, *, keep: int = 0) -> str:
+    """With so many places, and more where two digits of a small number need them; zeros at the end are left out, but
+    for the places to keep."""
+    if number and abs(number) < 10 ** -max(places - 1, 0):
+        places = max(places, 1 - floor(log10(abs(number))))
+    text = f"{number:,.{places}f}"
+    whole, point, rest = text.partition(".")
+    rest = rest.rstrip("0")
+    if keep and rest:
+        rest = rest.ljust(keep, "0")
+    return whole + (point + rest if rest else "")
