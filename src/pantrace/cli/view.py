@@ -89,6 +89,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(128)  # from here on nobody is refused, even before the first answer
     except OSError as error:
         listening.close()
         raise UsageError(f"{host}:{port} cannot be used: {error.strerror}; choose another with --port") from None

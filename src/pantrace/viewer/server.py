@@ -147,7 +147,7 @@ def application(site: Site, port: int, *, host: str = "127.0.0.1", access: str =
     token = secrets.token_urlsafe(24)
     hosts = {f"{name}:{port}" for name in LOCAL} | ({f"{host}:{port}"} if access else set())
     document = template().render(
-        title="pantrace", door="server", token=token, policy=policy(served=True), style=_safe(style()),
+        title="pantrace", door="server", token=token, policy="", style=_safe(style()),
         program=_safe(program()), first=(), rest=(),
     )  # fmt: skip
     headers = {

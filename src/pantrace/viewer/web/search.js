@@ -46,7 +46,8 @@ async function* hits(chunks, word, stopped) {
   }
 }
 
-const NOT_WORDS = new Set(['id', 'call_id', 'type', 'role', 'parent', 'signature']);
+// Of steps and their parts; deeper down, in arguments and answers, every name counts.
+const NOT_WORDS = new Set(['id', 'call_id', 'type', 'role', 'parent', 'signature', 'extra', 'settings', 'invocation']);
 
 function collect(value, texts, depth = 0) {
   if (typeof value === 'string') texts.push(value);
@@ -54,7 +55,7 @@ function collect(value, texts, depth = 0) {
   else if (typeof value === 'number') texts.push(String(value));
   else if (value && typeof value === 'object' && depth < 100) {
     for (const [name, each] of Object.entries(value)) {
-      if (!NOT_WORDS.has(name)) collect(each, texts, depth + 1);
+      if (depth > 3 || !NOT_WORDS.has(name)) collect(each, texts, depth + 1);
       if (!Array.isArray(value) && depth > 3) texts.push(name);
     }
   }

@@ -42,7 +42,7 @@ export function drawStep(shell, head, number, record, options) {
   }
   if (others.length) body.append(folder('other', 'Other records: ' + [...new Set(others.map((part) => part.kind.split(':').pop()))].join(', '), () => others.map((part) => h('div', {}, h('b.quiet', {}, part.kind), value(part.raw))), false));
   shell.append(body);
-  if (options.raw?.has(number)) shell.append(h('div.raw', {}, tree(record.steps.length > 1 ? record.steps : step, { open: 3, cut: (each) => text(each) })));
+  if (options.raw?.has(number)) shell.append(h('div.raw', {}, tree(record.steps.length > 1 ? record.steps : step, { open: 6, cut: (each) => text(each) })));
   return shell;
 }
 
