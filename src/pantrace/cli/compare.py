@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from pantrace.engine.compare import Comparison, Side, compare_sides, side_of
+from pantrace.engine.compare import Side, compare_sides, side_of
+from pantrace.engine.compare_result import Comparison
 from pantrace.engine.compare_stored import compare_stored
 from pantrace.engine.read import Notes, read_pile
 from pantrace.engine.reports import estimate_words

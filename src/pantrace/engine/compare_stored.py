@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from pantrace.stats import Estimate, difference_of_proportions, holm
 
-from .compare import Comparison, with_verdict
+from .compare import with_verdict
+from .compare_result import Comparison
 from .metric_values import Evaluation, MetricValues, read_evaluations
 from .read import Notes
 

@@ -84,7 +84,7 @@ def _doubts(path: Path, chosen: Format, unread: Balance | None) -> Iterator[Viol
     model is measured on the way; what is broken has been reported as a violation."""
     with suppress(ReadError):
         opening = partial(open_run, path, chosen, "")
-        run = opening(_ignored) if unread is None else unread.open(path, chosen, _ignored, opening)
+        run = opening(_ignored) if unread is None else unread.open(path, chosen, "", _ignored, opening)
         for sample in run.samples:
             for place, doubt in doubts(sample):
                 yield Violation(level="warning", message=doubt, place=f"sample {sample.id}, {place}")

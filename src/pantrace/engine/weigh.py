@@ -7,11 +7,11 @@ for pantrace alone. Both are weighed by values, so that an absent step weighs wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from pantrace.errors import ReadError, WriteError
 from pantrace.formats import Format
-from pantrace.model import Loss, Sample
+from pantrace.model import Loss
 from pantrace.wire.align import Plain
 from pantrace.wire.carried import CARRIER, without_carried
 from pantrace.wire.json import decode, encode
@@ -23,8 +23,11 @@ from .loss_report import Report
 _MARK = f'"{CARRIER}":'.encode()
 
 
-def weigh_row(row: Row, format_: Format, report: Report, *, full: bool) -> Iterator[Loss]:
-    """Losses of one sample; counts what it held and what is carried. `full`: with the values that were lost."""
+def weigh_row(
+    row: Row, format_: Format, report: Report, on_read: Callable[[Plain], None], *, full: bool
+) -> Iterator[Loss]:
+    """Losses of one sample; counts what it held and what is carried, and shows what was read back. `full`: with the
+    values that were lost."""
     if format_.load is None:
         return
     before = plain(row.sample)
@@ -34,7 +37,8 @@ def weigh_row(row: Row, format_: Format, report: Report, *, full: bool) -> Itera
     except ReadError as error:
         message = f"sample {row.sample.id}: what was written as {format_.name} cannot be read back: {error}"
         raise WriteError(message) from None
-    found = _difference(before, read_back)
+    on_read(after := plain(read_back))
+    found = _difference(before, after)
     yield from (as_loss(each, format_.lost, format_.name, row.sample.id, full=full) for each in found)
     if format_.corners and _MARK in row.data:
         lost = {each.path for each in found}
@@ -43,8 +47,7 @@ def weigh_row(row: Row, format_: Format, report: Report, *, full: bool) -> Itera
                 report.carried[general(each.path)] += each.values
 
 
-def _difference(before: Plain, read_back: Sample) -> list[Found]:
-    after = plain(read_back)
+def _difference(before: Plain, after: Plain) -> list[Found]:
     return [] if encode(before) == encode(after) else list(differences(before, after))
 
 
@@ -55,4 +58,4 @@ def _seen_difference(before: Plain, row: Row, format_: Format) -> list[Found]:
         seen = format_.load(without_carried(decode(row.data), format_.corners))
     except (ReadError, KeyError, TypeError, ValueError, AttributeError):
         return [Found("sample", "absent", weight(before))]
-    return _difference(before, seen)
+    return _difference(before, plain(seen))
