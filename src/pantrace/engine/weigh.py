@@ -38,7 +38,7 @@ def weigh_row(
         message = f"sample {row.sample.id}: what was written as {format_.name} cannot be read back: {error}"
         raise WriteError(message) from None
     on_read(after := plain(read_back))
-    found = _difference(before, after)
+    found = [each for each in _difference(before, after) if not each.path.startswith(format_.outside)]
     yield from (as_loss(each, format_.lost, format_.name, row.sample.id, full=full) for each in found)
     if format_.corners and _MARK in row.data:
         lost = {each.path for each in found}

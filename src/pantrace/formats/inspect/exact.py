@@ -16,7 +16,7 @@ from .usage import from_usage, to_usage
 
 EXACT = "exact"
 
-_ALWAYS = frozenset({"attachments", "events", "messages", "metadata", "model_usage", "scores", "store"})
+_OBJECTS, _LISTS = ("attachments", "metadata", "model_usage", "scores", "store"), ("events", "messages")
 _MESSAGE = {
     "system": frozenset({"id", "content", "role", "source", "metadata"}),
     "user": frozenset({"id", "content", "role", "source", "metadata", "tool_call_id"}),
@@ -34,17 +34,19 @@ def deviation(written: Any, read: Any) -> dict[str, Any]:
     return {} if change is SAME else {EXACT: change}
 
 
-def restore(written: Any, kept: dict[str, Any]) -> Any:
+def restore(written: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
     """What is written, with the deviation that a note tells."""
     return apply_difference(written, kept[EXACT]) if EXACT in kept else written
 
 
 def is_usual(row: dict[str, Any]) -> bool:
     """Whether a sample would certainly be written as it stands."""
-    if not row.keys() >= _ALWAYS or None in row.values() or "error" in row or "limit" in row:
+    if None in row.values() or "error" in row or "limit" in row:
         return False
     return (
-        all(iso(from_iso(row[key]) or 0.0) == row[key] for key in ("started_at", "completed_at") if key in row)
+        all(type(row.get(key)) is dict for key in _OBJECTS)
+        and all(type(row.get(key)) is list for key in _LISTS)
+        and all(iso(from_iso(row[key]) or 0.0) == row[key] for key in ("started_at", "completed_at") if key in row)
         and all(_is_usual_message(message) for message in row["messages"])
         and all(_is_usual_score(score) for score in row["scores"].values())
         and all(_is_usual_usage(usage) for usage in row["model_usage"].values())

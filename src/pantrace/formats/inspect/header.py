@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -125,7 +125,7 @@ class Counted(msgspec.Struct):
 
 def from_header(run: RunHeader, counted: Counted) -> dict[str, Any]:
     """A log's header; what Inspect has no word for lies in `eval.metadata.pantrace`."""
-    raw = _made(run, counted) if is_made(run) else _rewritten(_with_dataset(run, counted))
+    raw = _made(run, counted) if is_made(run) else _repaired(_rewritten(_with_dataset(run, counted)))
     told = _header(header_today(raw))
     kept = {key: value for key, value in own(run.extra).items() if key not in _NOTES}
     extra = unknown_keys(run.extra, ("inspect",)) | ({"inspect": kept} if kept else {})
@@ -155,7 +155,16 @@ def _rewritten(run: RunHeader) -> dict[str, Any]:
     if "packages" in run.environment:
         spec["packages"] = run.environment["packages"]
     raw = {"version": extra.pop("version", VERSION), "status": run.status, "eval": spec, **extra}
-    return cast("dict[str, Any]", restore({key: value for key, value in raw.items() if value is not None}, kept))
+    return restore({key: value for key, value in raw.items() if value is not None}, kept)
+
+
+def _repaired(raw: dict[str, Any]) -> dict[str, Any]:
+    """Counts that stand there without their model are given its name: inspect_ai refuses a log that has them bare."""
+    stats, model = raw.get("stats"), raw["eval"].get("model")
+    usage = stats.get("model_usage") if isinstance(stats, dict) else None
+    if not isinstance(usage, dict) or not usage or all(isinstance(each, dict) for each in usage.values()):
+        return raw
+    return {**raw, "stats": {**raw["stats"], "model_usage": {model or NO_MODEL: usage}}}
 
 
 def start_of(header: dict[str, Any]) -> dict[str, Any]:
@@ -175,7 +184,7 @@ def is_unfinished(run: RunHeader) -> bool:
 
 
 def _with_dataset(run: RunHeader, counted: Counted) -> RunHeader:
-    """The run; its dataset lists only the samples that are written when some were left out, as readers walk the list."""
+    """The run; where samples were left out, its dataset lists those that are written, as readers walk the list."""
     ids = run.dataset.get("sample_ids")
     if not isinstance(ids, list) or (not counted.ids and run.config.get("log_samples") is False):
         return run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,7 @@ def _start_note(archive: ziplog.Archive, raw: dict[str, Any]) -> dict[str, Any]:
     return {} if change is SAME else {START_NOTE: change}
 
 
-def _logged(raw: dict[str, Any], count: int, archive: Container[str] | None = None) -> dict[str, Any]:
+def _logged(raw: dict[str, Any], count: int, archive: ziplog.Archive | None = None) -> dict[str, Any]:
     """How many samples a log has, where that is not what its list of ids and its epochs promise."""
     spec = raw.get("eval")
     spec = spec if isinstance(spec, dict) else {}

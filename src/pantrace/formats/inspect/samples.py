@@ -8,7 +8,7 @@ under `trajectory.extra["inspect"]`. Writing uses them again; for a sample of an
 from __future__ import annotations
 
 import hashlib
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -23,6 +23,7 @@ from .build_events import build_events
 from .content import own
 from .event_index import EventIndex, notes_of, output_message
 from .exact import EXACT, deviation, is_usual, restore
+from .info_calls import as_info, is_known
 from .member_names import log_id
 from .message_drafts import MessageDrafts, message_name
 from .messages import from_step, is_note
@@ -71,7 +72,9 @@ def _exact(sample: Sample, as_read: dict[str, Any], row: dict[str, Any]) -> Samp
             return sample
     except (AttributeError, KeyError, TypeError, ValueError):
         pass  # such a row is anything but usual
-    note = deviation(_row(sample), as_read)
+    written = _row(sample)
+    # What a sample is found by is not a matter of spelling: the id rule holds in every log that is written.
+    note = deviation(written, {**as_read, "id": written["id"], "epoch": written["epoch"]})
     return _with_notes(sample, note) if note else sample
 
 
@@ -247,15 +250,17 @@ def _outcome(row: dict[str, Any], extra: dict[str, Any]) -> Outcome | None:
 def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
     """One sample as an EvalSample object that Inspect reads."""
     try:
-        row = _row(sample)
-        told = _sample(row)
+        row = restore(_row(sample), own(sample.extra))
+        if any(not is_known(event) for event in row.get("events") or ()):
+            row["events"] = [event if is_known(event) else as_info(event) for event in row["events"]]
+        told = _sample(sample_today(row))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
         raise SampleRefused(f"cannot be told as an Inspect sample: {error}") from None
     change = difference(told, _sourceless(sample))
     if change is not SAME:
         notes = {**notes_of(row), "sample": change, "events": len(row.get("events") or ())}
-        row["metadata"] = {**row["metadata"], CARRIER: notes}
-    return cast("dict[str, Any]", restore(row, own(sample.extra)))
+        row["metadata"] = {**(row.get("metadata") or {}), CARRIER: notes}
+    return row
 
 
 def _sourceless(sample: Sample) -> Sample:

@@ -83,6 +83,8 @@ def _save_document(run: RunHeader, rows: Iterable[Row], target: Path) -> None:
             reductions = collector.reductions() or None
         # Documents of a version above 2 are refused, although archives of version 3 are read.
         header = {**header, "version": VERSION} if header.get("version") != VERSION else header
+        if is_unfinished(run):
+            header = {"plan": {}, "stats": {}, **header}  # a document cannot be told to have crashed by what it lacks
         samples.seek(0)
         with writing(target) as file:
             file.write(encode(header).removesuffix(b"}") + b',\n"samples":[')
