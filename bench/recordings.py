@@ -77,7 +77,8 @@ def native(folder: Path, count: int, *, turns: int = 10) -> Path:
 def eval_log(folder: Path, count: int, *, turns: int = 10) -> Path:
     """An `.eval` log of made samples, without the notes that only pantrace reads."""
     from pantrace.formats import by_name
-    from pantrace.model import Run
+    from pantrace.model import RunHeader
+    from pantrace.wire.written import Row
 
     format_ = by_name("inspect")
     assert format_.save is not None and format_.dump is not None and format_.load is not None
@@ -159,6 +160,7 @@ def _insert(database: sqlite3.Connection, table: str, row: dict[str, Any]) -> No
 def vertex_rows(folder: Path, count: int, to: str) -> Path:
     """Made samples, written for Vertex by pantrace."""
     from pantrace import write
+    from pantrace.model import Run
 
     path = folder / f"{to}.jsonl"
     samples = (made_sample(number, turns=6) for number in range(count))

@@ -36,7 +36,9 @@ def to_header(as_read: dict[str, Any], **notes: Any) -> RunHeader:
     carried = notes_of(raw.get("eval"))
     if "run" in carried:
         header = apply_difference(header, carried["run"])
-    if not is_made(header) and (notes := notes | deviation(_rewritten(header), as_read)):
+    else:
+        notes |= deviation(_rewritten(header), as_read)
+    if notes and not is_made(header):
         header = msgspec.structs.replace(header, extra={**header.extra, "inspect": {**own(header.extra), **notes}})
     return header
 
@@ -129,7 +131,7 @@ def from_header(run: RunHeader, counted: Counted) -> dict[str, Any]:
     told = _header(header_today(raw))
     kept = {key: value for key, value in own(run.extra).items() if key not in _NOTES}
     extra = unknown_keys(run.extra, ("inspect",)) | ({"inspect": kept} if kept else {})
-    bare = msgspec.structs.replace(header_of(run), dataset=told.dataset, source=None, extra=extra)
+    bare = msgspec.structs.replace(header_of(run), source=None, extra=extra)
     change = difference(told, bare, NOT_WHAT_IS_ADDED if is_made(run) else ALL)
     if change is not SAME:
         raw["eval"]["metadata"] = {**(raw["eval"].get("metadata") or {}), CARRIER: {"run": change}}

@@ -18,9 +18,10 @@ from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
 
 from .header import LOGGED, START_NOTE, start_of, to_header
-from .member_names import SAMPLES, member_name
+from .member_names import SAMPLES
 from .migration import header_today, named_scores, sample_today
 from .samples import load, with_summary
+from .summary import Summarised
 
 HEADER, START, SUMMARIES, REDUCTIONS = "header.json", "_journal/start.json", "summaries.json", "reductions.json"
 JOURNAL, UPDATES = "_journal/summaries/", "_journal/config_updates/"
@@ -52,19 +53,19 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
         raw = archive_header(archive)
         if REDUCTIONS in archive:
             raw["reductions"] = member(archive, REDUCTIONS)
-        header, source = _run(
-            raw, path, **_start_note(archive, raw), **_logged(raw, len(sample_names(archive)), archive)
-        )
+        header, source = _run(raw, path, **_start_note(archive, raw), **_logged(raw, len(sample_names(archive))))
     scorer = _first_scorer(raw)
 
     def samples() -> Iterator[Sample]:
         with ziplog.reading(path) as archive:
-            summarised = _summarised(archive)
-            for name in sample_names(archive):
+            summarised, names = _summarised(archive), sample_names(archive)
+            # A log that breaks the id rule still has its summaries in the order of its samples.
+            in_order = list(summarised.values()) if len(summarised) == len(names) else [None] * len(names)
+            for name, beside in zip(names, in_order, strict=True):
                 place = Source(**{**_plain(source), "place": name})
                 for row, sample in _loaded(lambda name=name: member(archive, name), scorer, place, on_broken):  # type: ignore[misc]
-                    told = summarised.pop((str(row["id"]), row.get("epoch")), None)
-                    yield sample if told is None else with_summary(sample, row, *told)
+                    told = summarised.get((str(row["id"]), row.get("epoch")), beside)
+                    yield sample if told is None else with_summary(sample, row, told)
 
     return with_samples(header, samples())
 
@@ -82,7 +83,7 @@ def _start_note(archive: ziplog.Archive, raw: dict[str, Any]) -> dict[str, Any]:
     return {} if change is SAME else {START_NOTE: change}
 
 
-def _logged(raw: dict[str, Any], count: int, archive: ziplog.Archive | None = None) -> dict[str, Any]:
+def _logged(raw: dict[str, Any], count: int) -> dict[str, Any]:
     """How many samples a log has, where that is not what its list of ids and its epochs promise."""
     spec = raw.get("eval")
     spec = spec if isinstance(spec, dict) else {}
@@ -92,15 +93,13 @@ def _logged(raw: dict[str, Any], count: int, archive: ziplog.Archive | None = No
         return {}
     epochs = config.get("epochs") if isinstance(config, dict) else None
     promised = len(ids) * (epochs if isinstance(epochs, int) else 1)
-    there = archive is None or all(member_name(name, 1) in archive for name in ids)
-    return {} if promised == count and there else {LOGGED: count}
+    return {} if promised == count else {LOGGED: count}
 
 
-def _summarised(archive: ziplog.Archive) -> dict[tuple[str, Any], tuple[Any, int]]:
-    """The summary of each sample, and the number of the journal's flush that has it, too (0: none)."""
-    found: dict[tuple[str, Any], tuple[Any, int]] = {}
-    journal = sorted_journal(archive, JOURNAL)
-    for name in (*journal, *((SUMMARIES,) if SUMMARIES in archive else ())):
+def _summarised(archive: ziplog.Archive) -> dict[tuple[str, Any], Summarised]:
+    """What a log says of each sample in short."""
+    found: dict[tuple[str, Any], Summarised] = {}
+    for name in (*sorted_journal(archive, JOURNAL), *((SUMMARIES,) if SUMMARIES in archive else ())):
         number = name.removeprefix(JOURNAL).removesuffix(".json")
         try:
             told = member(archive, name)
@@ -109,7 +108,9 @@ def _summarised(archive: ziplog.Archive) -> dict[tuple[str, Any], tuple[Any, int
         for each in told if isinstance(told, list) else ():
             if isinstance(each, dict):
                 key = (str(each.get("id")), each.get("epoch"))
-                found[key] = each, int(number) if number.isdigit() else found.get(key, (None, 0))[1]
+                before = found.get(key, Summarised(each, None, 0))
+                flushed = Summarised(each, each, int(number)) if number.isdigit() else before
+                found[key] = flushed._replace(summary=each)
     return found
 
 

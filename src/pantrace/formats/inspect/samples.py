@@ -29,7 +29,7 @@ from .message_drafts import MessageDrafts, message_name
 from .messages import from_step, is_note
 from .migration import sample_today
 from .scores import from_scores, to_scores
-from .summary import FLUSH, SUMMARY, summary
+from .summary import FLUSH, FLUSHED, SUMMARY, Summarised, summary
 from .threads import add_threads, main_steps, with_notes
 from .usage import by_model, from_usage, to_usage
 
@@ -41,7 +41,7 @@ _MAPPED = frozenset(
         *("started_at", "completed_at", "uuid", "error", "limit", *_CASE, *_SAMPLE),
     }
 )
-_AS_READ = frozenset({EXACT, SUMMARY, FLUSH})
+_AS_READ = frozenset({EXACT, SUMMARY, FLUSHED, FLUSH})
 """Notes on how a sample stood in its log, which are read from there again."""
 _LABEL = 100
 """Longest metadata text that counts as a label."""
@@ -82,11 +82,17 @@ def _with_notes(sample: Sample, notes: dict[str, Any]) -> Sample:
     return msgspec.structs.replace(sample, extra={**sample.extra, "inspect": {**own(sample.extra), **notes}})
 
 
-def with_summary(sample: Sample, row: dict[str, Any], told: Any, flush: int) -> Sample:
-    """The sample with a note of what its summary says beyond what follows from it, and which flush of the journal has
-    it (0: none)."""
-    notes = {SUMMARY: change} if (change := difference(summary(row), told)) is not SAME else {}
-    return _with_notes(sample, {**notes, FLUSH: flush}) if notes or flush != 1 else sample
+def with_summary(sample: Sample, row: dict[str, Any], told: Summarised) -> Sample:
+    """The sample with notes on what the log says of it in short, beyond what follows from its row."""
+    derived = summary(row)
+    named = {key: derived[key] for key in ("id", "epoch") if key in derived}
+    notes = {
+        SUMMARY: difference(derived, {**told.summary, **named}),
+        FLUSHED: SAME if told.flushed is None else difference(told.summary, told.flushed),
+        FLUSH: told.flush if told.flush != 1 else SAME,
+    }
+    notes = {name: note for name, note in notes.items() if note is not SAME}
+    return _with_notes(sample, notes) if notes else sample
 
 
 def _sample(row: dict[str, Any]) -> Sample:

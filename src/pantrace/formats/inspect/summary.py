@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from pantrace.wire.json import encode
 from pantrace.wire.remainder import apply_difference
@@ -19,8 +19,20 @@ _SAME = (
     *("completed_at", "total_time", "working_time", "uuid", "turn_count", "token_limit", "token_limit_type"),
     *("token_limit_usage", "message_limit", "time_limit"),
 )
-SUMMARY, FLUSH = "summary", "flush"
-"""Notes in a sample's `extra`: what its summary says beyond what follows, and which flush of the journal has it."""
+SUMMARY, FLUSHED, FLUSH = "summary", "flushed", "flush"
+"""Notes in a sample's `extra`: what its summary says beyond what follows from it, what the journal says beyond that,
+and the number of the journal's flush that has it (0: none; 1 goes without saying)."""
+
+
+class Summarised(NamedTuple):
+    """What a log says of a sample in short."""
+
+    summary: dict[str, Any]
+    flushed: dict[str, Any] | None
+    """The same in the journal, if it is there."""
+    flush: int
+
+
 _INPUT, _TEXT = 5120, 1024
 
 
@@ -121,11 +133,10 @@ class Collector:
     def add(self, written_row: Row) -> None:
         row, kept = written_row.value, own(written_row.sample.extra)
         told = apply_difference(summary(row), kept[SUMMARY]) if SUMMARY in kept else summary(row)
-        # The viewer finds a sample by this id: whatever a log said, it must be that of the sample.
-        written = encode({**told, "id": row["id"], "epoch": row["epoch"]})
-        self.summaries.append(written)
+        self.summaries.append(encode(told))
         if (flush := kept.get(FLUSH, 1)) > 0:
-            self.flushes.setdefault(flush, []).append(written)
+            flushed = encode(apply_difference(told, kept[FLUSHED])) if FLUSHED in kept else self.summaries[-1]
+            self.flushes.setdefault(flush, []).append(flushed)
         counted = self.counted
         counted.samples += 1
         counted.epochs = max(counted.epochs, row["epoch"])
