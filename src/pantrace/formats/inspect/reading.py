@@ -20,8 +20,8 @@ from pantrace.wire.source import with_source
 from .header import LOGGED, START_NOTE, start_of, to_header
 from .member_names import SAMPLES
 from .migration import header_today, named_scores, sample_today
-from .samples import load, with_summary
-from .summary import Summarised
+from .samples import load
+from .summary import Summarised, with_summary
 
 HEADER, START, SUMMARIES, REDUCTIONS = "header.json", "_journal/start.json", "summaries.json", "reductions.json"
 JOURNAL, UPDATES = "_journal/summaries/", "_journal/config_updates/"
