@@ -32,6 +32,7 @@ from pantrace.wire.head import Head
 from pantrace.wire.json import unknown_keys
 from pantrace.wire.openai_chat import steps_from
 from pantrace.wire.shape import ANY, violations
+from pantrace.wire.violation import warning
 
 from .format import Format
 
@@ -173,7 +174,7 @@ def check(row: Any) -> Iterable[Violation]:
     yield from violations(row, _ROW)
     reward = _reward(row) if isinstance(row, dict) else None
     if reward is not None and not 0 <= reward <= 1:
-        yield Violation(level="warning", message=f"{reward} is not within 0..1", place="reward")
+        yield warning(f"{reward} is not within 0..1", "reward")
 
 
 FORMAT = Format(
