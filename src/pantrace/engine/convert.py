@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -37,9 +37,8 @@ from .balance import Balance
 from .loss_report import Report
 from .overwriting import Output, refuse_overwriting
 from .read import Notes, open_run, read_pile, split_children, watch
-from .read_back import ReadBack, same_variant
 from .select import Selection
-from .weigh import weigh_row
+from .weigh import Scales
 
 OnLoss = Callable[[Loss], None]
 
@@ -135,9 +134,9 @@ def write_run(
         raise UsageError("--strict needs the losses to be measured")
     if target.is_dir() and not _is_split(format_):
         raise UsageError(f"{target} is a directory; {to} is written to one file: name it with -o")
-    with closing(ReadBack()) as read_back, staging(target) as place:
-        rows = _Rows(format_, chosen, report, on_loss, read_back, carry=carry)
-        report.notes.on_header = rows.drop_header
+    rows = _Rows(format_, chosen, report, on_loss, carry=carry)
+    report.notes.on_header = rows.drop_header
+    with closing(rows.scales), staging(target) as place:
         outputs = _save(run, rows.of(run), target, place, format_, chosen, report)
         if _is_split(format_):
             refuse_overwriting(read, [Output(each, recording=True) for each in outputs])
@@ -147,7 +146,8 @@ def write_run(
             for loss in header_losses(run, written or RunHeader(), _header_reasons(format_), to):
                 rows.lose(loss)
         if measure and report.samples:
-            rows.weigh_files([place / each.name for each in outputs] if place.is_dir() else [place])
+            files = [place / each.name for each in outputs] if place.is_dir() else [place]
+            rows.scales.add_files(files, report.notes.unread)
         if not report.samples:
             _refuse_nothing(rows, place, written)
         if strict and (unread := report.notes.unread) is not None and (sentence := unread.sentence()) is not None:
@@ -167,14 +167,16 @@ class _Rows:
     options: Record
     report: Report
     on_loss: OnLoss | None
-    read_back: ReadBack
-    """What the rows say, to be found again in the file."""
     seen: int = 0
     """Samples that came, written or not."""
     carry: bool = True
     """Whether what the target has no place for is kept for pantrace."""
     headers: int = 0
     """Inputs of a pile, whose headers have no place in it; its own header is none that an input has."""
+    scales: Scales = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scales = Scales(self.format, self.report, self.lose, full=self.on_loss is not None)
 
     def lose(self, loss: Loss) -> None:
         self.report.add(loss)
@@ -203,21 +205,9 @@ class _Rows:
                 self._lose_sample(sample, "refused", str(error))
                 continue
             if report.measured:
-                for loss in weigh_row(row, format_, report, self.read_back.add, full=self.on_loss is not None):
-                    self.lose(loss)
+                self.scales.add(row)
             report.samples += 1
             yield row
-
-    def weigh_files(self, files: list[Path]) -> None:
-        """What the files as a whole do not say as their rows did, and as a source of the same format did."""
-        found = [(each, "the file as a whole does not say it") for each in self.read_back.of(files, self.format)]
-        source = self.report.notes.unread
-        census = source.census if source is not None and not self.report.renamed else None
-        if source is not None and census is not None and same_variant(files[0], self.format, source.variant):
-            found += [(each, "the copy does not say it as its source did") for each in self.read_back.against(census)]
-        for each, why in found:
-            told = each.text() if self.on_loss is not None else each.what
-            self.lose(Loss(path=each.path, what=told, why=why, values=each.values))
 
     def _row(self, sample: Sample) -> Row:
         assert self.format.dump is not None

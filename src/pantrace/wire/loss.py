@@ -62,8 +62,8 @@ def header_losses(before: RunHeader, after: RunHeader, why: Mapping[str, str], t
 
 
 def plain(sample: Sample) -> Plain:
-    """A sample as plain values, without `source`, which says where something was read and not what it says."""
-    found: Plain = to_plain(_without_source(sample))
+    """A sample as plain values, without where it was read."""
+    found: Plain = to_plain(without_source(sample))
     return found
 
 
@@ -80,11 +80,17 @@ def differences(before: Plain, after: Plain) -> Iterator[Found]:
 
 def weight(value: Any) -> int:
     """How many values something comes to; what is empty is one."""
-    if value and isinstance(value, dict):
-        return sum([weight(item) for item in value.values()])
-    if value and isinstance(value, list):
-        return sum([weight(item) for item in value])
-    return 1
+    count = 0
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if item and type(item) is dict:
+            stack += item.values()
+        elif item and type(item) is list:
+            stack += item
+        else:
+            count += 1
+    return count
 
 
 def as_loss(found: Found, why: Mapping[str, str], target: str, sample: str | None = None, *, full: bool = True) -> Loss:
@@ -105,7 +111,7 @@ def _said(run: RunHeader) -> RunHeader:
     return msgspec.structs.replace(header, source=None, name=None if header.name == named_after else header.name)
 
 
-def _without_source(sample: Sample) -> Sample:
+def without_source(sample: Sample) -> Sample:
     """Without `source` and notes: where something was read and what pantrace thought of it is not what it says."""
 
     def without(trajectory: Trajectory | None) -> Trajectory | None:
@@ -160,18 +166,22 @@ def _leaves(path: str, value: Any) -> Iterator[Found]:
 
 
 Gone = Callable[[str, Any], Iterator[Found]]
+_SCALARS = frozenset({str, int, float, bool})
 
 
 def _compare(path: str, before: Any, after: Any, gone: Gone = _whole) -> Iterator[Found]:
     if isinstance(before, dict) and isinstance(after, dict):
         for key, value in before.items():
+            other = after.get(key)
+            if type(value) in _SCALARS and type(other) is type(value) and other == value:
+                continue  # most are: no path has to be made for them
             place = f"{path}.{key}" if path else key
             if key not in after:
                 yield from gone(place, value)
             elif key == "steps" and _TRAJECTORY.fullmatch(path):
                 yield from _compare_steps(place, value, after[key])
             else:
-                yield from _compare(place, value, after[key], gone)
+                yield from _compare(place, value, other, gone)
     elif isinstance(before, list) and isinstance(after, list):
         yield from _compare_lists(path, before, after, gone)
     elif (type(before) is not type(after) and isinstance(before, bool) != isinstance(after, bool)) or before != after:
