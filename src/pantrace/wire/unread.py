@@ -30,6 +30,8 @@ from .times import from_iso
 
 LONG = 24
 """A text of so many letters is also found inside a longer one; a shorter one might be there by chance."""
+KEY = 64
+"""Longer than any key."""
 SHORT = 3
 """A text of so few letters may be anywhere."""
 SMALL = 1_000
@@ -199,8 +201,8 @@ def _is_weak(value: Any) -> bool:
 
 @lru_cache(1 << 12)
 def _bare(word: str) -> str:
-    """A key as it may have changed on its way: with a prefix ("user:tier"), or from camelCase to snake_case."""
-    return word.rpartition(":")[2].replace("_", "").lower()
+    """A key as it may have changed on its way: with a prefix ("user:tier", "adk_score.tools"), or from camelCase."""
+    return word.rpartition(":")[2].rpartition(".")[2].replace("_", "").lower()
 
 
 def words_in(value: Any) -> tuple[list[Word], int]:
@@ -244,7 +246,7 @@ class _Held:
             return at in self.words
         if word[:1] in ("{", "["):
             return self._holds_decoded(word)
-        return len(word) < LONG and _bare(word) in self._bare_words()
+        return len(word) < KEY and _bare(word) in self._bare_words()
 
     def _long_texts(self) -> str:
         if self._texts is None:
@@ -253,7 +255,7 @@ class _Held:
 
     def _bare_words(self) -> set[str]:
         if self._bare is None:
-            self._bare = {_bare(word) for word in self.words if isinstance(word, str) and len(word) < LONG}
+            self._bare = {_bare(word) for word in self.words if isinstance(word, str) and len(word) < KEY}
         return self._bare
 
     def _holds_decoded(self, text: str) -> bool:

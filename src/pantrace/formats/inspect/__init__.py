@@ -32,5 +32,4 @@ FORMAT = Format(
     suffix=".eval",
     nests=True,
     corners=("metadata.pantrace", "events[].metadata.pantrace"),
-    reencoded={"*error.type": "kinds of failures have the model's own words; a kind that has none is kept as it is"},
 )
