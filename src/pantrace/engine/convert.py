@@ -144,7 +144,8 @@ def write_run(
         if measure and not rows.headers:
             report.values += weight(plain_header(run))
             for loss in header_losses(run, written or RunHeader(), _header_reasons(format_), to):
-                rows.lose(loss)
+                if not loss.path.startswith(format_.outside):
+                    rows.lose(loss)
         if measure and report.samples:
             files = [place / each.name for each in outputs] if place.is_dir() else [place]
             rows.scales.add_files(files, report.notes.unread)

@@ -77,6 +77,8 @@ class Format:
     """Whether a sample holds the trajectories of its sub-agents; if not, they are written as samples of their own."""
     corners: tuple[str, ...] = ()
     """Where a row has room for what the format cannot say (`wire.carried`): "metadata.pantrace"."""
+    outside: tuple[str, ...] = ()
+    """Notes on a file that `save` heeds, and that a row does not tell: "extra.inspect.summary". They are no losses."""
     lost: Mapping[str, str] = field(default_factory=dict)
     """Why a path of the model has no place here: "trajectory.steps[].usage" -> a reason."""
     reencoded: Mapping[str, str] = field(default_factory=dict)
