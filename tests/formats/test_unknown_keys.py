@@ -34,10 +34,6 @@ FORGOTTEN: dict[str, str] = {
     "inspect/crafted_stored.eval": "_journal/ repeats the header and the samples",
     "inspect/hu_agent_ok.eval": "_journal/ repeats the header and the samples",
     "openadapt-episodes/waa_results": "parsed_boxes",
-    "vertex-agent/sessions.jsonl": "contents",
-    "vertex-flat/sessions.jsonl": "contents",
-    "vertex-seed/document.json": "the answer's content",
-    "vertex-seed/script_24604da.json": "the answer's content",
 }
 """Golden files in which the reader loses the key, and where. Mend the reader, then delete the row."""
 
@@ -65,8 +61,6 @@ DISPLACED: dict[str, str] = {
     "adk-session/database_session_service.sqlite": "a database is written as JSON",
     "adk-session/saved_refund.session.json": "an unknown key in snake_case becomes one in camelCase",
     "adk-session/sqlite_session_service.sqlite": "a database is written as JSON",
-    "vertex-agent/sessions.jsonl": "contents",
-    "vertex-flat/sessions.jsonl": "contents",
     "vertex-seed/document.json": "contents",
     "vertex-seed/document_example.json": "one object is written as a list",
     "vertex-seed/script_24604da.json": "the script's shape is written as the document's",

@@ -214,9 +214,10 @@ def _compare_steps(path: str, before: list[Plain], after: list[Plain]) -> Iterat
     # To Python True equals 1, and 1 equals 1.0; as they are written, only the first are different.
     if before == after and encode(before) == encode(after):
         return
-    elsewhere, order = Elsewhere(after), Order(after)
+    places = align_steps(before, after)
+    elsewhere, order = Elsewhere(after, set(places)), Order(after)
     used: dict[int, Parts] = {}
-    for index, (step, place) in enumerate(zip(before, align_steps(before, after), strict=True)):
+    for index, (step, place) in enumerate(zip(before, places, strict=True)):
         here = f"{path}[{index}]"
         if place is None:
             yield from _scattered(here, step, elsewhere, order)

@@ -44,7 +44,6 @@ FORMAT = Format(
     layout="array",
     suffix=".json",
     lost={
-        "epoch": "a session has no repetition",
         "case": "a session has no reference and no expectations",
         "expected": "a session has no reference run",
         "scores": "a session holds no scores",

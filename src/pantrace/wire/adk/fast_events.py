@@ -53,12 +53,19 @@ def usual_empty(event: Any) -> Empty:
 
 def note_empty(extra: dict[str, Any], empty: list[str] | None, done: Collection[str], usual: Empty) -> None:
     """Note the empty actions of an event where they are not the usual ones."""
-    expected = usual if usual is None or not done else usual.difference(done)
     if empty is None:
-        if expected is not None:
+        if usual is not None:
             extra["empty_actions"] = None
-    elif expected is None or len(empty) != len(expected) or not expected.issuperset(empty):
+        return
+    expected = usual.difference(done) if usual is not None and done else usual
+    if expected is None:
+        # An event that did something has actions, in a session where others have none.
+        expected = frozenset() if done else _NEVER
+    if len(empty) != len(expected) or not expected.issuperset(empty):
         extra["empty_actions"] = empty
+
+
+_NEVER = frozenset({""})
 
 
 def step_of(event: Event, usual: Empty = None) -> Step | None:

@@ -81,7 +81,7 @@ def _score(metric: dict[str, Any], entries: list[Any] | None, maker: Maker) -> S
     if entries is not None:
         criterion, threshold = details.get("criterion"), metric.get("threshold")
         details["per_invocation"] = [_entry(each, criterion, threshold) for each in entries]
-    extra = {key: item for key, item in unknown_keys(metric, _KNOWN).items() if item is not None}
+    extra = {key: item for key, item in metric.items() if item is not None and key not in _KNOWN}
     if status not in (1, 2, None):
         extra["eval_status"] = STATUS.get(status, status)
     elif status is None and metric.get("eval_status") is not None:
@@ -122,7 +122,7 @@ def _entry(result: dict[str, Any] | None, criterion: Any, threshold: Any) -> dic
     status = status_number(result.get("eval_status"))
     entry = {"score": result.get("score"), "status": STATUS.get(status or 0, result.get("eval_status"))}
     entry.update(_details(result))
-    if beside := {key: value for key, value in unknown_keys(result, _KNOWN).items() if value is not None}:
+    if beside := {key: value for key, value in result.items() if value is not None and key not in _KNOWN}:
         entry["beside"] = beside
     if result.get("threshold") != threshold:
         entry["threshold"] = result.get("threshold")
