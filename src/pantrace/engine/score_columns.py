@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,8 @@ class MadeScores:
     """What is known of all scores of one name and kind of maker."""
 
     id: int
+    main: str = ""
+    """The measure that a score's own value is."""
     reasons: Counter[str] = field(default_factory=Counter)
     keys: dict[str, int] = field(default_factory=dict)
     """Its measures, by the last part of their address."""
@@ -65,8 +68,10 @@ class MadeScores:
 class Columns:
     """The one pass: rows of samples and scores as columns of numbers in a database."""
 
-    def __init__(self, database: Any, out: Path) -> None:
+    def __init__(self, database: Any, out: Path, mains: Mapping[str, str]) -> None:
+        """`mains`: the main measure of each metric, which is all that scores of earlier versions tell."""
         self._database = database
+        self._mains = mains
         self.made: dict[Made, MadeScores] = {}
         self.order: dict[str, int] = {}
         """Metrics in the order of the first sample's scores."""
@@ -143,7 +148,8 @@ class Columns:
 
     def _made(self, key: Made) -> MadeScores:
         if key not in self.made:
-            self.made[key] = MadeScores(id=len(self.made))
+            main = self._mains.get(key[0], "") if key[1] == "check" else ""
+            self.made[key] = MadeScores(id=len(self.made), main=main)
         return self.made[key]
 
     @staticmethod
@@ -180,9 +186,9 @@ class Columns:
         rows = np.flatnonzero(single)
         plain = values.to_numpy()[rows].tolist() if len(rows) else []
         for place, code, figure in zip(where[rows].tolist(), codes[rows].tolist(), plain, strict=True):
-            keys = made[code].keys
+            keys, key = made[code].keys, made[code].main
             places.append(place)
-            ids.append(keys[""] if "" in keys else self._new_key(keys, ""))
+            ids.append(keys[key] if key in keys else self._new_key(keys, key))
             figures.append(figure)
 
     def _figures_of(self, keys: dict[str, int], text: str) -> tuple[array[int], array[float]]:

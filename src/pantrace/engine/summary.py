@@ -78,7 +78,7 @@ def summarise(out: Path, own: Iterable[Chosen] = ()) -> EvalSummary:
     declared = measures(plugins)
     known = {each.address: each for each in declared}
     with workbench(out, MEMORY) as database:
-        columns = Columns(database, out)
+        columns = Columns(database, out, {each.metric: each.name for each in reversed(declared)})
         reduced = reduce_stored(database, columns, declared)
         return EvalSummary(
             samples=reduced.samples,
