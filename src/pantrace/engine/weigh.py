@@ -105,7 +105,9 @@ class Scales:
             return [("sample", weight(decode(before)))]
         found = _differences(before, encode(without_source(seen)))
         outside = self._format.outside
-        return [(each.path, each.values) for each in found if each.what in MISSING and not each.path.startswith(outside)]
+        return [
+            (each.path, each.values) for each in found if each.what in MISSING and not each.path.startswith(outside)
+        ]
 
     def _settle(self, name: str, before: bytes, after: bytes, hidden: Hidden) -> None:
         found = _differences(before, after)
