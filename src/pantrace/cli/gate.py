@@ -9,7 +9,7 @@ import click
 from pantrace.engine.calibration_files import calibrations_for
 from pantrace.engine.evaluate import decide_again
 from pantrace.engine.known_names import refuse_unknown
-from pantrace.engine.reports import write_explain_report
+from pantrace.engine.reports import decided_samples, write_explain_report
 from pantrace.engine.summary import summarise
 from pantrace.errors import UsageError
 from pantrace.policy import load_profile, profile_names
@@ -24,6 +24,7 @@ from .output import print_json
 @click.argument("directory", metavar="DIR")
 @click.option("--profile", required=True, metavar="NAME|FILE", help="Profile to decide by.")
 @click.option("--min-pass-rate", type=click.FloatRange(0, 1), default=1.0, show_default=True, metavar="X")
+@click.option("--complete", is_flag=True, help="Do not pass while a case was not run, not read or left out.")
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
 @click.option("--markdown", metavar="FILE", help="Write the summary as Markdown.")
 @click.option("--report", metavar="FILE", help="Write evals and decisions as a report of the Explain policy (JSON).")
@@ -33,6 +34,7 @@ def command(
     directory: str,
     profile: str,
     min_pass_rate: float,
+    complete: bool,
     junit: str | None,
     markdown: str | None,
     report: str | None,
@@ -41,7 +43,8 @@ def command(
 ) -> None:
     """Decide a run directory by a profile, without measuring or judging again.
 
-    What could not be evaluated does not pass. A profile that names a metric that nobody knows is refused.
+    What could not be evaluated does not pass. A profile that names a metric that nobody knows is refused. --json and
+    --markdown name every sample's decision and its reasons.
 
     \b
     pantrace gate results/today --profile prep_default
@@ -61,7 +64,17 @@ def command(
     if report:
         write_explain_report(Path(directory), Path(report), chosen.name)
     if as_json:
-        print_json({"profile": chosen.name, "profiles": profile_names(), "summary": summary})
+        print_json(
+            {
+                "profile": chosen.name,
+                "profiles": profile_names(),
+                "summary": summary,
+                "decisions": decided_samples(Path(directory), chosen.name),
+            }
+        )
     else:
         tell_summary(summary)
-    raise click.exceptions.Exit(tell_gate(Path(directory), summary, min_pass_rate, known, chosen.name))
+    demanded = complete or chosen.complete
+    raise click.exceptions.Exit(
+        tell_gate(Path(directory), summary, min_pass_rate, known, chosen.name, complete=demanded)
+    )

@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pantrace.model import Record, Run, Sample, Violation
+from pantrace.model import Record, Run, Sample, Scale, Violation
 from pantrace.wire.claim import Claim
 from pantrace.wire.head import Head
 from pantrace.wire.rows import Layout, OnBroken
+
+
+class StoredMeasure(Record, frozen=True, kw_only=True):
+    """What a format says of a number that its files store for whole runs."""
+
+    kind: Literal["share", "mean", "count"]
+    """share: successes of trials; mean: of some measure; count: a size, which is summed and never averaged."""
+    of: str | None = None
+    """The stored count that is its denominator."""
+    unit: str = ""
+    """Of what: "share of steps", "episodes"."""
+    scale: Scale | None = None
 
 
 class NoOptions(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,6 +75,10 @@ class Format:
     """Whether a sample holds the trajectories of its sub-agents; if not, they are written as samples of their own."""
     lost: Mapping[str, str] = field(default_factory=dict)
     """Why a path of the model has no place here: "trajectory.steps[].usage" -> a reason."""
+    stored: Mapping[str, StoredMeasure] = field(default_factory=dict)
+    """What the numbers mean that files of it store for whole runs, in the order in which they are shown."""
+    clusters: str | None = None
+    """The stored count of what is independent: steps of one episode are not."""
     note: str = ""
     """A caveat for the tables: what was not verified."""
 

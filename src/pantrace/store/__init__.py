@@ -6,7 +6,7 @@ from .directory import RunDirectory
 from .manifest import Intake
 from .opening import OWN_NAMES
 from .parquet import Staged, stage_part
-from .query import Answer, query
+from .query import Answer, query, workbench
 from .reading import StoredScore
 from .rows import Kept, Result, samples_hash
 from .run_file import FILES, PARTS, is_run_directory
@@ -28,4 +28,5 @@ __all__ = [
     "samples_hash",
     "stage_part",
     "unverified",
+    "workbench",
 ]

@@ -20,6 +20,8 @@ from .verify import damaged_part, file_hash
 
 _ROWS_AT_ONCE = 20_000
 _CHARACTERS_AT_ONCE = 16_000_000
+_ADDED = ("numbers",)
+"""Columns that parts of earlier versions do not have; there they are null."""
 
 
 class WrittenFile(Record, frozen=True, kw_only=True):
@@ -186,10 +188,16 @@ def read_columns(
     columns = list(dict.fromkeys([*names, *([only[0]] if only is not None else [])]))
     try:
         with pa.OSFile(str(path), "rb") as file, pq.ParquetFile(file) as parquet:
+            # A file of an earlier version lacks the columns that came later.
+            lacking = {*columns} & {*_ADDED} - {*parquet.schema_arrow.names}
+            columns = [name for name in columns if name not in lacking]
             for batch in parquet.iter_batches(batch_size=256, columns=columns, use_threads=False):
                 if only is not None:
                     batch = batch.filter(compute.is_in(batch.column(only[0]), wanted))
-                yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+                none = [None] * batch.num_rows
+                yield from zip(
+                    *(none if name in lacking else batch.column(name).to_pylist() for name in names), strict=True
+                )
     except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
         raise damaged_part(path, str(error)) from None
 
