@@ -86,7 +86,7 @@ def command(
         with writing(Path(markdown)) as file:
             file.write(as_markdown(found).encode())
     if as_json:
-        print_json({"first": runs[0], "second": runs[1], **_complete(found)})
+        print_json({"first": runs[0], "second": runs[1], **all_fields(found)})
     else:
         tell_comparisons(found, flips)
     if not gate:
@@ -99,7 +99,7 @@ def command(
 GATE = {0: "passed", 1: "failed: proven worse", 3: "could not decide, which is not a pass"}
 
 
-def _complete(found: Comparisons) -> dict[str, Any]:
+def all_fields(found: Comparisons) -> dict[str, Any]:
     """All fields, those that are empty too."""
     return {
         "runs": found.runs,
@@ -140,6 +140,7 @@ def tell_comparisons(found: Comparisons, flips: int = 0) -> None:
 
 
 def _rows(found: Comparisons) -> tuple[list[str], list[list[str]]]:
+    from pantrace.engine.compare_words import difference_words, size_words
     from pantrace.engine.reports import estimate_words
 
     several = len(found.runs) > 2
@@ -147,15 +148,15 @@ def _rows(found: Comparisons) -> tuple[list[str], list[list[str]]]:
     columns = ["metric", *means, "difference", "p (Holm)", "won/lost/tied", "could have seen", "verdict"]
     rows = []
     for each in found.comparisons:
-        one, two = estimate_words(each.first), estimate_words(each.second)
+        one, two = estimate_words(each.first, each.unit), estimate_words(each.second, each.unit)
         rows.append(
             [
                 each.metric,
                 *([each.runs[1], two, each.runs[0], one] if several else [one, two]),
-                estimate_words(each.difference, signed=True),
+                difference_words(each),
                 "" if each.p_adjusted is None else f"{each.p_adjusted:.3g}",
                 "" if each.wins is None else f"{each.wins}/{each.losses}/{each.ties}",
-                "" if each.detectable is None else f"±{each.detectable:.3g}",
+                "" if each.detectable is None else f"±{size_words(each, each.detectable)}",
                 each.verdict,
             ]
         )
@@ -182,6 +183,7 @@ def _flip(flip: Flip) -> list[str]:
 def _tell_history(found: History) -> None:
     from datetime import UTC, datetime
 
+    from pantrace.engine.compare_words import difference_words
     from pantrace.engine.reports import estimate_words
 
     dated = any(point.created is not None for each in found.trends for point in each.points)
@@ -195,8 +197,8 @@ def _tell_history(found: History) -> None:
                 [
                     point.run,
                     *([when] if dated else []),
-                    estimate_words(point.estimate),
-                    "" if change is None else estimate_words(change.difference, signed=True),
+                    estimate_words(point.estimate, each.unit),
+                    "" if change is None else difference_words(change),
                     "" if change is None else change.runs[0],
                     f"<- {change.verdict}" if change is not None and point.holds_up else "",
                 ]

@@ -7,6 +7,7 @@ from math import floor, log10
 from pantrace.model import in_words
 
 from .compare_result import Comparison
+from .reports import estimate_words
 
 _VERDICTS = {
     "better": "proven better",
@@ -25,6 +26,24 @@ def sentence_of(found: Comparison) -> str:
     where = f" {_against(found)}"
     verdict = _VERDICTS.get(found.verdict) or f"equivalent within {_plain(found, found.margin or 0)}"
     return " ".join([f"{_claim(found)}{where}: {verdict}.", *_power(found), *_typical(found), *_margin(found)])
+
+
+def size_words(found: Comparison, size: float) -> str:
+    """A difference for a table: 0.05, or with the measure's unit."""
+    return f"{size:.3g}" if found.unit is None else _plain(found, size)
+
+
+def difference_words(found: Comparison) -> str:
+    """The difference for a table: +0.05 [-0.02, +0.12] n=100, or with the measure's unit."""
+    difference = found.difference
+    if difference is None:
+        return "-"
+    if found.unit is None:
+        return estimate_words(difference, signed=True)
+    value = _signed(found, difference.value)
+    if difference.low is None or difference.high is None:
+        return f"{value} n={difference.n}"
+    return f"{value} [{_signed(found, difference.low)}, {_signed(found, difference.high)}] n={difference.n}"
 
 
 def _claim(found: Comparison) -> str:
