@@ -170,7 +170,7 @@ export class RunView {
       this.columns = order.filter((each) => (each === name ? event.target.checked : this.columns.includes(each)));
       remember('columns', this.columns);
       this.drawHead();
-      for (const place of [...this.list.live.keys()]) this.list.again(place);
+      this.list.again(...this.list.live.keys());
     } }), words))));
   }
 
