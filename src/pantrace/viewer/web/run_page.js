@@ -175,6 +175,7 @@ export class RunView {
   }
 
   filter() {
+    if (!this.list) return; // the reader has gone on meanwhile
     const { table, filters } = this;
     const scores = filters.measure ? table.scores[filters.measure] : null;
     const [low, high] = [filters.low === '' ? -Infinity : Number(filters.low), filters.high === '' ? Infinity : Number(filters.high)];

@@ -16,6 +16,11 @@ export class Cut {
     this.bytes = found.bytes;
     this.head = head;
   }
+
+  // Where a page expects a short text: its beginning, and a word that there is more.
+  toString() {
+    return this.number ?? (this.image ? '[picture]' : String(this.head).slice(0, 400) + '… [cut]');
+  }
 }
 
 async function element(key) {
