@@ -16,7 +16,7 @@ from pantrace.model import Loss, Sample
 from pantrace.wire.rows import raise_broken
 from pantrace.wire.written import Row
 
-VISIBLE = 0.5
+VISIBLE = 0.3
 """So much of a recording a writer of its own format says in the format's own words, not under a key of ours."""
 
 
