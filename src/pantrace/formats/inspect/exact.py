@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
+from pantrace.model import Sample
 from pantrace.wire.remainder import SAME, apply_difference, difference
 from pantrace.wire.times import from_iso, iso
 
+from .content import own
 from .usage import from_usage, to_usage
 
 EXACT = "exact"
@@ -37,6 +41,11 @@ def deviation(written: Any, read: Any) -> dict[str, Any]:
 def restore(written: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
     """What is written, with the deviation that a note tells."""
     return apply_difference(written, kept[EXACT]) if EXACT in kept else written
+
+
+def annotate(sample: Sample, notes: dict[str, Any]) -> Sample:
+    """A sample with notes under `extra["inspect"]`."""
+    return msgspec.structs.replace(sample, extra={**sample.extra, "inspect": {**own(sample.extra), **notes}})
 
 
 def is_usual(row: dict[str, Any]) -> bool:
