@@ -21,7 +21,7 @@ from pantrace.engine.plan import Plan
 from pantrace.formats import all_formats
 from pantrace.judges import load_rubric, rubric_names
 from pantrace.judges.managed import families, pinned_versions
-from pantrace.metrics import all_metrics
+from pantrace.metrics import all_metrics, by_name, measures
 from pantrace.store import schema
 
 ROOT = Path(__file__).parent.parent
@@ -123,6 +123,16 @@ def metric_table() -> str:
     return "\n".join(lines)
 
 
+def measure_table() -> str:
+    """Every measure with its unit, direction and pooling."""
+    lines = ["| measure | unit | better | over all samples | what it is |", "|---|---|---|---|---|"]
+    for each in measures():
+        pooled = {"ratio": "ratio of sums", "sum": "sum", "rate": "share of samples", "mean": ""}[each.pooling]
+        what = each.what or by_name(each.metric).summary
+        lines.append(f"| `{each.address}` | {each.unit or ''} | {each.better or ''} | {pooled} | {what} |")
+    return "\n".join(lines)
+
+
 def rubric_table() -> str:
     """Every rubric that ships."""
     lines = ["| rubric | grades | inputs | what it asks |", "|---|---|---|---|"]
@@ -220,7 +230,7 @@ def pages() -> dict[Path, str]:
         "docs/commands.md": {"commands": command_help()},
         "docs/eval.md": {"plan": plan_table()},
         "docs/judges.md": {"rubrics": rubric_table(), "managed": managed_table()},
-        "docs/metrics.md": {"metrics": metric_table()},
+        "docs/metrics.md": {"metrics": metric_table(), "measures": measure_table()},
         "docs/conversions.md": {"matrix": conversion_table(), "losses": conversion_losses()},
         "docs/model.md": {"model": model_reference()},
         "docs/store.md": {"tables": table_reference()},

@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 from pantrace.errors import PantraceError
 from pantrace.formats import by_name
 
-from .convert import Report, convert
+from .convert import convert
+from .loss_report import Report
 
 
 @dataclass(frozen=True)
