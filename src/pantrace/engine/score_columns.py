@@ -27,9 +27,12 @@ _SETUP = (
 )
 STATUSES = {"scored": 0, "not_applicable": 1, "unscored": 2, "failed": 3}
 _SAMPLE_COLUMNS = ("number", "sample", "case_id", "agent", "labels", "trajectories")
-_SCORE_COLUMNS = ("number", "origin", "name", "maker_kind", "status", "value", "explanation", "numbers")
-_SCORE_TEXTS = ("origin", "name", "maker_kind", "status", "explanation", "numbers")
-_SCALES = ("name", "maker_kind", "value_type", "scale_low", "scale_high", "better")
+_SCALE_COLUMNS = ("scale_low", "scale_high", "better", "value_type")
+_SCORE_COLUMNS = (
+    *("number", "origin", "name", "maker_kind", "status", "value", "explanation", "numbers"),
+    *_SCALE_COLUMNS,
+)
+_SCORE_TEXTS = ("origin", "name", "maker_kind", "status", "explanation", "numbers", "better", "value_type")
 _AT_ONCE = 200_000
 """Figures that are handed to the database together."""
 
@@ -47,22 +50,11 @@ class MadeScores:
     reasons: Counter[str] = field(default_factory=Counter)
     keys: dict[str, int] = field(default_factory=dict)
     """Its measures, by the last part of their address."""
-    value_types: set[str] = field(default_factory=set)
+    booleans: bool = False
+    """Values are true or false."""
     scale_low: float | None = None
     scale_high: float | None = None
     better: Any = None
-
-    @property
-    def booleans(self) -> bool:
-        """All values are true or false."""
-        return self.value_types == {"boolean"}
-
-    def add_scale(self, value_type: str, low: float | None, high: float | None, better: str | None) -> None:
-        """What one of them says of itself; the first that says something is believed."""
-        self.value_types.add(value_type)
-        self.scale_low = low if self.scale_low is None else self.scale_low
-        self.scale_high = high if self.scale_high is None else self.scale_high
-        self.better = better if self.better is None else self.better
 
 
 class Columns:
@@ -81,7 +73,6 @@ class Columns:
         """Name -> number."""
         self._measures = 0
         self._labels: dict[tuple[str | None, str | None], array[int]] = {}
-        self._figures = (array("I"), array("H"), array("d"))
         self._waiting: dict[str, list[tuple[Any, ...]]] = {}
         self._decode = Decoder(dict[str, float | None]).decode
         for step in _SETUP:
@@ -94,11 +85,10 @@ class Columns:
             places = self._add_samples(samples) if samples is not None else None
             if scores is not None:
                 self._add_scores(scores, places)
-            if len(self._figures[0]) > _AT_ONCE:
+            if sum(len(each[0]) for each in self._waiting.get("figures", ())) > _AT_ONCE:
                 self._flush()
         self._flush()
         self._add_groups()
-        self._add_scales(out)
 
     @property
     def repeats(self) -> bool:
@@ -133,7 +123,7 @@ class Columns:
         names, kinds = table.column("name").chunk(0), table.column("maker_kind").chunk(0)
         pairs = _codes(names) * (len(kinds.dictionary) + 1) + _codes(kinds)
         _, first, codes = np.unique(pairs, return_index=True, return_inverse=True)
-        made = [self._made((names[int(row)].as_py(), kinds[int(row)].as_py())) for row in first]
+        made = [self._made(table, int(row)) for row in first]
         ids = np.array([each.id for each in made], np.uint16)[codes]
         where = places[table.column("number").to_numpy()]
         status_column = table.column("status").chunk(0)
@@ -146,10 +136,15 @@ class Columns:
         self._add_reasons(table.column("explanation").chunk(0), codes, statuses, made)
         self._add_figures(table, where, codes, statuses, made)
 
-    def _made(self, key: Made) -> MadeScores:
+    def _made(self, table: Any, row: int) -> MadeScores:
+        """What is known of all scores like that of a row; the first of them says which scale they have."""
+        key = table.column("name")[row].as_py(), table.column("maker_kind")[row].as_py()
         if key not in self.made:
             main = self._mains.get(key[0], "") if key[1] == "check" else ""
-            self.made[key] = MadeScores(id=len(self.made), main=main)
+            low, high, better, kind = (table.column(name)[row].as_py() for name in _SCALE_COLUMNS)
+            self.made[key] = MadeScores(
+                id=len(self.made), main=main, scale_low=low, scale_high=high, better=better, booleans=kind == "boolean"
+            )
         return self.made[key]
 
     @staticmethod
@@ -168,33 +163,36 @@ class Columns:
     def _add_figures(self, table: Any, where: Any, codes: Any, statuses: Any, made: list[MadeScores]) -> None:
         import numpy as np
 
-        numbers, values = table.column("numbers").chunk(0), table.column("value")
+        numbers, values = table.column("numbers").chunk(0), table.column("value").chunk(0)
         texts = numbers.dictionary.to_pylist()
         text_codes = _codes(numbers)
-        single = np.asarray(values.is_valid()) & (text_codes == len(texts)) & (statuses == 0)
-        places, ids, figures = self._figures
+        # Many samples have the same numbers: each text is decoded once for all rows that have it.
         rows = np.flatnonzero(text_codes < len(texts))
         pairs = codes[rows].astype(np.int64) * len(texts) + text_codes[rows]
-        # Many samples have the same numbers: each text is decoded once for all rows that have it.
         known, positions = np.unique(pairs, return_inverse=True)
         decoded = [self._figures_of(made[pair // len(texts)].keys, texts[pair % len(texts)]) for pair in known.tolist()]
-        for place, position in zip(where[rows].tolist(), positions.tolist(), strict=True):
-            own_ids, own_figures = decoded[position]
-            places.extend([place] * len(own_ids))
-            ids.extend(own_ids)
-            figures.extend(own_figures)
-        rows = np.flatnonzero(single)
-        plain = values.to_numpy()[rows].tolist() if len(rows) else []
-        for place, code, figure in zip(where[rows].tolist(), codes[rows].tolist(), plain, strict=True):
-            keys, key = made[code].keys, made[code].main
-            places.append(place)
-            ids.append(keys[key] if key in keys else self._new_key(keys, key))
-            figures.append(figure)
+        lengths = np.array([len(ids) for ids, _ in decoded], np.int64)
+        if len(rows) and lengths.any():
+            ids = np.concatenate([np.array(each, np.uint16) for each, _ in decoded])
+            figures = np.concatenate([np.array(each, np.float64) for _, each in decoded])
+            counts = lengths[positions]
+            # For each row, the stretch of all figures that is its own.
+            starts = (np.cumsum(lengths) - lengths)[positions]
+            stretch = np.arange(counts.sum()) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
+            self._wait("figures", np.repeat(where[rows], counts), ids[stretch], figures[stretch])
+        rows = np.flatnonzero(np.asarray(values.is_valid()) & (text_codes == len(texts)) & (statuses == 0))
+        if len(rows):
+            keys = np.zeros(len(made), np.uint16)
+            for code in np.unique(codes[rows]).tolist():
+                keys[code] = self._key(made[code].keys, made[code].main)
+            self._wait("figures", where[rows], keys[codes[rows]], values.to_numpy(zero_copy_only=False)[rows])
 
-    def _figures_of(self, keys: dict[str, int], text: str) -> tuple[array[int], array[float]]:
+    def _figures_of(self, keys: dict[str, int], text: str) -> tuple[list[int], list[float]]:
         named = {key: figure for key, figure in self._decode(text).items() if figure is not None}
-        ids = [keys[key] if key in keys else self._new_key(keys, key) for key in named]
-        return array("H", ids), array("d", named.values())
+        return [self._key(keys, key) for key in named], list(named.values())
+
+    def _key(self, keys: dict[str, int], key: str) -> int:
+        return keys[key] if key in keys else self._new_key(keys, key)
 
     def _new_key(self, keys: dict[str, int], key: str) -> int:
         self._measures += 1
@@ -204,9 +202,6 @@ class Columns:
     def _flush(self) -> None:
         import numpy as np
 
-        places, ids, figures = self._figures
-        self._wait("figures", np.array(places), np.array(ids), np.array(figures))
-        self._figures = (array("I"), array("H"), array("d"))
         for table, batches in self._waiting.items():
             self._insert(table, *(np.concatenate(column) for column in zip(*batches, strict=True)))
         self._waiting.clear()
@@ -241,43 +236,30 @@ class Columns:
         self.groups = list(ids)
         self._labels.clear()
 
-    def _add_scales(self, out: Path) -> None:
-        """What scores say of their own scale; only looked up for other makers, as metrics declare theirs."""
-        import pyarrow.compute as pc
-
-        if all(kind == "check" for _, kind in self.made):
-            return
-        for table in read_tables(out, "scores", _SCALES):
-            if table is None:
-                continue
-            others = table.filter(pc.fill_null(pc.not_equal(table.column("maker_kind"), "check"), True))
-            combinations = others.group_by(list(_SCALES)).aggregate([])
-            found = (combinations.column(each).to_pylist() for each in _SCALES)
-            for name, kind, value_type, *scale in zip(*found, strict=True):
-                if value_type is not None:
-                    self._made((name, kind)).add_scale(value_type, *scale)
-
 
 def _codes(column: Any) -> Any:
     """The places of a column's texts in its list of them; one beyond the list for null."""
     return column.indices.fill_null(len(column.dictionary)).to_numpy(zero_copy_only=False)
 
 
+def _is(column: Any, text: str) -> Any:
+    """For each row, whether a column has that text."""
+    texts = column.dictionary.to_pylist()
+    return _codes(column) == (texts.index(text) if text in texts else -1)
+
+
 def _without_doubles(table: Any) -> Any:
     """What an earlier run left in the input counts only where this run has no such score of its own."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    ours = pc.equal(table.column("maker_kind"), "check")
-    left = pc.fill_null(pc.and_(ours, pc.equal(table.column("origin"), "source")), False)
-    if not pc.any(left).as_py():
+    came = _is(table.column("origin").chunk(0), "source") & _is(table.column("maker_kind").chunk(0), "check")
+    if not came.any():
         return table
-    rows = list(
-        zip(*(table.column(name).to_pylist() for name in ("number", "name", "origin", "maker_kind")), strict=True)
-    )
+    columns = (table.column(name).to_pylist() for name in ("number", "name", "origin", "maker_kind"))
+    rows = list(zip(*columns, strict=True))
     made = {(number, name) for number, name, origin, kind in rows if origin == "run" and kind == "check"}
     keep = [origin == "run" or kind != "check" or (number, name) not in made for number, name, origin, kind in rows]
-    return table.filter(pa.array(keep)).combine_chunks()
+    return table if all(keep) else table.filter(pa.array(keep)).combine_chunks()
 
 
 def _labels(agent: str | None, labels: str | None) -> list[tuple[str, str]]:

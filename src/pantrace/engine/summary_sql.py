@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from .reduce import Total, total_of, usual_reason
 from .reliability import Reliability, reliability_of
 from .score_columns import Columns
 
-MEMORY = "80MB"
+MEMORY = "60MB"
 """What the database may hold; the rest goes to the disk."""
 
 
@@ -55,13 +55,13 @@ from statuses {join} group by all
 _ONCE = """
 select {group} as group_id, id, count(*), count(*), favg(value), var_samp(value), fsum(value), min(value),
     max(value), bool_and(value in (0, 1))
-from figures {join} group by all
+from figures {join} {only} group by all
 """
 _REPEATED = """
 with cases as (
     select {group} as group_id, id, case_id, favg(value) as mean, count(*) as trials, fsum(value) as total,
         min(value) as lowest, max(value) as highest, bool_and(value in (0, 1)) as yes_or_no
-    from figures join places using (place) {join} group by all
+    from figures join places using (place) {join} {only} group by all
 )
 select group_id, id, count(*), sum(trials)::bigint, favg(mean), var_samp(mean), fsum(total), min(lowest),
     max(highest), bool_and(yes_or_no)
@@ -91,8 +91,10 @@ Group = int | None
 class _Tables:
     """The figures of one way to group, and the questions that go with it."""
 
-    def __init__(self, database: Any, *, grouped: bool, repeats: bool) -> None:
+    def __init__(self, database: Any, *, grouped: bool, repeats: bool, only: Collection[int] = ()) -> None:
+        """`only`: measures that are wanted, where not all are."""
         self._database = database
+        self._only = f"where id in ({', '.join(map(str, only))})" if only else ""
         self._group, self._join = ("group_id", "join members using (place)") if grouped else ("null", "")
         self.repeats = repeats
         self.rows: dict[tuple[Group, int], tuple[Any, ...]] = {
@@ -103,7 +105,11 @@ class _Tables:
         self._tasks: dict[int, dict[Group, list[tuple[int, int, int]]]] = {}
 
     def ask(self, question: str, **values: Any) -> list[tuple[Any, ...]]:
-        text = question.replace("{group} as", f"{self._group} as").replace("{join}", self._join)
+        text = (
+            question.replace("{group} as", f"{self._group} as")
+            .replace("{join}", self._join)
+            .replace("{only}", self._only)
+        )
         found: list[tuple[Any, ...]] = self._database.execute(text, values or None).fetchall()
         return found
 
@@ -154,11 +160,24 @@ def reduce_stored(database: Any, columns: Columns, measures: Sequence[Measure]) 
     for each in measures:
         declared.setdefault(each.metric, {})[each.name] = each
     lines: list[Line] = []
-    for grouped in (False, True) if columns.groups else (False,):
-        lines += _lines(_Tables(database, grouped=grouped, repeats=columns.repeats), columns, declared)
+    lines += _lines(_Tables(database, grouped=False, repeats=columns.repeats), columns, declared)
+    if columns.groups:
+        # Groups are many: they have the headlines, with what these are made of.
+        shown = _headlines(columns, declared)
+        lines += _lines(_Tables(database, grouped=True, repeats=columns.repeats, only=shown), columns, declared)
     order = columns.order
     lines.sort(key=lambda each: (each.group or "", order.get(each.metric, len(order)), each.metric, each.kind or ""))
     return Reduced(samples=columns.samples, lines=lines)
+
+
+def _headlines(columns: Columns, declared: dict[str, dict[str, Measure]]) -> set[int]:
+    """The measures that stand in tables, and those that their ratios are made of."""
+    found: set[int] = set()
+    for (name, kind), made in columns.made.items():
+        own = declared.get(name, {}) if kind == "check" else {}
+        wanted = {key for each in own.values() if each.headline for key in (each.name, *(each.over or ()))}
+        found |= {number for key, number in made.keys.items() if key in wanted or key not in own}
+    return found
 
 
 def _lines(tables: _Tables, columns: Columns, declared: dict[str, dict[str, Measure]]) -> Iterator[Line]:
