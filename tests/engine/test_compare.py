@@ -9,6 +9,7 @@ import pytest
 from pantrace.engine.compare import compare_sides, side_of
 from pantrace.engine.compare_result import Comparison
 from pantrace.model import Case, Maker, Run, Sample, Scale, Score
+from pantrace.stats import mcnemar_power
 
 UP, DOWN = Scale(low=0, high=1), Scale(low=0, high=1, better="lower")
 
@@ -282,8 +283,12 @@ def test_what_could_have_been_seen_is_less_when_more_is_looked_at() -> None:
     assert alone.difference == many_.difference
     assert alone.detectable is not None
     assert many_.detectable is not None
-    # z for 0.05 / 20 is 3.02, for 0.05 it is 1.96: (3.02 + 0.84) / (1.96 + 0.84) = 1.38; counts are whole.
-    assert many_.detectable / alone.detectable == pytest.approx(3.8650 / 2.8016, rel=0.08)
+    for found, alpha in ((alone, 0.05), (many_, 0.05 / 20)):
+        assert found.detectable is not None
+        other_way = min(found.wins or 0, found.losses or 0) / 60
+        power = mcnemar_power(60, other_way, other_way + found.detectable, alpha)
+        assert power == pytest.approx(0.8, abs=1e-3)
+    assert many_.detectable > alone.detectable
 
 
 def test_false_alarms_of_the_whole_comparison() -> None:
@@ -299,7 +304,7 @@ def test_false_alarms_of_the_whole_comparison() -> None:
                 {f"{chr(97 + n // 4)}{n}": (dice.random(repeats) < p).astype(float).tolist() for n, p in enumerate(own)}
                 for _ in range(2)
             ]
-            alarms += compared(*map(side, values), cluster=cluster).verdict in ("better", "worse")
+            alarms += compared(*map(side, values), cluster=cluster, power=False).verdict in ("better", "worse")
         assert alarms / draws < 0.05 + 4 * (0.05 * 0.95 / draws) ** 0.5
 
 
@@ -367,7 +372,7 @@ def test_files_that_hold_only_numbers_are_compared_over_episodes(tmp_path: Any) 
         paths[-1].write_bytes(
             encode({"config_path": "c", "backend": "qwen3", "metrics": {**metrics, "mean_coord_error": 0.1}})
         )
-    found = {each.metric: each for each in compare_stored(*paths)}
+    found = {each.metric: each for each in compare_stored([(("a", paths[0]), ("b", paths[1]))])}
     success = found["episode_success_rate"]
     assert success.difference is not None
     assert (success.verdict, success.difference.method) == ("better", "Newcombe, Fisher exact")

@@ -269,6 +269,15 @@ def test_markdown_and_json_show_the_number_with_its_unit(tmp_path: Path) -> None
     assert (found["how"], found["value"], found["n"], found["without"]) == ("pooled", 0.9, 2, 1)
 
 
+def test_scores_of_earlier_versions_count_under_the_name_of_their_main_measure(tmp_path: Path) -> None:
+    old = Score(name="wasted_tail", value=0.5, maker=Maker(name="wasted_tail", kind="check", version="0"))
+    write_run(Run(samples=(Sample(id="x", scores=(old,)),)), tmp_path / "in.trace.jsonl", to="native", measure=False)
+    ready = prepare(Plan(measure=MeasureTable(metrics=("regex",))), Path())
+    evaluate_into([tmp_path / "in.trace.jsonl"], tmp_path / "out", ready, "")
+    found = line(summarise(tmp_path / "out"), "wasted_tail.wasted_share")
+    assert found.estimate is not None and found.estimate.value == 0.5
+
+
 def test_words_that_no_scorer_of_inspect_made_are_no_numbers(tmp_path: Path) -> None:
     stored = Sample(id="x", scores=(Score(name="grade", value="C"),))
     judged = Sample(id="y", scores=(Score(name="letter", value="C", maker=Maker(name="letter", kind="rubric")),))

@@ -32,10 +32,6 @@ KEY, VALUE = "zz_unknown", "zz-value-17"
 
 FORGOTTEN: dict[str, str] = {
     "openadapt-episodes/waa_results": "parsed_boxes, observations that stay files of their own",
-    "vertex-agent/sessions.jsonl": "contents",
-    "vertex-flat/sessions.jsonl": "contents",
-    "vertex-seed/document.json": "the answer's content",
-    "vertex-seed/script_24604da.json": "the answer's content",
 }
 """Golden files in which the reader loses the key, and where. Mend the reader, then delete the row."""
 
@@ -61,12 +57,7 @@ DISPLACED: dict[str, str] = {
     "adk-evalset/turns.test.json": "lists are written as an eval set",
     "adk-history/one_file_per_case_1.21": "several files are written as one",
     "adk-history/trpc_agent_go.evalset_result.json": "what google-adk would refuse is written under our key",
-    "adk-jsonl/ours.jsonl": "an unknown key in snake_case becomes one in camelCase",
-    "adk-jsonl/reference_converter.jsonl": "an unknown key in snake_case becomes one in camelCase",
-    "adk-session/api_run_response.events.json": "an unknown key in snake_case becomes one in camelCase",
-    "adk-session/api_server.session.json": "an unknown key in snake_case becomes one in camelCase",
     "adk-session/database_session_service.sqlite": "a database is written as JSON",
-    "adk-session/saved_refund.session.json": "an unknown key in snake_case becomes one in camelCase",
     "adk-session/sqlite_session_service.sqlite": "a database is written as JSON",
     "inspect/basic_cut.json": "a document is written as an archive",
     "openadapt-episodes/batch_som.json": "a list is written as one file per episode",
@@ -82,8 +73,6 @@ DISPLACED: dict[str, str] = {
     "opencode/run_s5_api_error.ndjson": "a stream is written as an export",
     "opencode/storage-1.1.65": "a tree is written as exports",
     "opencode/todo.db": "a database is written as exports",
-    "vertex-agent/sessions.jsonl": "contents",
-    "vertex-flat/sessions.jsonl": "contents",
     "vertex-seed/document.json": "contents",
     "vertex-seed/document_example.json": "one object is written as a list",
     "vertex-seed/script_24604da.json": "the script's shape is written as the document's",

@@ -249,8 +249,10 @@ def _print_table(found: Overview, wanted: tuple[str, ...]) -> None:
         numbers = [""] * 3
         if moments is not None and moments.lowest is not None and moments.highest is not None:
             numbers = [in_words(number, unit) for number in (moments.mean, moments.lowest, moments.highest)]
+            # The unit stands behind the mean already.
+            numbers[1:] = [text.removesuffix(f" {unit}") for text in numbers[1:]]
         counts = [str(line.scored), str(line.not_applicable), str(line.unscored)]
         why = line.usual_reason if moments is None else ""
-        lines.append([line.measure, line.kind, *counts, *numbers, total_words(total, unit), why])
+        lines.append([line.measure, line.kind, *counts, *numbers, total_words(total, unit, briefly=True), why])
     columns = ["metric", "maker", "scored", "n/a", "unscored", "mean", "min", "max", "together", "why not"]
     table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"), spare=("min", "max", "maker"))

@@ -53,14 +53,13 @@ def reach_of_pairs(
     if estimate.p is None or estimate.low is None:
         return None
     if yes_or_no:
-        changed = (found.wins + found.losses) / n
+        other_way = min(found.wins, found.losses) / n
 
         def by_mcnemar(alpha: float) -> float:
-            return least_by_mcnemar(n, changed, alpha)
+            return least_by_mcnemar(n, other_way, alpha)
 
         def pairs(difference: float, alpha: float) -> float:
-            both = max(changed, difference)
-            return pairs_needed((both - difference) / 2, (both + difference) / 2, alpha)
+            return pairs_needed(other_way, other_way + difference, alpha)
 
         return Reach(2 / 2 ** min(n, 1000), by_mcnemar, pairs)
     differences = differences_of(before, after)

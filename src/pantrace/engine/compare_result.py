@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pantrace.model import Record
+from pantrace.model import Record, Unit
 from pantrace.stats import Estimate
 
 from .compare_cases import Kind
@@ -52,6 +52,7 @@ class Comparison(Record, frozen=True, kw_only=True):
     kind: Kind = "any"
     better: str | None = None
     """Which end of the metric is good; None where it does not say."""
+    unit: Unit | None = None
     margin: float | None = None
     no_worse: bool | None = None
     """Whether the second run is no worse than the first by more than the margin: proven, proven wrong, or (None) not

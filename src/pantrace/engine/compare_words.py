@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from math import floor, log10
 
+from pantrace.model import in_words
+
 from .compare_result import Comparison
+from .reports import estimate_words
 
 _VERDICTS = {
     "better": "proven better",
@@ -23,6 +26,28 @@ def sentence_of(found: Comparison) -> str:
     where = f" {_against(found)}"
     verdict = _VERDICTS.get(found.verdict) or f"equivalent within {_plain(found, found.margin or 0)}"
     return " ".join([f"{_claim(found)}{where}: {verdict}.", *_power(found), *_typical(found), *_margin(found)])
+
+
+def size_words(found: Comparison, size: float) -> str:
+    """A difference for a table: 0.05, or with the measure's unit."""
+    return f"{size:.3g}" if found.unit is None else _plain(found, size)
+
+
+def difference_words(found: Comparison) -> str:
+    """The difference for a table: +0.05 [-0.02, +0.12] n=100, or with the measure's unit."""
+    difference = found.difference
+    if difference is None:
+        return "-"
+    if found.unit is None:
+        return estimate_words(difference, signed=True)
+    value = _signed(found, difference.value)
+    if _is_share(found):
+        value += " points"
+    if difference.low is None or difference.high is None:
+        return f"{value} n={difference.n}"
+    # The unit stands behind the value already.
+    ends = [_signed(found, end).removesuffix(f" {found.unit}") for end in (difference.low, difference.high)]
+    return f"{value} [{', '.join(ends)}] n={difference.n}"
 
 
 def _claim(found: Comparison) -> str:
@@ -54,7 +79,10 @@ def _against(found: Comparison) -> str:
             else (f"{counts[0]:,} of {second.n:,} against {counts[1]:,} of {first.n:,}")
         )
     else:
-        values = [f"{each.value:.1%}" if found.kind == "binary" else number(each.value) for each in (second, first)]
+        values = [
+            in_words(each.value, "share") if _is_share(found) else _amount(found, each.value)
+            for each in (second, first)
+        ]
         cases = f"{second.n:,}" if first.n == second.n else f"{second.n:,} and {first.n:,}"
         means = f"{values[0]} against {values[1]}, mean of {cases} cases"
     if difference.low is None or difference.high is None:
@@ -92,15 +120,28 @@ def _margin(found: Comparison) -> list[str]:
 
 def _plain(found: Comparison, value: float) -> str:
     """A difference in the words of its kind: 5 points, 0.013."""
-    if found.kind != "binary":
-        return number(value)
-    points = number(100 * value)
+    if not _is_share(found):
+        return _amount(found, value)
+    points = _points(value)
     return f"{points} point" if points == "1" else f"{points} points"
 
 
 def _signed(found: Comparison, value: float) -> str:
-    shown = number(100 * value if found.kind == "binary" else value)
-    return f"+{shown}" if not shown.startswith("-") and shown != "0" else shown
+    shown = _points(value) if _is_share(found) else _amount(found, value)
+    return f"+{shown}" if value > 0 and shown != "0" else shown
+
+
+def _amount(found: Comparison, value: float) -> str:
+    return number(value) if found.unit is None else in_words(value, found.unit)
+
+
+def _points(value: float) -> str:
+    """A share in hundredths, with a tenth where that counts."""
+    return number(round(100 * value, 1) if abs(value) >= 0.001 else 100 * value)
+
+
+def _is_share(found: Comparison) -> bool:
+    return found.kind == "binary" or found.unit == "share"
 
 
 def number(value: float) -> str:

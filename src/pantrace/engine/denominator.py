@@ -8,6 +8,8 @@ from typing import Any
 from pantrace.model import Record
 from pantrace.store import RunDirectory
 
+from .score_columns import STATUSES, Columns
+
 SHOWN = 20
 """Names of cases that nobody ran that are listed; all of them are counted."""
 
@@ -43,24 +45,21 @@ class Denominator(Record, frozen=True, kw_only=True):
 
 
 _CASES = """
-with cases as (
-    select coalesce(case_id, sample) as name, max(trajectories) > 0 as was_run, min(part) as part, min(number) as number
-    from samples group by name
-)
-select count(*), count_if(was_run), (select count(*) from samples where trajectories > 0) from cases
+with cases as (select case_id, bool_or(was_run) as was_run from places group by case_id)
+select count(*), count_if(was_run), (select count(*) from places where was_run) from cases
 """
 _NOT_RUN = """
-select coalesce(case_id, sample) as name from samples group by name having max(trajectories) = 0
-order by min(part), min(number) limit ?
+select case_id from places group by case_id having not bool_or(was_run) order by min(place) limit ?
 """
-_STATUSES = "select status, count(*) from scores group by status"
+_STATUSES = "select status, count(*) from statuses group by status"
 
 
-def denominator_of(out: Path, database: Any) -> Denominator:
-    """Of a run directory, whose tables the database holds."""
+def denominator_of(out: Path, database: Any, columns: Columns) -> Denominator:
+    """Of a run directory, whose columns the database holds."""
     header = RunDirectory.open(out).header
     cases, run, samples = database.execute(_CASES).fetchone()
     statuses = dict(database.execute(_STATUSES).fetchall())
+    names = list(columns.cases)
     left_out = header.dataset.get("left_out") if isinstance(header.dataset, dict) else None
     broken = header.config.get("broken_records") if isinstance(header.config, dict) else None
     return Denominator(
@@ -68,12 +67,12 @@ def denominator_of(out: Path, database: Any) -> Denominator:
         run=run,
         samples=samples,
         not_run=cases - run,
-        not_run_cases=tuple(name for (name,) in database.execute(_NOT_RUN, [SHOWN]).fetchall()),
+        not_run_cases=tuple(names[number] for (number,) in database.execute(_NOT_RUN, [SHOWN]).fetchall()),
         left_out=left_out if isinstance(left_out, dict) else {},
         refused=len(broken) if isinstance(broken, list) else 0,
-        not_applicable=statuses.get("not_applicable", 0),
-        unscored=statuses.get("unscored", 0),
-        failed=statuses.get("failed", 0),
+        not_applicable=statuses.get(STATUSES["not_applicable"], 0),
+        unscored=statuses.get(STATUSES["unscored"], 0),
+        failed=statuses.get(STATUSES["failed"], 0),
     )
 
 

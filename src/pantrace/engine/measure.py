@@ -40,15 +40,11 @@ class Row(Record, frozen=True, kw_only=True):
     run: str | None
     sample: str | None
     """None for a number that the source stores for the whole run."""
-    case: str | None
-    """The case that the sample is a run of; the sample itself where it names none."""
     epoch: int | None
     turn: int | None
     metric: str
     """The metric, or the address of the one measure that was asked for."""
     value: float | bool | str | None
-    values: dict[str, int | float | None]
-    """All measures of the metric by name."""
     status: str
     explanation: str | None
     scale: dict[str, Any] | None
@@ -57,6 +53,10 @@ class Row(Record, frozen=True, kw_only=True):
     evidence: tuple[str, ...]
     threshold: float | None
     passed: bool | None
+    case: str | None
+    """The case that the sample is a run of; the sample itself where it names none."""
+    values: dict[str, int | float | None]
+    """All measures of the metric by name."""
 
     @property
     def repeatable_case(self) -> str | None:

@@ -16,6 +16,7 @@ from .denominator import Denominator, denominator_of
 from .measure import Chosen
 from .reduce import Total, estimate_of, within
 from .reliability import Reliability, reliability_of
+from .score_columns import Columns
 from .summary_sql import MEMORY, Line, reduce_stored
 
 
@@ -77,10 +78,11 @@ def summarise(out: Path, own: Iterable[Chosen] = ()) -> EvalSummary:
     declared = measures(plugins)
     known = {each.address: each for each in declared}
     with workbench(out, MEMORY) as database:
-        reduced = reduce_stored(database, declared)
+        columns = Columns(database, out, {each.metric: each.name for each in reversed(declared)})
+        reduced = reduce_stored(database, columns, declared)
         return EvalSummary(
             samples=reduced.samples,
-            denominator=denominator_of(out, database),
+            denominator=denominator_of(out, database, columns),
             metrics=tuple(_summary(each, known.get(each.measure)) for each in reduced.lines if each.group is None),
             groups=tuple(
                 _summary(each, known.get(each.measure))

@@ -1,8 +1,8 @@
-"""Reducing the scores of a run directory in SQL: one pass decodes the numbers, all else adds up plain columns."""
+"""Reducing the scores of a run directory: SQL over plain columns of numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,14 +10,12 @@ from pantrace.metrics.pooling import Sums
 from pantrace.model import Measure
 from pantrace.stats.moments import Moments, RatioMoments
 
-from .reduce import Total, total_of
+from .reduce import Total, total_of, usual_reason
 from .reliability import Reliability, reliability_of
+from .score_columns import Columns
 
-MEMORY = "120MB"
+MEMORY = "60MB"
 """What the database may hold; the rest goes to the disk."""
-
-MOST_GROUPS = 12
-"""A label with more values than this groups nothing."""
 
 
 @dataclass
@@ -50,127 +48,68 @@ class Reduced:
     lines: list[Line] = field(default_factory=list)
 
 
-# A sample is a number from here on, a case the hash of its name, a measure its place in a list: texts would be held
-# millions of times.
-_SETUP = (
-    """
-    create temp table places as
-    select row_number() over (order by part, number)::uinteger as place, part, number,
-        hash(coalesce(case_id, sample)) as case_hash, agent, labels from samples
-    """,
-    # What an earlier run left in the input counts only where this run has no such score of its own.
-    """
-    create temp table doubles as
-    select distinct s.part, s.number, s.name
-    from (select part, number, name from scores where origin = 'source' and maker_kind = 'check') s
-    join (select part, number, name from scores where origin = 'run' and maker_kind = 'check') r
-    using (part, number, name)
-    """,
-    """
-    create temp view made as
-    select p.place, s.name, s.maker_kind as kind, s.status, s.value, s.value_type, s.explanation, s.scale_low,
-        s.scale_high, s.better, s.numbers
-    from scores s join places p using (part, number)
-    where not (s.origin = 'source' and s.maker_kind = 'check'
-        and exists (select 1 from doubles d where (d.part, d.number, d.name) = (s.part, s.number, s.name)))
-    """,
-    """
-    create temp table measure_ids as
-    select row_number() over (order by name, kind, key)::usmallint as id, name, kind, key from (
-        select distinct name, kind, unnest(json_keys(numbers)) as key from made where numbers is not null
-        union select distinct name, kind, '' from made where numbers is null and value is not null
-    )
-    """,
-    """
-    create temp table figures as
-    select f.place, i.id, f.value from (
-        select place, name, kind, unnest(map_keys(named)) as key, unnest(map_values(named)) as value
-        from (select place, name, kind, from_json(numbers, '"MAP(VARCHAR, DOUBLE)"') as named from made
-              where numbers is not null)
-        union all
-        select place, name, kind, '', value from made where numbers is null and status = 'scored'
-    ) f join measure_ids i on f.name = i.name and f.kind is not distinct from i.kind and f.key = i.key
-    where f.value is not null and isfinite(f.value)
-    """,
-    """
-    create temp table members as
-    with labels as (
-        select place, unnest(map_keys(named)) as label, unnest(map_values(named)) as content
-        from (select place, from_json(labels, '"MAP(VARCHAR, VARCHAR)"') as named from places where labels is not null)
-        union all select place, 'agent', agent from places where agent is not null
-    ), useful as (
-        select label from labels group by label having count(distinct content) between 2 and {most}
-    )
-    select l.place, l.label || '=' || l.content as group_name from labels l join useful using (label)
-    """,
-)
-
 _COUNTS = """
-select {group} as group_name, name, kind, count_if(status = 'scored'), count_if(status in ('unscored', 'failed')),
-    count(*), bool_and(value_type = 'boolean') filter (value_type is not null), min(scale_low), max(scale_high),
-    min(better)
-from made {join} group by all
-"""
-_REASONS = """
-with reasons as (
-    select {group} as group_name, name, kind, explanation, count(*) as n from made {join}
-    where status <> 'scored' and explanation is not null group by all
-)
-select group_name, name, kind, arg_max(explanation, n) from reasons group by all
+select {group} as group_id, made, count_if(status = 0), count_if(status in (2, 3)), count(*)
+from statuses {join} group by all
 """
 _ONCE = """
-select {group} as group_name, id, count(*), count(*), favg(value), var_samp(value), fsum(value), min(value),
+select {group} as group_id, id, count(*), count(*), favg(value), var_samp(value), fsum(value), min(value),
     max(value), bool_and(value in (0, 1))
-from figures {join} group by all
+from figures {join} {only} group by all
 """
 _REPEATED = """
 with cases as (
-    select {group} as group_name, id, case_hash, favg(value) as mean, count(*) as trials, fsum(value) as total,
+    select {group} as group_id, id, case_id, favg(value) as mean, count(*) as trials, fsum(value) as total,
         min(value) as lowest, max(value) as highest, bool_and(value in (0, 1)) as yes_or_no
-    from figures join places using (place) {join} group by all
+    from figures join places using (place) {join} {only} group by all
 )
-select group_name, id, count(*), sum(trials)::bigint, favg(mean), var_samp(mean), fsum(total), min(lowest),
+select group_id, id, count(*), sum(trials)::bigint, favg(mean), var_samp(mean), fsum(total), min(lowest),
     max(highest), bool_and(yes_or_no)
 from cases group by all
 """
 _RATIO = """
 with cases as (
-    select {group} as group_name, case_hash, fsum(value) filter (id = $above) as above,
+    select {group} as group_id, case_id, fsum(value) filter (id = $above) as above,
         fsum(value) filter (id = $below) as below
     from figures join places using (place) {join} where id in ($above, $below) group by all
 )
-select group_name, count_if(below > 0), fsum(above), fsum(below), fsum(above * above), fsum(below * below),
+select group_id, count_if(below > 0), fsum(above), fsum(below), fsum(above * above), fsum(below * below),
     fsum(above * below)
 from cases where above is not null and below is not null group by all
 """
 _TASKS = """
 with cases as (
-    select {group} as group_name, case_hash, count(*) as trials, fsum(value)::bigint as successes
+    select {group} as group_id, case_id, count(*) as trials, fsum(value)::bigint as successes
     from figures join places using (place) {join} where id = $id group by all
 )
-select group_name, trials, successes, count(*) from cases group by all order by all
+select group_id, trials, successes, count(*) from cases group by all order by all
 """
 
-Group = str | None
-Made = tuple[str, str | None]
-"""Name and kind of maker."""
+Group = int | None
 
 
 class _Tables:
     """The figures of one way to group, and the questions that go with it."""
 
-    def __init__(self, database: Any, *, grouped: bool, repeats: bool) -> None:
+    def __init__(self, database: Any, *, grouped: bool, repeats: bool, only: Collection[int] = ()) -> None:
+        """`only`: measures that are wanted, where not all are."""
         self._database = database
-        self._group, self._join = ("group_name", "join members using (place)") if grouped else ("null", "")
+        self._only = f"where id in ({', '.join(map(str, only))})" if only else ""
+        self._group, self._join = ("group_id", "join members using (place)") if grouped else ("null", "")
         self.repeats = repeats
         self.rows: dict[tuple[Group, int], tuple[Any, ...]] = {
             (group, number): tuple(rest) for group, number, *rest in self.ask(_REPEATED if repeats else _ONCE)
         }
         """(group, measure) -> cases, trials, mean, variance, sum, lowest, highest, whether all are 0 or 1."""
         self._ratios: dict[tuple[int, int], dict[Group, RatioMoments]] = {}
+        self._tasks: dict[int, dict[Group, list[tuple[int, int, int]]]] = {}
 
     def ask(self, question: str, **values: Any) -> list[tuple[Any, ...]]:
-        text = question.replace("{group} as", f"{self._group} as").replace("{join}", self._join)
+        text = (
+            question.replace("{group} as", f"{self._group} as")
+            .replace("{join}", self._join)
+            .replace("{only}", self._only)
+        )
         found: list[tuple[Any, ...]] = self._database.execute(text, values or None).fetchall()
         return found
 
@@ -208,34 +147,44 @@ class _Tables:
 
     def reliability(self, group: Group, number: int) -> Reliability | None:
         """pass@k and pass^k of a measure whose numbers are all 0 or 1."""
-        tasks = [tuple(rest) for each, *rest in self.ask(_TASKS, id=number) if each == group]
-        return reliability_of([(trials, successes, cases) for trials, successes, cases in tasks])
+        if number not in self._tasks:
+            found = self._tasks[number] = {}
+            for each, trials, successes, cases in self.ask(_TASKS, id=number):
+                found.setdefault(each, []).append((trials, successes, cases))
+        return reliability_of(self._tasks[number].get(group, ()))
 
 
-def reduce_stored(database: Any, measures: Sequence[Measure]) -> Reduced:
+def reduce_stored(database: Any, columns: Columns, measures: Sequence[Measure]) -> Reduced:
     """Every measure of the run directory, over all samples and over the groups that labels and agents make."""
-    for step in _SETUP:
-        database.execute(step.replace("{most}", str(MOST_GROUPS)))
-    samples, cases = database.execute("select count(*), count(distinct case_hash) from places").fetchone()
     declared: dict[str, dict[str, Measure]] = {}
     for each in measures:
         declared.setdefault(each.metric, {})[each.name] = each
     lines: list[Line] = []
-    for grouped in (False, True):
-        lines += _lines(_Tables(database, grouped=grouped, repeats=cases < samples), database, declared)
-    first = database.execute("select name from made where place = 1").fetchall()
-    rank = {name: place for place, name in enumerate(dict.fromkeys(name for (name,) in first))}
-    lines.sort(key=lambda each: (each.group or "", rank.get(each.metric, len(rank)), each.metric, each.kind or ""))
-    return Reduced(samples=samples, lines=lines)
+    lines += _lines(_Tables(database, grouped=False, repeats=columns.repeats), columns, declared)
+    if columns.groups:
+        # Groups are many: they have the headlines, with what these are made of.
+        shown = _headlines(columns, declared)
+        lines += _lines(_Tables(database, grouped=True, repeats=columns.repeats, only=shown), columns, declared)
+    order = columns.order
+    lines.sort(key=lambda each: (each.group or "", order.get(each.metric, len(order)), each.metric, each.kind or ""))
+    return Reduced(samples=columns.samples, lines=lines)
 
 
-def _lines(tables: _Tables, database: Any, declared: dict[str, dict[str, Measure]]) -> Iterator[Line]:
-    reasons = {(group, name, kind): why for group, name, kind, why in tables.ask(_REASONS)}
-    ids: dict[Made, dict[str, int]] = {}
-    for number, name, kind, key in database.execute("select id, name, kind, key from measure_ids").fetchall():
-        ids.setdefault((name, kind), {})[key] = number
-    for group, name, kind, scored, unscored, count, booleans, low, high, better in tables.ask(_COUNTS):
-        numbers = ids.get((name, kind), {})
+def _headlines(columns: Columns, declared: dict[str, dict[str, Measure]]) -> set[int]:
+    """The measures that stand in tables, and those that their ratios are made of."""
+    found: set[int] = set()
+    for (name, kind), made in columns.made.items():
+        own = declared.get(name, {}) if kind == "check" else {}
+        wanted = {key for each in own.values() if each.headline for key in (each.name, *(each.over or ()))}
+        found |= {number for key, number in made.keys.items() if key in wanted or key not in own}
+    return found
+
+
+def _lines(tables: _Tables, columns: Columns, declared: dict[str, dict[str, Measure]]) -> Iterator[Line]:
+    by_id = {made.id: (name, kind, made) for (name, kind), made in columns.made.items()}
+    for group, number, scored, unscored, count in tables.ask(_COUNTS):
+        name, kind, made = by_id[number]
+        numbers = made.keys
         own = declared.get(name, {}) if kind == "check" else {}
         # The main measure has a line whether or not it has a number; of the others, those that have one.
         main = next(iter(own), "" if not numbers else None)
@@ -246,19 +195,20 @@ def _lines(tables: _Tables, database: Any, declared: dict[str, dict[str, Measure
                 metric=name,
                 measure=f"{name}.{key}" if key else name,
                 kind=kind,
-                group=group,
+                group=None if group is None else columns.groups[group],
                 scored=with_value,
                 unscored=unscored,
                 not_applicable=count - unscored - with_value,
-                why_not=reasons.get((group, name, kind)),
-                booleans=bool(booleans),
-                scale_low=low,
-                scale_high=high,
-                better=better,
+                why_not=usual_reason(made.reasons),
+                booleans=made.booleans,
+                scale_low=made.scale_low,
+                scale_high=made.scale_high,
+                better=made.better,
                 moments=moments,
             )
             if key in own:
                 line.total = tables.total(own[key], group, numbers, count)
-            if tables.repeats and moments is not None and moments.yes_or_no:
+            says_yes = own[key].yes_or_no if key in own else kind != "check" or made.booleans
+            if tables.repeats and says_yes and moments is not None and moments.yes_or_no:
                 line.reliability = tables.reliability(group, numbers[key])
             yield line

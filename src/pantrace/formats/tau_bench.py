@@ -160,8 +160,4 @@ FORMAT = Format(
     check=check,
     layout="array",
     suffix=".json",
-    reencoded={
-        "traj[].role": "roles are user, agent, tool and system in the model",
-        "traj[].tool_calls[].type": "always `function`",
-    },
 )

@@ -18,6 +18,7 @@ from .paired import (
     sign_flip,
 )
 from .passk import pass_at_k, pass_hat_k, pass_k
+from .planning import Option, Spread, planned_cases, planned_difference, planned_power, ways
 from .power import (
     ALPHA,
     POWER,
@@ -51,7 +52,9 @@ __all__ = [
     "Bounds",
     "ClusterMean",
     "Estimate",
+    "Option",
     "PairedDifference",
+    "Spread",
     "Sums",
     "TooFew",
     "benjamini_hochberg",
@@ -90,6 +93,9 @@ __all__ = [
     "pass_hat_k",
     "pass_k",
     "per_arm_needed",
+    "planned_cases",
+    "planned_difference",
+    "planned_power",
     "pooled_share",
     "rank_correlation",
     "ratio_of_pairs",
@@ -100,5 +106,6 @@ __all__ = [
     "skewness",
     "sums_of",
     "tango",
+    "ways",
     "wilson",
 ]

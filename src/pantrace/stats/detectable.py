@@ -13,7 +13,7 @@ from .estimate import distributions
 from .means import SEED
 from .power import ALPHA, POWER
 
-RESAMPLES = 400
+RESAMPLES = 200
 FEW = 10
 """Up to so many clusters, all their sign flips are gone through."""
 LARGE = 200
@@ -48,17 +48,15 @@ def mcnemar_power(pairs: int, only_first: float, only_second: float, alpha: floa
     return float((binom.pmf(m, pairs, changed) * np.where(m > 0, rejected, 0.0)).sum())
 
 
-def least_by_mcnemar(pairs: int, discordant: float, alpha: float = ALPHA, power: float = POWER) -> float:
-    """The least difference of two pass rates that McNemar's exact test finds, when this share of pairs changes, or all
-    that change do so one way. Infinite where no result of so few pairs is significant."""
-    if mcnemar_power(pairs, 0.0, 1.0, alpha) < power:
-        return inf
+def least_by_mcnemar(pairs: int, other_way: float, alpha: float = ALPHA, power: float = POWER) -> float:
+    """The least difference of two pass rates that McNemar's exact test finds, when this share of pairs changes the
+    other way. Infinite where no result of so few pairs is found."""
+    most = 1 - 2 * other_way
 
     def found(difference: float) -> float:
-        changed = max(discordant, difference)
-        return mcnemar_power(pairs, (changed - difference) / 2, (changed + difference) / 2, alpha)
+        return mcnemar_power(pairs, other_way, other_way + difference, alpha)
 
-    return _least(found, 1.0, power)
+    return _least(found, most, power) if most > 0 and found(most) >= power else inf
 
 
 def fisher_power(first: tuple[float, int], second: tuple[float, int], alpha: float = ALPHA) -> float:
@@ -66,7 +64,7 @@ def fisher_power(first: tuple[float, int], second: tuple[float, int], alpha: flo
     import numpy as np
 
     dice = np.random.default_rng(SEED)
-    one, two = (dice.binomial(n, share, 5 * RESAMPLES) for share, n in (first, second))
+    one, two = (dice.binomial(n, share, 10 * RESAMPLES) for share, n in (first, second))
     critical = {int(total): _fisher_region(first[1], second[1], int(total), alpha) for total in np.unique(one + two)}
     low, high = np.asarray([critical[int(total)] for total in one + two]).T
     return float(((one <= low) | (one >= high)).mean())
@@ -133,7 +131,7 @@ def least_shift(
     sizes = [totals.shape[1] for totals, _ in sides]
     if permuted and min(sizes) < MANY:
         # As many arrangements as tell a share below alpha from one above.
-        times = min(9999, max(999, int(10 / alpha)))
+        times = min(9999, max(499, int(10 / alpha)))
         arranged = _flips(sides[0], dice, times) if first is None else _swaps(sides, dice, times)
         by_order = [_turns(*arranged, sign, alpha) for sign in (1, -1)]
         shifts = [np.maximum(*each) for each in zip(shifts, by_order, strict=True)]
@@ -224,7 +222,7 @@ def _turns(moved: Any, slope: Any, observed: Any, step: Any, sign: int, alpha: f
         return (np.abs(others) >= (sign * own - slack)[:, None]).mean(1) < alpha
 
     never = ~significant(high)
-    for _ in range(24):
+    for _ in range(16):
         middle = (low + high) / 2
         yes = significant(middle)
         low, high = np.where(yes, low, middle), np.where(yes, middle, high)

@@ -202,6 +202,23 @@ def read_columns(
         raise damaged_part(path, str(error)) from None
 
 
+def read_whole(table: str, path: Path, names: Sequence[str], listed: Collection[str]) -> Any:
+    """Some columns of a file as an Arrow table, texts of some of them as places in a list. Null where an earlier
+    version has no such column."""
+    pa, pq = _arrow()
+    schema = arrow_schema(PART_TABLES[table])
+    try:
+        with pa.OSFile(str(path), "rb") as file, pq.ParquetFile(file, read_dictionary=list(listed)) as parquet:
+            there = [name for name in names if name not in _ADDED or name in parquet.schema_arrow.names]
+            found = parquet.read(columns=there, use_threads=False).combine_chunks()
+            for name in [name for name in names if name not in there]:
+                kind = pa.dictionary(pa.int32(), pa.string()) if name in listed else schema.field(name).type
+                found = found.append_column(name, pa.nulls(found.num_rows, kind))
+            return found
+    except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
+        raise damaged_part(path, str(error)) from None
+
+
 def open_dataset(table: str, files: Sequence[str]) -> Any:
     """Many files of one table as one, read when it is asked."""
     _arrow()

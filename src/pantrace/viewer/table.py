@@ -36,6 +36,8 @@ class Table:
         """A name for the sample that no other of the run has."""
         sample = shown.sample
         key = sample.id if sample.epoch in (None, 1) else f"{sample.id} (epoch {sample.epoch})"
+        # Half a character of a pair cannot stand in an address.
+        key = key.encode("utf-8", "replace").decode()
         self._seen[key] += 1
         return key if self._seen[key] == 1 else f"{key} #{self._seen[key]}"
 

@@ -15,12 +15,15 @@ from pantrace.errors import ReadError
 from .json import decode
 from .loss import Found
 
+Said = tuple[str, str, Any]
+"""Path without numbers, type, value."""
+
 
 class Census:
     """Counts what comes through the door (`wire.tap`), each record once."""
 
     def __init__(self) -> None:
-        self.counts: Counter[tuple[str, str]] = Counter()
+        self.counts: Counter[Said] = Counter()
         self._places: set[Hashable] = set()
 
     def tell(self, place: Hashable, data: Any) -> None:
@@ -32,16 +35,16 @@ class Census:
                 data = decode(data)
             except ReadError:
                 return
-        self.counts.update(_values(data, ""))
+        self.counts.update(_values(data))
 
 
 def changes(source: Census, written: Census) -> Iterator[Found]:
     """What a copy does not say as its source did, path by path. What it says beside that takes nothing away."""
     gone, new = source.counts - written.counts, written.counts - source.counts
     absent, added = Counter[str](), Counter[str]()
-    for (path, _), count in gone.items():
+    for (path, _, _), count in gone.items():
         absent[path] += count
-    for (path, _), count in new.items():
+    for (path, _, _), count in new.items():
         added[path] += count
     for path in sorted(absent):
         changed = min(absent[path], added[path])
@@ -51,18 +54,24 @@ def changes(source: Census, written: Census) -> Iterator[Found]:
             yield Found(path, "absent", absent[path] - changed, before=_one(gone, path))
 
 
-def _one(counts: Counter[tuple[str, str]], path: str) -> str:
+def _one(counts: Counter[Said], path: str) -> Any:
     """An example."""
-    return next(value for place, value in counts if place == path)
+    return next(value for place, _, value in counts if place == path)
 
 
-def _values(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    if value and isinstance(value, dict):
-        for key, item in value.items():
-            yield from _values(item, f"{path}.{key}" if path else key)
-    elif value and isinstance(value, list):
-        for item in value:
-            yield from _values(item, f"{path}[]")
-    elif value is not None:  # no tool tells null from nothing
-        # 1 and 1.0, "1" and 1, an empty list and an empty text are different things here.
-        yield path, repr(value)
+def _values(value: Any) -> list[Said]:
+    """Path, kind and value of everything but null, from which no tool tells nothing apart."""
+    found: list[Said] = []
+    stack: list[tuple[str, Any]] = [("", value)]
+    while stack:
+        path, item = stack.pop()
+        kind = type(item)
+        if item and kind is dict:
+            stack += [(f"{path}.{key}" if path else key, inner) for key, inner in item.items()]
+        elif item and kind is list:
+            inside = f"{path}[]"
+            stack += [(inside, inner) for inner in item]
+        elif item is not None:
+            # 1 and 1.0, "1" and 1, an empty list and an empty text are different things here.
+            found.append((path, kind.__name__, item if kind is not dict and kind is not list else ""))
+    return found

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parent))
-from doors import report, server
+from doors import Open, report, server
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
@@ -26,8 +26,6 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-
-Open = Callable[..., Page]
 
 
 @pytest.fixture(scope="session")

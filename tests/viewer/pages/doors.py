@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from playwright.sync_api import Page
+
+Open = Callable[..., Page]
 PANTRACE = [sys.executable, "-m", "pantrace"]
 
 

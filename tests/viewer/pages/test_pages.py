@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from doors import PANTRACE
+from doors import PANTRACE, Open
 from playwright.sync_api import Page
-
-from conftest import Open
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden"

@@ -201,5 +201,4 @@ FORMAT = Format(
         "run": "a dataset has no header, a report only its totals",
     },
     corners=("pantrace",),
-    reencoded={"explain_inputs.*.rag_mode": "`non-rag` is what a bundle says that is made for a case"},
 )

@@ -35,5 +35,4 @@ FORMAT = Format(
     nests=True,
     outside=(f"extra.inspect.{SUMMARY}", f"extra.inspect.{FLUSH}", f"run.extra.inspect.{LOGGED}"),
     corners=("metadata.pantrace", "events[].metadata.pantrace"),
-    reencoded={"*error.type": "kinds of failures have the model's own words; a kind that has none is kept as it is"},
 )

@@ -118,11 +118,7 @@ FORMAT = Format(
     note="generation 0 (0.1, 0.2: parts inside messages) is written from OpenCode's source and unverified",
     reencoded={
         "summary_*": "columns of one object, `summary`",
-        "*role": "roles are user, agent, tool and system in the model",
-        "*type": "kinds of parts are types of the model",
-        "*state.status": "a call without result is pending or running, one with a result completed or failed",
         "*tokens.input": "input without cached tokens; the model counts them in",
-        "*tokens.output": "output without reasoning; the model counts it in",
         "*tokens_input": "a sum over the session",
         "*tokens_output": "a sum over the session",
         "*tokens_reasoning": "a sum over the session",

@@ -1,6 +1,6 @@
 // The frame around all pages: the way there, the keys, the theme.
 import { h, iconButton, replace } from './dom.js';
-import { json, served } from './source.js';
+import { json, readAhead, served } from './source.js';
 import { report, remember, remembered } from './remembered.js';
 import { runPage, tableOf } from './run_page.js';
 import { RunsView } from './runs_page.js';
@@ -139,6 +139,7 @@ async function watch() {
 async function start() {
   const chosen = remembered('theme', null);
   if (chosen) document.documentElement.dataset.theme = chosen;
+  if (!served) readAhead();
   try {
     site = served ? await (await fetch('index')).json() : await json('index');
   } catch (error) {

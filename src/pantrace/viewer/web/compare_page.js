@@ -81,7 +81,7 @@ class CompareView {
     const page = (await json(table.block[place]))[table.key[place]];
     const found = [];
     for (const [first, , key, chunk] of page.chunks) {
-      const records = structuredClone((await json(key))[chunk]);
+      const records = (await json(key))[chunk];
       records.forEach((record, at) => found.push({ record: withCuts(record), place: first + at, head: Object.fromEntries(Object.entries(page.heads).map(([column, values]) => [column, values[first + at]])) }));
       if (found.length > WORST * 2) break;
     }

@@ -30,8 +30,7 @@ export function outline(page, go) {
     at: (place) => {
       const before = current;
       current = place;
-      list.again(before);
-      list.again(place);
+      list.again(before, place);
       if (!list.inSight(place) && list.placeOf.has(place)) list.scrollTo(place, scroller.clientHeight / 3);
     },
     close: () => list.close(),

@@ -170,11 +170,12 @@ export class RunView {
       this.columns = order.filter((each) => (each === name ? event.target.checked : this.columns.includes(each)));
       remember('columns', this.columns);
       this.drawHead();
-      for (const place of [...this.list.live.keys()]) this.list.again(place);
+      this.list.again(...this.list.live.keys());
     } }), words))));
   }
 
   filter() {
+    if (!this.list) return; // the reader has gone on meanwhile
     const { table, filters } = this;
     const scores = filters.measure ? table.scores[filters.measure] : null;
     const [low, high] = [filters.low === '' ? -Infinity : Number(filters.low), filters.high === '' ? Infinity : Number(filters.high)];

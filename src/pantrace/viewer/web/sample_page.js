@@ -17,7 +17,7 @@ import { compact, count, duration, money, plural, STATUS_WORDS, when } from './w
 const FILTERS = [['messages', 'Messages'], ['thoughts', 'Thoughts'], ['calls', 'Calls'], ['errors', 'Errors only'], ['system', 'System']];
 
 export async function samplePage(site, run, table, place, route) {
-  const page = withCuts(structuredClone((await json(table.block[place]))[table.key[place]]));
+  const page = withCuts((await json(table.block[place]))[table.key[place]]);
   const view = new SampleView(site, run, table, place, page);
   view.draw(route.tab);
   if (route.step != null) view.go(route.step - 1);
@@ -181,7 +181,7 @@ class SampleView {
   }
 
   redraw() {
-    for (const place of [...this.list.live.keys()]) this.list.again(place);
+    this.list.again(...this.list.live.keys());
   }
 
   matches(place) {
@@ -251,11 +251,11 @@ class SampleView {
     } catch (error) {
       for (let each = chunk[0]; each < chunk[1]; each += 1) this.records.set(each, { trouble: error.message });
     }
-    for (const each of [...(this.list?.live.keys() || [])]) if (each >= chunk[0] && each < chunk[1]) this.list.again(each);
+    this.list?.again(...[...this.list.live.keys()].filter((each) => each >= chunk[0] && each < chunk[1]));
   }
 
   async chunk([first, , key, name]) {
-    const records = structuredClone((await json(key))[name]);
+    const records = (await json(key))[name];
     records.forEach((record, at) => this.records.set(first + at, withCuts(record)));
     // Only what is near stays unpacked.
     if (this.records.size > 3000) {
@@ -267,7 +267,7 @@ class SampleView {
   async all() {
     const records = [];
     for (const chunk of this.page.chunks) {
-      const found = structuredClone((await json(chunk[2]))[chunk[3]]);
+      const found = (await json(chunk[2]))[chunk[3]];
       records.push(...found.map((record) => withCuts(record)));
     }
     return records;
@@ -346,8 +346,8 @@ class SampleView {
     this.current = place;
     this.wanted = performance.now() + 1200;
     this.list.scrollTo(place);
-    this.list.live.get(before)?.classList.remove('current');
-    this.list.live.get(place)?.classList.add('current');
+    this.list.element(before)?.classList.remove('current');
+    this.list.element(place)?.classList.add('current');
     this.outline.at(place);
     this.axis?.at(place);
     history.replaceState(null, '', this.address(place + 1));
@@ -362,9 +362,9 @@ class SampleView {
       if (!this.scroller?.isConnected) return;
       const place = this.list.current();
       if (place === undefined || place === this.current) return;
-      this.list.live.get(this.current)?.classList.remove('current');
+      this.list.element(this.current)?.classList.remove('current');
       this.current = place;
-      this.list.live.get(place)?.classList.add('current');
+      this.list.element(place)?.classList.add('current');
       this.outline.at(place);
       this.axis?.at(place);
     }, 120);

@@ -54,7 +54,7 @@ function enlarge(image, frame) {
 
 export function describe(action) {
   const target = action.target || {};
-  const words = [action.kind.replaceAll('_', ' ')];
+  const words = [String(action.kind).replaceAll('_', ' ')];
   if (target.description) words.push('“' + target.description + '”');
   else if (target.element != null) words.push('element ' + target.element);
   if (target.point) words.push('at ' + coordinates(target.point));

@@ -4,24 +4,41 @@ import { rawText, withCuts, Cut } from './source.js';
 import { plural } from './words.js';
 
 const MOST_HITS = 300;
+const AHEAD = 6;
 
 // Small samples share a block: the one read last is kept.
 let last = {};
 
+const coming = new Map();
+
+function ahead(key) {
+  if (last.key !== key && !coming.has(key)) {
+    const text = rawText(key);
+    text.catch(() => {});
+    coming.set(key, text);
+  }
+}
+
 async function unpackedBlock(key) {
   if (last.key !== key) {
-    const content = await rawText(key);
-    last = { key, content, lower: content.toLowerCase(), records: null };
+    ahead(key);
+    const text = coming.get(key);
+    coming.delete(key);
+    const content = await text;
+    last = { key, content, records: null };
   }
   return last;
 }
 
 // Hits as they are found: {place, before, found, after}; chunk by chunk, so that the page stays alive.
 async function* hits(chunks, word, stopped) {
-  const needle = JSON.stringify(word).slice(1, -1).toLowerCase();
+  const escaped = JSON.stringify(word).slice(1, -1).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  const close = new RegExp(escaped, 'i');
   const plain = word.toLowerCase();
-  for (const [first, , key, name] of chunks) {
+  for (const [at, [first, , key, name]] of chunks.entries()) {
     if (stopped()) return;
+    // The next ones are unpacked meanwhile.
+    for (const [, , next] of chunks.slice(at, at + AHEAD)) ahead(next);
     let block;
     try {
       block = await unpackedBlock(key);
@@ -29,7 +46,7 @@ async function* hits(chunks, word, stopped) {
       yield { trouble: error.message };
       continue;
     }
-    if (!block.lower.includes(needle) && !block.content.includes('"cuts"')) continue;
+    if (!close.test(block.content) && !block.content.includes('"cuts":')) continue;
     block.records ||= JSON.parse(block.content);
     const records = block.records[name] || [];
     for (let place = 0; place < records.length; place += 1) {

@@ -16,6 +16,11 @@ export class Cut {
     this.bytes = found.bytes;
     this.head = head;
   }
+
+  // Where a page expects a short text: its beginning, and a word that there is more.
+  toString() {
+    return this.number ?? (this.image ? '[picture]' : String(this.head).slice(0, 400) + '… [cut]');
+  }
 }
 
 async function element(key) {
@@ -40,18 +45,17 @@ async function unpacked(key) {
     const answer = await fetch('data/' + encodeURIComponent(key), { headers: { 'X-Pantrace': token } });
     if (answer.status === 404) throw new Missing('This part is not there any more: reload the page.');
     if (!answer.ok) throw new Error('The server answered ' + answer.status + '.');
-    return new Uint8Array(await answer.arrayBuffer());
+    return answer;
   }
   const found = await element(key);
   const bytes = fromBase64(found.textContent);
-  if (/^image\/(png|jpeg|gif|webp)$/.test(found.dataset.mime)) return bytes;
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  if (/^image\/(png|jpeg|gif|webp)$/.test(found.dataset.mime)) return new Response(bytes);
+  return new Response(new Response(bytes).body.pipeThrough(new DecompressionStream('gzip')));
 }
 
 export async function rawText(key) {
   try {
-    return new TextDecoder().decode(await unpacked(key));
+    return await (await unpacked(key)).text();
   } catch (error) {
     if (error instanceof Missing) throw error;
     throw new Error('This part is damaged and cannot be unpacked (' + (error.message || error.name) + ').');
@@ -71,10 +75,16 @@ export function json(key) {
   return found;
 }
 
-export async function imageAddress(key, mime) {
-  return URL.createObjectURL(new Blob([await unpacked(key)], { type: mime }));
+// What stands before the program is what the first page needs: all of it is unpacked at once.
+export function readAhead() {
+  for (const { id } of [...document.querySelectorAll('script[type="application/octet-stream"]')].slice(0, 4)) json(id).catch(() => {});
 }
 
+export async function imageAddress(key, mime) {
+  return URL.createObjectURL(new Blob([await (await unpacked(key)).arrayBuffer()], { type: mime }));
+}
+
+// Puts what was cut out in its place again, as a Cut. A record that has been through it stays as it is.
 export function withCuts(record) {
   for (const [path, found] of record.cuts || []) {
     let parent = record;

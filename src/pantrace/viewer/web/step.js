@@ -1,7 +1,7 @@
 // One step as a person wants to read it: who, what was said, thought, called and answered, and what went wrong.
 import { h, icon, iconButton } from './dom.js';
 import { Cut } from './source.js';
-import { callArguments, picture, text, value } from './texts.js';
+import { callArguments, text, value } from './texts.js';
 import { describe, screenshot } from './screen.js';
 import { plainCuts, stepAsMarkdown, toClipboard } from './copying.js';
 import { webAddress } from './markdown.js';
@@ -40,7 +40,7 @@ export function drawStep(shell, head, number, record, options) {
     if (each.error) body.append(failure(each.error));
     if (each.state_delta) body.append(folder('state', 'State changed: ' + Object.keys(each.state_delta).slice(0, 6).join(', '), () => value(each.state_delta), false));
   }
-  if (others.length) body.append(folder('other', 'Other records: ' + [...new Set(others.map((part) => part.kind.split(':').pop()))].join(', '), () => others.map((part) => h('div', {}, h('b.quiet', {}, part.kind), value(part.raw))), false));
+  if (others.length) body.append(folder('other', 'Other records: ' + [...new Set(others.map((part) => String(part.kind).split(':').pop()))].join(', '), () => others.map((part) => h('div', {}, h('b.quiet', {}, part.kind), value(part.raw))), false));
   shell.append(body);
   if (options.raw?.has(number)) shell.append(h('div.raw', {}, tree(record.steps.length > 1 ? record.steps : step, { open: 6, cut: (each) => text(each) })));
   return shell;
@@ -108,7 +108,7 @@ function address(uri, title) {
 
 function mediaPart(part) {
   return screenshot(part) || h('div.file', {}, h('span.badge', {}, part.mime || 'file'), ' ', part.name || '', ' ',
-    part.uri instanceof Cut ? picture(part.uri) : part.uri || '', part.data ? value(part.data) : h('span.quiet', {}, part.uri && !(part.uri instanceof Cut) ? ' (not in this report)' : ''));
+    part.uri instanceof Cut ? text(part.uri) : part.uri || '', part.data ? value(part.data) : h('span.quiet', {}, part.uri && !(part.uri instanceof Cut) ? ' (not in this report)' : ''));
 }
 
 function thinking(part, options) {
@@ -172,7 +172,7 @@ function gui(action, media, expected) {
   const before = media.get(action.before);
   const shot = before ? screenshot(before, action, expected) : null;
   return h('div.action', {},
-    h('div.call-head', {}, icon('tool'), h('b', {}, action.kind.replaceAll('_', ' ')), h('span.preview', {}, describe(action).slice(action.kind.length).trim()),
+    h('div.call-head', {}, icon('tool'), h('b', {}, String(action.kind).replaceAll('_', ' ')), h('span.preview', {}, describe(action).slice(String(action.kind).length).trim()),
       expected ? h('span.badge', { class: expected.kind === action.kind ? 'good' : 'bad' }, 'expected: ' + describe(expected)) : null),
     shot,
     action.raw != null && action.raw !== '' ? folder('unknown', 'As the model wrote it', () => value(action.raw), false) : null);

@@ -9,12 +9,20 @@ import { bytes, count } from './words.js';
 
 const TALL = 22;
 const LONG = 2600;
+const HEAD = 3600;
 
 // prose: what somebody said, where Markdown is likely.
 export function text(value, { prose = false, whole = false } = {}) {
   if (value instanceof Cut) return value.image ? picture(value) : cutText(value, { prose });
-  const shown = form(value, prose);
-  return whole ? shown : folded(shown, value);
+  if (whole || !isTall(value)) return form(value, prose);
+  const json = jsonIn(value);
+  if (json !== undefined) return folded(tree(json), value);
+  // The browser lays out only the beginning, until somebody wants all of it.
+  return folded(form(value.slice(0, HEAD), prose), value, () => form(value, prose));
+}
+
+function isTall(value) {
+  return value.length > LONG || value.split('\n', TALL + 2).length > TALL;
 }
 
 function form(value, prose) {
@@ -26,11 +34,14 @@ function form(value, prose) {
   return h(prose ? 'div.prose' : 'pre.plain', { dir: 'auto' }, value);
 }
 
-export function folded(shown, value) {
-  const lines = value.length > LONG ? TALL + 1 : value.split('\n', TALL + 2).length;
-  if (lines <= TALL) return shown;
+export function folded(shown, value, whole) {
+  if (!isTall(value)) return shown;
   const box = h('div.fold', {}, shown);
   const button = h('button.link', { type: 'button', 'aria-expanded': 'false', onclick: () => {
+    if (whole) {
+      replace(box, whole());
+      whole = null;
+    }
     const open = box.classList.toggle('open');
     button.setAttribute('aria-expanded', String(open));
     button.textContent = open ? 'Show less' : 'Show all ' + count(value.length) + ' characters';

@@ -22,7 +22,8 @@ export function timeAxis(page, go) {
   const canvas = h('canvas.axis', { role: 'img', tabindex: '0', 'aria-label': 'time axis: ' + duration(end - start) + ' in all, ' + lanes + ' lanes' });
   canvas.style.height = lanes * LANE + 4 + 'px';
   const tip = h('span.tip', { 'aria-hidden': 'true' });
-  let current = 0;
+  // An element of its own: drawing thousands of steps again for each one passed would be slow.
+  const cursor = h('span.cursor', { 'aria-hidden': 'true' });
   const x = (at, width) => ((at - start) / (end - start)) * width;
 
   function draw() {
@@ -35,6 +36,7 @@ export function timeAxis(page, go) {
     pen.scale(scale, scale);
     const style = getComputedStyle(canvas);
     const colour = (name) => style.getPropertyValue('--' + name);
+    const colours = { user: colour('user'), agent: colour('agent'), bad: colour('bad'), tool: colour('tool') };
     for (let lane = 0; lane < lanes; lane += 1) {
       pen.fillStyle = colour('sunken');
       pen.fillRect(0, lane * LANE + 2, width, LANE - 4);
@@ -44,14 +46,12 @@ export function timeAxis(page, go) {
       const from = x(heads.at[place], width);
       const until = Math.max(x(ends[order], width), from + 1.5);
       const tools = heads.tool_seconds[place] ? Math.min(until - from, (heads.tool_seconds[place] / (end - start)) * width) : 0;
-      pen.fillStyle = heads.role[place] === 'user' ? colour('user') : colour('agent');
+      pen.fillStyle = heads.role[place] === 'user' ? colours.user : colours.agent;
       pen.fillRect(from, top, until - from, LANE - 4);
-      pen.fillStyle = heads.failed[place] ? colour('bad') : colour('tool');
+      pen.fillStyle = heads.failed[place] ? colours.bad : colours.tool;
       if (tools) pen.fillRect(until - tools, top, tools, LANE - 4);
       else if (heads.failed[place]) pen.fillRect(from, top, until - from, LANE - 4);
     });
-    pen.fillStyle = colour('text');
-    if (heads.at[current] != null) pen.fillRect(x(heads.at[current], width) - 1, 0, 2, lanes * LANE + 4);
   }
 
   function nearest(event) {
@@ -81,12 +81,13 @@ export function timeAxis(page, go) {
   const names = [...laneOf.keys()].slice(0, MOST_LANES);
   const box = h('div.time', {},
     lanes > 1 ? h('div.lane-names', {}, names.map((name) => h('span', { style: { height: LANE + 'px' } }, name))) : null,
-    h('div.axis-box', {}, canvas, tip),
+    h('div.axis-box', {}, canvas, cursor, tip),
     h('div.axis-legend', {}, h('span.dot.agent', {}, 'model'), h('span.dot.tool', {}, 'tools'), h('span.dot.bad', {}, 'errors'), h('span', {}, duration(end - start))));
-  return { element: box, at: (place) => {
-    current = place;
-    draw();
-  }, redraw: draw };
+  const at = (place) => {
+    if (heads.at[place] != null) cursor.style.left = x(heads.at[place], 100) + '%';
+  };
+  at(0);
+  return { element: box, at, redraw: draw };
 }
 
 function laneName(page, place) {

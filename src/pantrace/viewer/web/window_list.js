@@ -5,12 +5,11 @@ const LIVE = 60;
 
 export class WindowList {
   // draw(item) gives the element of an item; estimate is the height of one that was never seen.
-  constructor(scroller, { draw, estimate, fixed = false, leave = () => {} }) {
+  constructor(scroller, { draw, estimate, fixed = false }) {
     this.scroller = scroller;
     this.draw = draw;
     this.estimate = estimate;
     this.fixed = fixed;
-    this.leave = leave;
     this.heights = new Map();
     this.live = new Map();
     this.items = [];
@@ -35,7 +34,6 @@ export class WindowList {
     for (const kind of ['wheel', 'touchmove', 'pointerdown']) this.scroller.removeEventListener(kind, this.onhand);
     this.observer.disconnect();
     this.sizes?.disconnect();
-    for (const element of this.live.values()) this.leave(element);
     this.live.clear();
   }
 
@@ -60,7 +58,6 @@ export class WindowList {
 
   drop(item, element) {
     this.sizes?.unobserve(element);
-    this.leave(element);
     element.remove();
     this.live.delete(item);
   }
@@ -93,7 +90,7 @@ export class WindowList {
 
   // The first element in sight and where it stands: it must not move when others above it turn out taller.
   anchor() {
-    if (this.pinned && performance.now() < this.pinned.until && this.live.has(this.pinned.item)) return this.pinned;
+    if (this.pinned && performance.now() < this.pinned.until && this.placeOf?.has(this.pinned.item)) return this.pinned;
     this.pinned = null;
     const edge = this.scroller.getBoundingClientRect().top;
     for (const [item, element] of this.live) {
@@ -103,19 +100,22 @@ export class WindowList {
     return null;
   }
 
-  update() {
+  update(anchor = this.fixed ? null : this.anchor()) {
     // Out of the document everything is 0 pixels high, and nothing can be placed.
     if (!this.host.isConnected || !this.scroller.clientHeight) return;
-    const anchor = this.fixed ? null : this.anchor();
     for (let round = 0; round < 4; round += 1) {
+      this.hold(anchor);
       this.place();
-      if (this.fixed || !this.measure()) break;
+      if (this.fixed || !this.measure()) return;
     }
-    if (anchor && this.live.has(anchor.item)) {
-      const edge = this.scroller.getBoundingClientRect().top;
-      const moved = this.live.get(anchor.item).getBoundingClientRect().top - edge - anchor.at;
-      if (Math.abs(moved) > 1) this.scroller.scrollTop += moved;
-    }
+    this.hold(anchor);
+  }
+
+  hold(anchor) {
+    const place = anchor && this.placeOf.get(anchor.item);
+    if (place == null) return;
+    const wanted = this.offset() + this.top(place) - anchor.at;
+    if (Math.abs(this.scroller.scrollTop - wanted) > 1) this.scroller.scrollTop = wanted;
   }
 
   place() {
@@ -131,7 +131,9 @@ export class WindowList {
     for (const item of wanted) {
       let element = this.live.get(item);
       if (!element) {
-        element = this.draw(item);
+        element = document.createElement('div');
+        element.className = 'slot';
+        element.append(this.draw(item));
         this.body.insertBefore(element, before);
         this.sizes?.observe(element);
       } else if (element === before) {
@@ -159,37 +161,29 @@ export class WindowList {
     return changed;
   }
 
-  // Draw an item again, since what it shows has arrived or changed.
-  again(item) {
-    const old = this.live.get(item);
-    if (!old) return;
+  // Draw items again, since what they show has arrived or changed.
+  again(...items) {
     const anchor = this.fixed ? null : this.anchor();
-    this.sizes?.unobserve(old);
-    this.leave(old);
-    const element = this.draw(item);
-    old.replaceWith(element);
-    this.live.set(item, element);
-    this.sizes?.observe(element);
-    if (anchor && this.live.has(anchor.item) && anchor.item !== item) {
-      const edge = this.scroller.getBoundingClientRect().top;
-      const moved = this.live.get(anchor.item).getBoundingClientRect().top - edge - anchor.at;
-      if (Math.abs(moved) > 1) this.scroller.scrollTop += moved;
+    for (const item of items) {
+      const slot = this.live.get(item);
+      if (slot) slot.replaceChildren(this.draw(item));
     }
-    this.soon();
+    this.update(anchor);
+  }
+
+  element(item) {
+    return this.live.get(item)?.firstElementChild;
   }
 
   scrollTo(item, margin = 12) {
-    const place = this.placeOf.get(item);
-    if (place === undefined) return false;
-    for (let round = 0; round < 3; round += 1) {
-      this.pinned = null;
-      this.scroller.scrollTop = this.offset() + this.top(place) - margin;
-      this.place();
-      if (!this.fixed) this.measure();
-    }
+    if (!this.placeOf.has(item)) return false;
     // What loads meanwhile must not push it away.
     this.pinned = { item, at: margin, until: performance.now() + 1500 };
-    this.update();
+    this.update(this.pinned);
+    if (this.fixed) {
+      this.hold(this.pinned);
+      this.place();
+    }
     return true;
   }
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from pantrace.model import Invocation, Step, ToolCall, ToolResult, Trajectory
 from pantrace.wire.json import unknown_keys
@@ -11,7 +12,7 @@ from pantrace.wire.json import unknown_keys
 from .agents import app_details_of
 from .event_writer import content_of, events_to
 from .parts import NAME, part_to
-from .schema import Event, Fields
+from .schema import Event, Fields, Schema, ShortEvent
 from .sessions import invocation_ids, main_agent
 from .trpc import DIALECT
 
@@ -112,90 +113,95 @@ def _plain(steps: Sequence[Step]) -> dict[str, Any]:
     return row
 
 
-Chosen = tuple[Sequence[Fields], Fields | None]
+class _Chosen(NamedTuple):
+    """What of a turn's events makes an invocation, chosen as ADK 2.13 chooses it."""
+
+    prompt: Any
+    """The content of the user's last event."""
+    between: list[Fields]
+    final: Fields | None
 
 
-def _chosen(events: Sequence[Fields]) -> Chosen:
-    """The events between prompt and answer, and the final one, chosen as ADK 2.13 chooses them."""
-    chosen: list[Fields] = []
+_KINDS = ("function_call", "function_response", "text", "inline_data", "code_execution_result")
+_KINDS_OF = attrgetter(*_KINDS)
+_ASKED = ("author", "content", "actions", "long_running_tool_ids", "partial", "error_code", "grounding_metadata")
+_ASKED_OF = attrgetter(*_ASKED)
+
+
+def _chosen(events: Sequence[Fields]) -> _Chosen:
+    prompt: Any = None
+    between: list[Fields] = []
     final: Fields | None = None
+    final_has_text = False
     for event in events:
-        if (event.get("author") or "").lower() == "user":
+        asked: Any = map(event.get, _ASKED) if type(event) is dict else _ASKED_OF(event)
+        author, content, actions, long_running, partial, error, grounding = asked
+        if author is not None and author.lower() == "user":
+            prompt = content if content is not None else prompt
             continue
-        parts: Any = (event.get("content") or {}).get("parts")
-        if parts and is_final(event) and (final is None or not _has_text(final) or _has_text(event)):
-            final = event
-        if event.get("grounding_metadata") or any(_counts(part) for part in parts or ()):
-            chosen.append(event)
-    return chosen, final
-
-
-def _prompt(events: Sequence[Fields]) -> Any:
-    """The last content of a user's event."""
-    users = [event for event in events if (event.get("author") or "").lower() == "user"]
-    return next((content for event in reversed(users) if (content := event.get("content")) is not None), None)
+        parts = content.get("parts") if content is not None else None
+        calls = answers = has_text = has_media = ran_code = False
+        for part in parts or ():
+            kinds: Any = map(part.get, _KINDS) if type(part) is dict else _KINDS_OF(part)
+            call, answer, text, media, printed = kinds
+            calls, answers = calls or call is not None, answers or answer is not None
+            has_text, has_media = has_text or bool(text), has_media or media is not None
+            ran_code = printed is not None
+        # google-adk's rule for the final response of an agent.
+        if long_running or (actions is not None and actions.get("skip_summarization")):
+            is_final = True
+        elif partial or calls:
+            is_final = False
+        else:
+            is_final = bool(error) or not (answers or ran_code)
+        if parts and is_final and (has_text or not final_has_text):
+            final, final_has_text = event, has_text
+        if calls or answers or has_text or has_media or grounding:
+            between.append(event)
+    return _Chosen(prompt, between, final)
 
 
 _EVENT = frozenset(Event.__struct_fields__)
 _REPEATED = ("grounding_metadata", "usage_metadata", "model_version")
 
 
-def _short(event: Fields, final: Fields | None, *, bare: bool) -> dict[str, Any]:
-    """An event as an invocation repeats it: the answer is not said twice."""
-    content: Any = event.get("content")
-    if event is final and not any(part.get("function_call") for part in content.get("parts") or ()):
-        content = None
-    short = {"author": event.get("author"), "content": content}
-    short |= {key: event.get(key) for key in (_REPEATED[:1] if bare else _REPEATED)}
-    if isinstance(event, dict):
-        short |= unknown_keys(event, _EVENT)
-    return {key: value for key, value in short.items() if value is not None}
+def _shortened(chosen: _Chosen, *, bare: bool) -> list[dict[str, Any]]:
+    """The events as an invocation repeats them: the answer is not said twice."""
+    found = []
+    for event in chosen.between:
+        content: Any = event.get("content")
+        if event is chosen.final:
+            if bare:
+                continue
+            if all(part.get("function_call") is None for part in content.get("parts")):
+                content = None
+        short = {"author": event.get("author"), "content": content}
+        short |= {key: event.get(key) for key in (_REPEATED[:1] if bare else _REPEATED)}
+        if isinstance(event, dict):
+            short |= unknown_keys(event, _EVENT)
+        found.append({key: value for key, value in short.items() if value is not None})
+    return found
 
 
 def _told(events: Sequence[dict[str, Any]], *, bare: bool) -> dict[str, Any]:
     """Prompt, final response and the events between."""
-    chosen, final = _chosen(events)
-    row: dict[str, Any] = {}
-    if (prompt := _prompt(events)) is not None:
-        row["user_content"] = prompt
-    if final is not None:
-        row["final_response"] = final.get("content")
-    short = [_short(event, final, bare=bare) for event in chosen if not (bare and event is final)]
-    return {**row, "intermediate_data": {"invocation_events": short}}
+    chosen = _chosen(events)
+    row = {"user_content": chosen.prompt} if chosen.prompt is not None else {}
+    if chosen.final is not None:
+        row["final_response"] = chosen.final.get("content")
+    return {**row, "intermediate_data": {"invocation_events": _shortened(chosen, bare=bare)}}
 
 
 def repeats(raw: Fields, events: Sequence[Fields], *, bare: bool) -> bool:
     """Whether an invocation is what `_told` makes of the session's events of it."""
-    chosen, final = _chosen(events)
-    if raw.get("user_content") != _prompt(events):
-        return False
-    if raw.get("final_response") != (final.get("content") if final is not None else None):
+    chosen = _chosen(events)
+    answer = chosen.final.get("content") if chosen.final is not None else None
+    if raw.get("user_content") != chosen.prompt or raw.get("final_response") != answer:
         return False
     data: Any = raw.get("intermediate_data") or {}
     if [key for key, value in data.items() if value is not None] != ["invocation_events"]:
         return False
-    expected = [_short(event, final, bare=bare) for event in chosen if not (bare and event is final)]
-    told = [{key: value for key, value in each.items() if value is not None} for each in data.get("invocation_events")]
-    return told == expected
-
-
-def _counts(part: Fields) -> bool:
-    return any(part.get(key) for key in ("function_call", "function_response", "text", "inline_data"))
-
-
-def _has_text(event: Fields) -> bool:
-    content: Any = event.get("content")
-    return any(part.get("text") for part in content.get("parts") or ())
-
-
-def is_final(event: Fields) -> bool:
-    """ADK's rule for the final response of an agent."""
-    parts: Any = (event.get("content") or {}).get("parts") or []
-    calls = any(part.get("function_call") for part in parts)
-    if (event.get("actions") or {}).get("skip_summarization") or event.get("long_running_tool_ids"):
-        return True
-    if event.get("error_code") and not event.get("partial") and not calls:
-        return True
-    answers = any(part.get("function_response") for part in parts)
-    runs_code = bool(parts) and bool(parts[-1].get("code_execution_result"))
-    return not calls and not answers and not event.get("partial") and not runs_code
+    told, short = data.get("invocation_events"), _shortened(chosen, bare=bare)
+    if isinstance(raw, Schema):
+        return bool(told == [ShortEvent(**each) for each in short])
+    return [{key: value for key, value in each.items() if value is not None} for each in told] == short
