@@ -46,7 +46,9 @@ async function* hits(chunks, word, stopped) {
       yield { trouble: error.message };
       continue;
     }
-    if (!close.test(block.content) && !block.content.includes('"cuts":')) continue;
+    // Of a block that many samples share, one look tells of all.
+    if (block.word !== word) Object.assign(block, { word, close: close.test(block.content) || block.content.includes('"cuts":') });
+    if (!block.close) continue;
     block.records ||= JSON.parse(block.content);
     const records = block.records[name] || [];
     for (let place = 0; place < records.length; place += 1) {
@@ -93,6 +95,7 @@ export function searchPanel({ places, open, close }) {
     const started = performance.now();
     const stopped = () => mine !== run;
     let found = 0;
+    let looked = 0;
     status.textContent = 'Searching…';
     for await (const { sample, chunks } of places[scope.value].samples()) {
       for await (const hit of hits(chunks, word, stopped)) {
@@ -107,7 +110,11 @@ export function searchPanel({ places, open, close }) {
         if (found >= MOST_HITS) break;
       }
       if (stopped()) return;
-      status.textContent = plural(found, 'step') + ' so far…';
+      looked += 1;
+      if (looked % 500 === 0) {
+        status.textContent = plural(found, 'step') + ' so far, in ' + plural(looked, 'sample') + '…';
+        await new Promise((resolve) => setTimeout(resolve));
+      }
       if (found >= MOST_HITS) break;
     }
     status.textContent = found >= MOST_HITS ? 'The first ' + MOST_HITS + ' steps that match.' : found ? plural(found, 'step') + ' found in ' + Math.max(1, Math.round(performance.now() - started)) + ' ms' : 'Nothing found.';
