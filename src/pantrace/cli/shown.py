@@ -52,6 +52,9 @@ def gather(wanted: Wanted, notes: Notes) -> Shown:
     remarks: list[str] = []
     evaluations = _evaluations(wanted, remarks)
     runs = [_shown_run(source, wanted, evaluations, notes) for source in sources]
+    named = [run.name for run in runs]
+    for run, source in zip(runs, sources, strict=True):
+        run.name = run.name if named.count(run.name) == 1 else source.name
     title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs"
 
     def compare() -> list[Comparison]:
@@ -137,7 +140,7 @@ def _shown_run(source: Source, wanted: Wanted, evaluations: Sequence[Evaluation]
     if wanted.redactor is not None:
         header, _ = wanted.redactor.record(header, "run")
     shown = ShownRun(
-        name=(header.name if directory is not None else None) or source.name,
+        name=header.name or source.name,
         header=header,
         samples=(),
         path=str(source.path),

@@ -6,28 +6,16 @@ import { plural } from './words.js';
 const MOST_HITS = 300;
 const AHEAD = 6;
 
-// Small samples share a block: the one read last is kept.
-let last = {};
-
-const coming = new Map();
+// Small samples share blocks, those that passed and the others different ones: the blocks read last are kept.
+const RECENT = 6;
+const recent = new Map();
 
 function ahead(key) {
-  if (last.key !== key && !coming.has(key)) {
-    const text = rawText(key);
-    text.catch(() => {});
-    coming.set(key, text);
-  }
-}
-
-async function unpackedBlock(key) {
-  if (last.key !== key) {
-    ahead(key);
-    const text = coming.get(key);
-    coming.delete(key);
-    const content = await text;
-    last = { key, content, records: null };
-  }
-  return last;
+  if (recent.has(key)) return;
+  const block = rawText(key).then((content) => ({ content, records: null }));
+  block.catch(() => recent.delete(key));
+  recent.set(key, block);
+  if (recent.size > RECENT + AHEAD) recent.delete(recent.keys().next().value);
 }
 
 // Hits as they are found: {place, before, found, after}; chunk by chunk, so that the page stays alive.
@@ -37,11 +25,12 @@ async function* hits(chunks, word, stopped) {
   const plain = word.toLowerCase();
   for (const [at, [first, , key, name]] of chunks.entries()) {
     if (stopped()) return;
+    ahead(key);
     // The next ones are unpacked meanwhile.
     for (const [, , next] of chunks.slice(at, at + AHEAD)) ahead(next);
     let block;
     try {
-      block = await unpackedBlock(key);
+      block = await recent.get(key);
     } catch (error) {
       yield { trouble: error.message };
       continue;
