@@ -55,7 +55,7 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "metrics": ("metrics", 0, ("tool_success_rate higher Share of the answered tool calls",)),
     "migrate": ("migrate examples/openadapt/eval.json -o new", 0, ("openadapt-eval: migrated",)),
     "plot": ("plot examples/openadapt/eval.json -o picture.svg", 0, ("drew 1 evaluation to picture.svg",)),
-    "power": ("power --delta 0.03", 0, ("969 cases: a difference of 0.03 is found 80% of the time",)),
+    "power": ("power --delta 0.05", 0, ("1,438 cases: a difference of 0.05 is found 80% of the time", "Assumed: ")),
     "query": ("query results SELECT", 0, ("ANSWERS 13", "RECOVERS 13")),
     "redact": ("redact examples/opencode -o clean", 0, ("wrote 2 samples as opencode", "no secret was found")),
     "report": ("report results -o report.html", 0, ("wrote report.html: 13 samples of 1 run",)),

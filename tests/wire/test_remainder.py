@@ -114,12 +114,21 @@ def _bare(value: Any) -> Any:
     return [_bare(item) for item in value] if isinstance(value, list) else value
 
 
+def _holds(now: Any, then: Any) -> bool:
+    """Whether all that was read then is read now; a reader may have learnt to keep more."""
+    if isinstance(now, dict) and isinstance(then, dict):
+        return all(key in now and _holds(now[key], value) for key, value in then.items())
+    if isinstance(now, list) and isinstance(then, list):
+        return len(now) == len(then) and all(_holds(one, other) for one, other in zip(now, then, strict=True))
+    return bool(now == then)
+
+
 @pytest.mark.parametrize("format_name", FILES)
 def test_files_of_older_versions_are_read_as_ever(format_name: str, tmp_path: Path) -> None:
     path = CARRIED / FILES[format_name]
     then = decode((CARRIED / "readings.json").read_bytes())[path.name]
-    assert _readings(path, format_name) == then
+    assert _holds(_readings(path, format_name), then)
     bare = tmp_path / path.name
     rows = path.read_bytes().splitlines() if path.suffix == ".jsonl" else [path.read_bytes()]
     bare.write_bytes(b"\n".join(encode(_bare(decode(row))) for row in rows))
-    assert _readings(bare, format_name) != then
+    assert not _holds(_readings(bare, format_name), then)

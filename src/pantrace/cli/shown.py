@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
-from pantrace.engine.aggregate import within
 from pantrace.engine.compare import compare_sides, side_of
 from pantrace.engine.metric_values import Evaluation, read_evaluations
 from pantrace.engine.plot import figure, label_names
 from pantrace.engine.read import Notes, inputs, open_run
+from pantrace.engine.reduce import within
 from pantrace.engine.select import Selection
 from pantrace.errors import MissingExtra, PantraceError, ReadError, UnknownFormat, UsageError
 from pantrace.formats import Format

@@ -28,7 +28,7 @@ from pantrace.wire.adk.trpc import DIALECT
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.claim import of_patterns
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode, encode
+from pantrace.wire.json import decode, encode, unknown_keys
 from pantrace.wire.output import writing
 from pantrace.wire.remainder import apply_difference
 from pantrace.wire.rows import OnBroken
@@ -90,7 +90,9 @@ def header_from(row: dict[str, Any]) -> RunHeader:
     name, set_id, created = row.get("eval_set_result_id"), row.get("eval_set_id"), row.get("creation_timestamp")
     ending = f"_{set_id}_{created}"
     known = {"eval_set_result_id", "eval_set_result_name", "eval_set_id", "creation_timestamp", CARRIER}
-    rest = {key: value for key, value in row.items() if key not in known and value is not None}
+    rest = {key: value for key, value in unknown_keys(row, known).items() if value is not None}
+    if created == 0:
+        rest["creation_timestamp"] = created
     header = RunHeader(
         id=name,
         name=row.get("eval_set_result_name"),
@@ -154,15 +156,14 @@ def _open_directory(folder: Path, on_broken: OnBroken) -> Run:
 
     first = groups[0]
     header = header_from(first.header)
+    further = [each for group in groups for each in group.headers][1:]
     if len(groups) > 1:
-        runs = [{"id": each.header.get("eval_set_result_id"), "created": each.created} for each in groups]
+        further.insert(0, first.header)
         same_set = len({each.header.get("eval_set_id") for each in groups}) == 1
-        header = RunHeader(
-            name=folder.name, task=header.task if same_set else None, agent=header.agent, extra={NAME: {"runs": runs}}
-        )
-    if files := [moment for each in groups for moment in each.moments[1:]]:
-        own = {**header.extra.get(NAME, {}), "files": files}
-        header = msgspec.structs.replace(header, extra={**header.extra, NAME: own})
+        header = RunHeader(name=folder.name, task=header.task if same_set else None, agent=header.agent)
+    if further:
+        # A run has one header: those of the other files stand beside it.
+        header = msgspec.structs.replace(header, extra={NAME: {**header.extra.get(NAME, {}), "files": further}})
     return with_samples(msgspec.structs.replace(header, source=source), samples())
 
 
@@ -185,14 +186,14 @@ _SET = ("eval_set_id", "eval_set_file")
 
 def _header_row(run: RunHeader, app: str) -> dict[str, Any]:
     set_id = run.task or "pantrace"
-    stamp = run.created if run.created is not None else 0.0
     row: dict[str, Any] = {
-        "eval_set_result_id": run.id or f"{run.agent or app}_{set_id}_{stamp}",
+        "eval_set_result_id": run.id or f"{run.agent or app}_{set_id}_{run.created or 0.0}",
         "eval_set_result_name": run.name,
         "eval_set_id": set_id,
-        "creation_timestamp": stamp,
+        "creation_timestamp": run.created,
         **run.extra.get(NAME, {}),
     }
+    row = {key: value for key, value in row.items() if value is not None}
     if rest := residual(header_from(row), header_of(run)):
         row[CARRIER] = rest
     return row
@@ -239,11 +240,6 @@ FORMAT = Format(
     layout="document",
     suffix=".evalset_result.json",
     note="read with files of 1.21 and 2.13; versions between were read in source only",
-    reencoded={
-        "*.parameters.*type": "types of JSON Schema are written in small letters",
-        "*.role": "roles are user, agent, tool and system in the model",
-        "*andidates_token_count": "output without thoughts; the model counts them in",
-    },
     corners=("pantrace", "session_details.events[].custom_metadata.pantrace"),
 )
 

@@ -105,7 +105,7 @@ def load(row: Any) -> Sample:
 def _extra(row: dict[str, Any]) -> dict[str, Any]:
     """What a row says beside its session. Columns that somebody else made are kept whole: the original derives them by
     rules of its own, and nothing tells an unknown key in them from a derived one."""
-    if SEAL in row and row[SEAL] == _seal(row):
+    if CARRIER in row and row.get(SEAL) in (None, _seal(row)):  # rows of ours had no seal at first
         return _beside(row)
     whole = {key: value for key, value in row.items() if key not in ("question_id", CARRIER, SEAL)}
     if isinstance(session := row.get("final_session_state"), dict) and isinstance(session.get("events"), list):
@@ -119,7 +119,7 @@ def _extra(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _seal(row: dict[str, Any]) -> int:
-    """A checksum of the derived columns: to make them all again for a comparison would double the time."""
+    """A checksum of the derived columns: to make them again and compare would double the time of reading."""
     return crc32(encode({key: row[key] for key in sorted(_DERIVED & row.keys())}))
 
 

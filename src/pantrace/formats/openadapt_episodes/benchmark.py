@@ -8,6 +8,7 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.wire import files
 from pantrace.wire.json import decode_document, unknown_keys
+from pantrace.wire.rest import rest_of
 
 from .actions import action_to
 from .logs import with_reward
@@ -75,4 +76,4 @@ def _step(row: dict[str, Any], place: int) -> dict[str, Any]:
         "action": action_to(flat_action(action if isinstance(action, dict) else {"raw": action})),
         "reasoning": row.get("reasoning"),
     }
-    return {**present(step), **present(unknown_keys(row, _STEP))}
+    return {**present(step), **rest_of(row, _STEP)}

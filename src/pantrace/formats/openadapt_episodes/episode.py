@@ -26,7 +26,7 @@ from pantrace.model import (
     Usage,
 )
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.json import unknown_keys
+from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.times import from_iso
 
 from .actions import Viewport, action_from
@@ -68,7 +68,7 @@ def episode_from(row: dict[str, Any]) -> Sample:
     metadata = dict(found) if isinstance(found, dict) else {}
     labels = {name: metadata.pop(name) for name in LABELS if isinstance(metadata.get(name), str)}
     case = Case(id=said["task_id"], question=instruction or None, goal=said["goal"], labels=labels)
-    kept = {key: value for key, value in unknown_keys(row, _EPISODE).items() if value is not None}
+    kept = rest_of(row, _EPISODE)
     if kept.get("schema_version") == SCHEMA_VERSION:
         del kept["schema_version"]
     if metadata:
@@ -94,7 +94,7 @@ def episode_from(row: dict[str, Any]) -> Sample:
         trajectory=trajectory,
         expected=_expected(expected) if isinstance(expected, dict) else None,
         scores=tuple(_scores(metadata)),
-        extra={NAME: kept} if kept else {},
+        extra=as_extra(NAME, kept),
     )
 
 
@@ -224,13 +224,9 @@ def _step(
         action,
         *later,
     )
-    kept = {key: value for key, value in unknown_keys(row, _STEP).items() if value is not None}
+    kept = rest_of(row, _STEP)
     kept |= odd(row, {"reasoning": reasoning})
-    observation = {
-        key: value
-        for key, value in unknown_keys(row.get("observation") or {}, _OBSERVATION).items()
-        if value is not None
-    }
+    observation = rest_of(row.get("observation") or {}, _OBSERVATION)
     shown = row.get("observation") or {}
     size = viewport if screenshot is not None else None
     seen_fields = {name: text_of(shown.get(name)) or None for name in ("screenshot_path", "screenshot_base64")}
@@ -251,7 +247,7 @@ def _step(
         at=at,
         ended=ended,
         usage=_usage(kept.get("agent_logs")),
-        extra={NAME: kept} if kept else {},
+        extra=as_extra(NAME, kept),
     )
 
 

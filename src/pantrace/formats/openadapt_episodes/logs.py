@@ -10,7 +10,8 @@ from pantrace.errors import ReadError
 from pantrace.model import Action, Target
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.gui_dsl import parse_reply
-from pantrace.wire.json import decode_patiently, unknown_keys
+from pantrace.wire.json import decode_patiently
+from pantrace.wire.rest import rest_of
 
 from .actions import action_to
 from .older import flat_action, with_tree
@@ -72,7 +73,7 @@ def _predicted(row: dict[str, Any], place: int) -> dict[str, Any]:
         action = msgspec.structs.replace(action, raw=output)
         if action.kind == "fail" and reply.action.kind == "unparsed":
             action = msgspec.structs.replace(action, kind="unparsed")
-    kept = {key: value for key, value in unknown_keys(row, _STEP_LOG).items() if value is not None}
+    kept = rest_of(row, _STEP_LOG)
     thought = reply.thought if reply is not None else None
     step = {"step_index": row.get("step_index", place), "observation": {}, "action": action_to(action)}
     return {**step, **present({"reasoning": thought}), **kept}
@@ -124,7 +125,7 @@ def _planned(row: dict[str, Any], place: int) -> dict[str, Any]:
         kind=kind.lower(), target=Target(description=description) if description is not None else None, raw=output
     )
     seen = present({"screenshot_path": row.get("screenshot_path") or None})
-    kept = {key: value for key, value in unknown_keys(row, _PLANNER).items() if value is not None}
+    kept = rest_of(row, _PLANNER)
     step = {
         "step_index": row.get("step_index", place),
         "observation": with_tree(seen, _tree(row.get("a11y_tree"))),
@@ -148,7 +149,7 @@ def _tree(value: Any) -> Any:
 def task_result_episode(row: dict[str, Any], model: str | None) -> dict[str, Any]:
     """A task's line of a full evaluation: an episode whose steps were not recorded."""
     used = {"task_id", "score", "success", "error", "error_type", "reason", "started_at"}
-    kept = {key: value for key, value in unknown_keys(row, used).items() if value is not None}
+    kept = rest_of(row, used)
     return present(
         {
             "episode_id": str(row["task_id"]),
