@@ -17,7 +17,8 @@ import pytest
 import pantrace
 from corpus import CORPUS, needs_corpus
 from goldens import golden_inputs
-from pantrace.engine.convert import Report, convert
+from pantrace.engine.convert import convert
+from pantrace.engine.loss_report import Report
 from pantrace.engine.read import Notes, inputs
 from pantrace.engine.redact import redact
 from pantrace.engine.select import Selection

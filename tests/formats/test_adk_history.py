@@ -173,7 +173,12 @@ def test_a_directory_of_two_runs_counts_repetitions(tmp_path: Path) -> None:
         ("hello", 2),
         ("blocked", 2),
     ]
-    assert [each["created"] for each in run.extra["adk-history"]["runs"]] == [1000.0, 5000.0]
+    assert [each["creation_timestamp"] for each in run.extra["adk-history"]["files"]] == [
+        1000.0,
+        1000.5,
+        5000.0,
+        5000.5,
+    ]
 
 
 def test_a_directory_with_other_files_is_not_claimed(tmp_path: Path) -> None:

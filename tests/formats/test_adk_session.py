@@ -30,6 +30,7 @@ from pantrace.model import (
     is_prompt,
     usage_total,
 )
+from pantrace.wire.adk.recase import SESSION, to_camel
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, encode, to_plain
 from pantrace.wire.loss import sample_losses
@@ -245,7 +246,7 @@ def test_data_keys_are_never_recased() -> None:
     row = session(model(call, actions={"state_delta": {"my_key": {"a_b": 1}}}), state={"my_key": 1, "Other_Key": 2})
     assert FORMAT.load is not None
     assert FORMAT.dump is not None
-    written = FORMAT.dump(FORMAT.load(row), FORMAT.options())
+    written = FORMAT.dump(FORMAT.load(to_camel(row, SESSION)), FORMAT.options())
     assert written["appName"] == "app"
     assert written["state"] == {"my_key": 1, "Other_Key": 2}
     event = written["events"][0]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from goldens import golden_inputs
 from pantrace.engine.convert import write
 from pantrace.engine.read import read
 from pantrace.formats import by_name
-from pantrace.model import Sample
+from pantrace.model import Sample, ToolResult
 
 
 def test_unknown_and_repeated_keys_are_kept_and_named(tmp_path: Path) -> None:
@@ -31,3 +34,42 @@ def test_unknown_and_repeated_keys_are_kept_and_named(tmp_path: Path) -> None:
     again = tmp_path / "y.trace.jsonl"
     write(read(path), again, to="native")
     assert [*read(again).samples] == [first, second]
+
+
+def test_a_copy_of_a_native_file_has_the_same_bytes(tmp_path: Path) -> None:
+    """Whole numbers stay whole, whatever field they stand in, and no trace of the copying is left."""
+    path, again = tmp_path / "x.trace.jsonl", tmp_path / "y.trace.jsonl"
+    path.write_text(
+        '{"pantrace":"2","run":{"created":3,"results":[{"name":"mean","value":1,"low":0,"high":2.5}]}}\n'
+        '{"id":"a","trajectory":{"created":1,"steps":[{"role":"agent","parts":['
+        '{"type":"action","kind":"click","target":{"point":{"x":3,"y":4.0,"space":"pixels"}}},'
+        '{"type":"thinking","text":"t","started":1,"ended":2.0}],"at":12345678901,"usage":{"cost_usd":0}}]},'
+        '"scores":[{"name":"s","value":1,"scale":{"low":0,"high":1},"values":{"other":2},"threshold":1},'
+        '{"name":"t","value":true},{"name":"u","value":0.5}]}\n'
+    )
+    write(read(path), again, to="native")
+    assert again.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "path", [each for name, each in golden_inputs() if name == "native"], ids=lambda path: path.name
+)
+def test_what_was_written_once_is_copied_byte_for_byte(path: Path, tmp_path: Path) -> None:
+    once, twice = tmp_path / "once.trace.jsonl", tmp_path / "twice.trace.jsonl"
+    write(read(path), once, to="native")
+    write(read(once), twice, to="native")
+    assert twice.read_bytes() == once.read_bytes()
+
+
+def test_unknown_keys_of_parts_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "x.trace.jsonl"
+    part = '{"type": "result", "output": "o", "rating": 5, "media": [{"type": "media", "uri": "u", "zoom": 2}]}'
+    path.write_text(
+        f'{{"pantrace": "2"}}\n{{"id": "a", "trajectory": {{"steps": [{{"role": "tool", "parts": [{part}]}}]}}}}\n'
+    )
+    (sample,) = read(path).samples
+    assert sample.trajectory is not None
+    (result,) = sample.trajectory.steps[0].parts
+    assert isinstance(result, ToolResult)
+    assert result.extra == {"native": {"rating": 5}}
+    assert result.media[0].extra == {"native": {"zoom": 2}}

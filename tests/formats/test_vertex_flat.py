@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from pantrace.engine.convert import write
+from pantrace.engine.convert import write, write_run
 from pantrace.errors import ReadError, SampleRefused
 from pantrace.formats import by_name
 from pantrace.model import (
     Agent,
     Case,
     Media,
+    Part,
     Run,
     Sample,
     Step,
@@ -24,6 +25,8 @@ from pantrace.model import (
     ToolResult,
     Trajectory,
     call_pairs,
+    final_response,
+    said,
 )
 
 FORMAT = by_name("vertex-flat")
@@ -183,3 +186,39 @@ def test_check_finds_what_the_client_would_drop() -> None:
     assert found == [("error", "intermediate_events[0].turn")]
     assert [each.place for each in FORMAT.check({**row, "response": ""})] == ["response"]
     assert [each.place for each in FORMAT.check({**row, "request": {}})] == ["request"]
+
+
+CALL, RESULT = used("find").parts
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (Text(text="I look."), CALL, RESULT),
+        (Text(text="I look."), CALL),
+        (Thinking(text="hm"), Text(text="I look."), CALL, RESULT),
+    ],
+)
+def test_words_before_a_call_are_not_told_behind_it(parts: tuple[Part, ...]) -> None:
+    row = dumped(asked("Where?"), Step(role="agent", parts=parts))
+    assert row["response"] == "I look."
+    assert FORMAT.load is not None
+    back = FORMAT.load(row).trajectory
+    assert back is not None
+    assert [step.parts for step in back.steps] == [(Text(text="Where?"),), parts]
+    assert back.response is None
+
+
+def test_a_response_that_is_only_stated_is_no_step() -> None:
+    row = dumped(asked("Where?"), replied("Let me see."), response="Here.")
+    assert FORMAT.load is not None
+    back = FORMAT.load(row).trajectory
+    assert back is not None
+    assert [said(step) for step in back.steps] == ["Where?", "Let me see."]
+    assert final_response(back) == "Here."
+
+
+def test_a_text_that_stands_in_the_response_is_not_reported_as_absent(tmp_path: Path) -> None:
+    sample = sample_of(asked("Where?"), Step(role="agent", parts=(CALL, RESULT, Text(text="Here."))))
+    report = write_run(Run(samples=[sample]), tmp_path / "out.jsonl", to="vertex-flat")
+    assert {loss[:2] for loss in report.losses} == {("trajectory.steps[]", "merged")}

@@ -114,7 +114,7 @@ def test_numbers_that_are_not_finite_are_neither_lost_nor_in_the_way(tmp_path: P
     assert back[0].details["inner"] == inf
     assert back[1].value == inf
     assert back[1].threshold == -inf
-    assert back[2].value == 1e20, "the model holds a float; the text is exact"
+    assert back[2].value == 10**20 + 1
     assert back[3:] == list(scores[3:])
     step = next(directory.samples()).trajectory.steps[0]  # type: ignore[union-attr]
     assert step.at is not None
@@ -158,3 +158,14 @@ def test_a_part_may_be_larger_than_what_is_kept_in_memory(tmp_path: Path) -> Non
     assert query(tmp_path, "select count(*), max(number) from calls").rows == [(50_000, 999)]
     groups = query(tmp_path, "select max(step), count(distinct number) from steps").rows
     assert groups == [(0, 1000)]
+
+
+def test_tokens_of_graders_are_not_the_samples(tmp_path: Path) -> None:
+    def asked(tokens: int, **fields: Any) -> Trajectory:
+        usage = Usage(input=tokens, output=tokens, total=2 * tokens)
+        return Trajectory(steps=(Step(role="agent", usage=usage),), **fields)
+
+    graders = (asked(1000, purpose="grader"), asked(500, purpose="simulated_user"), asked(10))
+    written(tmp_path, Result(sample=Sample(id="s", trajectory=asked(1, children=graders))))
+    columns = "total_tokens, input_tokens, output_tokens"
+    assert query(tmp_path, f"select {columns} from samples").rows == [(22, 11, 11)]

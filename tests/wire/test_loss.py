@@ -96,6 +96,12 @@ ROWS = [
         sample(said("a"), state={"k": 1}),
         [("trajectory.state.k", "changed")],
     ),
+    (
+        "another order",
+        sample(Step(role="agent", parts=(Text(text="first"), CALL, RESULT))),
+        sample(Step(role="agent", parts=(CALL, RESULT, Text(text="first")))),
+        [("trajectory.steps[0].parts[0]", "moved")],
+    ),
     ("the whole trajectory", sample(said("a")), Sample(id="x"), [("trajectory", "absent")]),
     ("extras", sample(said("a"), extra={"other": {"k": 1}}), sample(said("a")), [("trajectory.extra", "absent")]),
 ]
@@ -126,3 +132,9 @@ def test_a_general_path_has_no_numbers_and_ends_at_a_formats_name() -> None:
 def test_a_header_is_compared_too() -> None:
     losses = header_losses(Run(name="a", task="t"), Run(name="a"), {}, "target")
     assert [(loss.path, loss.sample) for loss in losses] == [("run.task", None)]
+
+
+def test_what_is_gone_weighs_what_it_held() -> None:
+    held = said("a", "b", usage=Usage(input=1, output=2))
+    (loss,) = sample_losses(sample(said("x", role="user"), held), sample(said("x", role="user")), {}, "target")
+    assert (loss.path, loss.values) == ("trajectory.steps[1]", 7)  # the role, two texts with their types, two numbers

@@ -22,9 +22,9 @@ SAMPLE = Sample(
 )
 
 
-def missing(source: Any, declared: dict[str, str] | None = None) -> dict[str, int]:
-    ledger = Ledger(declared or {})
-    ledger.source(encode(source))
+def missing(source: Any, declared: dict[str, str] | None = None, words: tuple[str, ...] = ("in",)) -> dict[str, int]:
+    ledger = Ledger(declared or {}, words)
+    ledger.source("here", encode(source))
     ledger.model(SAMPLE)
     return dict(ledger.closed().missing)
 
@@ -32,11 +32,11 @@ def missing(source: Any, declared: dict[str, str] | None = None) -> dict[str, in
 @pytest.mark.parametrize(
     "source",
     [
-        {"id": "s1", "in": 33, "none": None, "yes": True, "blank": "  "},
+        {"id": "s1", "in": 33, "none": None, "blank": "  "},
         {"at_ms": 12500, "created": "2025-11-16T10:00:00+00:00"},
         {"half": "and the second line of it"},
         {"call": '{"cmd": "ls", "n": 7}'},
-        {"name as a key": "cmd"},
+        {"name of a tool": "bash"},
     ],
 )
 def test_what_the_model_holds_in_any_form_is_read(source: Any) -> None:
@@ -44,9 +44,21 @@ def test_what_the_model_holds_in_any_form_is_read(source: Any) -> None:
 
 
 def test_what_is_nowhere_is_named_by_its_path() -> None:
-    source = {"messages": [{"rating": 5, "text": "ls"}, {"rating": 4, "note": "gone"}]}
+    source = {"messages": [{"rating": 5, "text": "bash"}, {"rating": 4, "note": "gone"}]}
     assert missing(source) == {"messages[].rating": 2, "messages[].note": 1}
     assert missing(source, {"messages[].rating": "a copy", "messages[].no*": "a copy"}) == {}
+
+
+@pytest.mark.parametrize("value", [True, False, 7, 33, "ls", 1.0])
+def test_a_value_that_says_little_needs_its_key(value: Any) -> None:
+    """7, "ls" and 33 stand in the sample, under other keys: that proves nothing of a rating."""
+    assert missing({"rating": value}) == {"rating": 1}
+    assert missing({"n": 7, "cmd": "ls"}) == {}
+
+
+def test_a_key_that_the_reader_knows_is_believed() -> None:
+    assert missing({"rating": 33, "kept": True}, words=("rating", "kept")) == {}
+    assert missing({"rating": 3400}, words=("rating",)) == {"rating": 1}
 
 
 def test_a_short_word_is_not_found_inside_another() -> None:
@@ -54,9 +66,10 @@ def test_a_short_word_is_not_found_inside_another() -> None:
 
 
 def test_a_reader_may_look_ahead_and_other_bytes_say_nothing() -> None:
-    ledger = Ledger({})
-    ledger.source(b'{"id": "s2"}')
-    ledger.source(b"not JSON")
+    ledger = Ledger({}, ("id",))
+    ledger.source(1, b'{"id": "s2"}')
+    ledger.source(1, b'{"id": "the same place is seen once"}')
+    ledger.source(2, b"not JSON")
     ledger.model(SAMPLE)
     ledger.model(Sample(id="s2"))
     found = ledger.closed()

@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from pantrace.engine.convert import Report, convert, parse_options, to_stream
+from pantrace.engine.convert import convert, parse_options, to_stream
+from pantrace.engine.loss_report import Report, percent
 from pantrace.engine.select import Selection
 from pantrace.errors import LossRefused, NothingWritten, UsageError
 from pantrace.formats import by_name
@@ -38,6 +39,7 @@ from .progress import progress
 @click.option("--option", "options", multiple=True, metavar="K=V", help="A writer's option; repeat for more.")
 @click.option("--loss", metavar="FILE", help="Write every loss as a JSON line {sample, path, what, why}.")
 @click.option("--no-loss", is_flag=True, help="Do not measure what is lost (faster).")
+@click.option("--no-carry", is_flag=True, help="Write plain files: keep nothing under a `pantrace` key of ours.")
 @click.option("--strict", is_flag=True, help="Refuse to lose anything (exit 1) or to skip a broken record (exit 2).")
 @selecting
 @as_json
@@ -49,6 +51,7 @@ def command(
     options: tuple[str, ...],
     loss: str | None,
     no_loss: bool,
+    no_carry: bool,
     strict: bool,
     chosen: Selection,
     as_json: bool,
@@ -90,6 +93,7 @@ def command(
                     selection=chosen,
                     strict=strict,
                     measure=not no_loss,
+                    carry=not no_carry,
                     on_loss=on_loss,
                     on_sample=count,
                 )
@@ -130,6 +134,8 @@ def summary(report: Report) -> dict[str, Any]:
         "written": report.samples,
         "outputs": [str(path) for path in report.outputs],
         "loss_measured": report.measured,
+        "values": report.values,
+        "shares": report.shares,
         "losses": [
             {"path": path, "what": what, "why": why, "count": count}
             for (path, what, why), count in report.losses.most_common()
@@ -138,6 +144,7 @@ def summary(report: Report) -> dict[str, Any]:
         "refused": [{"sample": sample, "why": why} for sample, why in report.refused],
         "renamed": [{"sample": old, "as": new} for old, new in report.renamed],
         "named": [{"sample": sample, "file": name} for sample, name in report.named],
+        "reading": report.notes.unread.plain() if report.notes.unread is not None else None,
         "headers": [{"input": name, "lost": count} for name, count in report.headers.items()],
         **left_out(report.notes),
     }
@@ -155,27 +162,32 @@ def tell(report: Report) -> None:
     read = ", ".join(f"{count} {name}" for name, count in report.notes.formats.items())
     where = _where(report.outputs)
     say(f"read {read or 'nothing'}; wrote {report.samples} samples as {report.to}{where}")
+    if report.notes.unread is not None and (sentence := report.notes.unread.sentence()) is not None:
+        say(sentence)
     if not report.measured:
         say("loss was not measured (--no-loss)")
-    elif not report.losses:
-        say("nothing was lost")
     else:
-        say(f"lost: {sum(report.losses.values())} values of {len(report.losses)} kinds")
-        rows = [[str(count), path, what, why] for (path, what, why), count in report.losses.most_common(12)]
-        table(["count", "path", "what", "why"], rows, right=("count",), err=True)
+        say(_loss_words(report))
+        rows = [[f"{count:,}", path, what, why] for (path, what, why), count in report.losses.most_common(12)]
+        if rows:
+            table(["values", "path", "what", "why"], rows, right=("values",), err=True)
         if len(report.losses) > 12:
             say(f"and {len(report.losses) - 12} more kinds; --loss FILE lists every one")
-    _tell_carried(report)
+        if report.carried:
+            kinds = ", ".join(path for path, _ in report.carried.most_common(4))
+            more = f" and {len(report.carried) - 4} more kinds" if len(report.carried) > 4 else ""
+            say(f"kept under a `pantrace` key, which {report.to}'s own tools ignore: {kinds}{more}")
 
 
-def _tell_carried(report: Report) -> None:
-    if report.carried:
-        kinds = ", ".join(path for path, _ in report.carried.most_common(4))
-        more = f" and {len(report.carried) - 4} more kinds" if len(report.carried) > 4 else ""
-        say(
-            f"carried: {sum(report.carried.values())} values that {report.to} has no word for ride along under the key "
-            f"`pantrace`, which only pantrace reads: {kinds}{more}"
-        )
+def _loss_words(report: Report) -> str:
+    """The answer, and the three shares where they say more."""
+    count = sum(report.losses.values())
+    answer = f"lost: {count:,} values of {len(report.losses)} kinds" if count else "nothing was lost"
+    shares = report.shares
+    if shares is None or shares["kept"] == 1:
+        return answer
+    kept, ours, lost = (percent(shares[name]) for name in ("kept", "kept_for_pantrace_only", "lost"))
+    return f"{answer}; kept for {report.to}'s own tools: {kept}, kept for pantrace only: {ours}, lost: {lost}"
 
 
 def _where(outputs: list[Path]) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from pantrace.engine.balance import Balance
 from pantrace.engine.contents import contents
 from pantrace.engine.read import Notes, inputs, open_run
 from pantrace.errors import ReadError, UnknownFormat
@@ -92,10 +94,12 @@ def _described(path: Path, chosen: Format, variant: str, quick: bool, notes: Not
     if quick:
         return row
     broken: list[ReadError] = []
-    run = open_run(path, chosen, variant, broken.append)
+    unread = Balance()
+    run = unread.open(path, chosen, variant, broken.append, partial(open_run, path, chosen, variant))
     row["keys"] = _keys(path)
     row["run"] = header_of(run)
     row["data"] = contents(run.samples)
+    row["reading"] = unread.plain()
     row["broken"] = [{"place": each.place, "message": each.message} for each in broken]
     return row
 
@@ -130,6 +134,8 @@ def _row(each: dict[str, Any]) -> list[str]:
     data = each.get("data", {})
     also = [f"{data[key]} {word}" for key, word in _ALSO.items() if data.get(key)]
     also += [f"{count} without {word}" for word, count in data.get("absent", {}).items()]
+    if count := each.get("reading", {}).get("unread"):
+        also.append(f"{count} values without a place")
     if each.get("broken"):
         also.append(f"{len(each['broken'])} broken records")
     numbers = [str(data.get(key, "")) for key in ("samples", "steps", "calls")]

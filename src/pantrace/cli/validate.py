@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pantrace.engine.balance import Balance
 from pantrace.engine.read import Notes
 from pantrace.engine.validate import file_violations
 from pantrace.errors import ReadError
@@ -22,6 +23,7 @@ def command(sources: tuple[str, ...], from_: str | None, as_json: bool) -> None:
     """Name every place where a file is not as its format demands.
 
     An error is something that a reader would fail on or lie about; a warning is something that only a document demands.
+    Values that have no place in pantrace's model are counted and named.
 
     \b
     pantrace validate out.json
@@ -31,11 +33,11 @@ def command(sources: tuple[str, ...], from_: str | None, as_json: bool) -> None:
     """
     found: list[Violation] = []
     unreadable: list[ReadError] = []
-    notes = Notes()
+    notes = Notes(unread=(unread := Balance()))
     paths = expand(sources)
     for path in paths:
         try:
-            found += file_violations(path, from_, notes.ignored)
+            found += file_violations(path, from_, notes)
         except ReadError as error:
             unreadable.append(error.at(path=str(path)))
     errors = sum(violation.level == "error" for violation in found)
@@ -49,6 +51,7 @@ def command(sources: tuple[str, ...], from_: str | None, as_json: bool) -> None:
                 "unreadable": [
                     {"path": each.path, "place": each.place, "message": each.message} for each in unreadable
                 ],
+                "reading": unread.plain(),
                 "ignored": ignored_entries(notes),
             }
         )
@@ -60,6 +63,8 @@ def command(sources: tuple[str, ...], from_: str | None, as_json: bool) -> None:
         say(f"pantrace: {each}")
     if not as_json:
         tell_left_out(notes)
+        if (sentence := unread.sentence()) is not None:
+            say(sentence)
     if not as_json and not unreadable:
         say(f"{len(paths)} checked: {errors} errors, {len(found) - errors} warnings")
     raise click.exceptions.Exit(2 if unreadable else 1 if errors else 0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -21,55 +21,26 @@ from pantrace.errors import (
     WriteError,
 )
 from pantrace.formats import Format, by_name, detect
-from pantrace.model import Loss, Record, Run, RunHeader, Sample, with_samples
+from pantrace.model import Loss, Record, Run, RunHeader, Sample, Trajectory, header_of, with_samples
 from pantrace.wire import files
 from pantrace.wire.carried import without_carried
 from pantrace.wire.depth import OURS, is_too_deep
 from pantrace.wire.file_names import FileNames
-from pantrace.wire.json import decode, encode
+from pantrace.wire.json import to_plain
 from pantrace.wire.limits import limits
-from pantrace.wire.loss import general, header_losses, sample_losses
+from pantrace.wire.loss import common_weight, header_losses, own_weight, plain, plain_header, weight
 from pantrace.wire.output import staging
 from pantrace.wire.rows import raise_broken, write_rows
+from pantrace.wire.written import Row
 
+from .balance import Balance
+from .loss_report import Report
 from .overwriting import Output, refuse_overwriting
 from .read import Notes, open_run, read_pile, split_children, watch
 from .select import Selection
+from .weigh import Scales
 
 OnLoss = Callable[[Loss], None]
-
-CARRIED = "carried"
-"""What is said of a value that the target's own tools do not see, and pantrace reads back."""
-
-
-@dataclass
-class Report:
-    """What a conversion did."""
-
-    to: str
-    samples: int = 0
-    """How many were written."""
-    outputs: list[Path] = field(default_factory=list)
-    losses: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    """How often a path was lost: (path without numbers, what happened, why) -> count."""
-    carried: Counter[str] = field(default_factory=Counter)
-    """Path without numbers -> how often the target has no word for it and it rides along for pantrace to read."""
-    refused: list[tuple[str, str]] = field(default_factory=list)
-    """Samples that the target cannot say, with the reason."""
-    renamed: list[tuple[str, str]] = field(default_factory=list)
-    """Ids that occurred twice, and what they became."""
-    named: list[tuple[str, str]] = field(default_factory=list)
-    """Samples whose id is no file name, and the names of their files; inside, the id is as it was."""
-    headers: Counter[str] = field(default_factory=Counter)
-    """Of a pile of several inputs, whose headers have no place in it: input -> how many values it had."""
-    measured: bool = True
-    notes: Notes = field(default_factory=Notes)
-
-    def add(self, loss: Loss) -> None:
-        if loss.what == CARRIED:
-            self.carried[general(loss.path)] += 1
-            return
-        self.losses[(general(loss.path), loss.what.partition(":")[0].partition(" ")[0], loss.why)] += 1
 
 
 def parse_options(target: Format, given: dict[str, str]) -> Record:
@@ -95,15 +66,22 @@ def convert(
     selection: Selection | None = None,
     strict: bool = False,
     measure: bool = True,
+    carry: bool = True,
     on_loss: OnLoss | None = None,
     on_sample: Callable[[Sample], None] | None = None,
 ) -> Report:
     """Read one or many inputs, write them as format `to`, and report what the target could not carry.
 
-    With `strict`, any loss and any broken record is an error and no output is left behind."""
+    With `strict`, any loss and any broken record is an error and no output is left behind. Without `carry`, nothing is
+    kept under a key of ours: the output is plain, and what the target has no place for is lost."""
     paths = [Path(each) for each in ([sources] if isinstance(sources, (str, Path)) else sources)]
     refuse_overwriting(paths, [Output(Path(target), recording=True)])
     report = Report(to=to, notes=Notes() if strict else Notes.keeping(), measured=measure)
+    report.notes.unread = (
+        Balance(copied_as=to if len(paths) == 1 and not (selection and selection.narrows) else None)
+        if measure
+        else None
+    )
     run = read_pile(paths, format=format, notes=report.notes)
     samples = selection.apply(run.samples) if selection else run.samples
     if on_sample is not None:
@@ -115,6 +93,7 @@ def convert(
         options=options,
         strict=strict,
         measure=measure,
+        carry=carry,
         on_loss=on_loss,
         report=report,
         read=paths,
@@ -137,6 +116,7 @@ def write_run(
     options: dict[str, str] | Record | None = None,
     strict: bool = False,
     measure: bool = True,
+    carry: bool = True,
     on_loss: OnLoss | None = None,
     report: Report | None = None,
     read: Iterable[Path] = (),
@@ -154,27 +134,30 @@ def write_run(
         raise UsageError("--strict needs the losses to be measured")
     if target.is_dir() and not _is_split(format_):
         raise UsageError(f"{target} is a directory; {to} is written to one file: name it with -o")
-    rows = _Rows(format_, chosen, report, on_loss)
+    rows = _Rows(format_, chosen, report, on_loss, carry=carry)
     report.notes.on_header = rows.drop_header
-    with staging(target) as place:
+    with closing(rows.scales), staging(target) as place:
         outputs = _save(run, rows.of(run), target, place, format_, chosen, report)
         if _is_split(format_):
             refuse_overwriting(read, [Output(each, recording=True) for each in outputs])
         written = _reopened(place, format_) if format_.save is not None else None
         if measure and not rows.headers:
+            report.values += common_weight(plain_header(run))
             for loss in header_losses(run, written or RunHeader(), _header_reasons(format_), to):
-                rows.lose(loss)
+                if not loss.path.startswith(format_.outside):
+                    rows.lose(loss)
+        if measure and report.samples:
+            files = [place / each.name for each in outputs] if place.is_dir() else [place]
+            rows.scales.add_files(files, report.notes.unread)
         if not report.samples:
             _refuse_nothing(rows, place, written)
+        if strict and (unread := report.notes.unread) is not None and (sentence := unread.sentence()) is not None:
+            raise LossRefused(f"{sentence} and --strict: nothing was written")
         if strict and report.losses:
             count = sum(report.losses.values())
             raise LossRefused(f"{count} losses and --strict: nothing was written; --loss FILE lists them")
     report.outputs += outputs
     return report
-
-
-Written = tuple[Sample, Any]
-"""A sample and its row."""
 
 
 @dataclass
@@ -187,8 +170,14 @@ class _Rows:
     on_loss: OnLoss | None
     seen: int = 0
     """Samples that came, written or not."""
+    carry: bool = True
+    """Whether what the target has no place for is kept for pantrace."""
     headers: int = 0
     """Inputs of a pile, whose headers have no place in it; its own header is none that an input has."""
+    scales: Scales = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scales = Scales(self.format, self.report, self.lose, full=self.on_loss is not None)
 
     def lose(self, loss: Loss) -> None:
         self.report.add(loss)
@@ -202,23 +191,44 @@ class _Rows:
             self.report.headers[name] += 1
             self.lose(msgspec.structs.replace(loss, input=name))
 
-    def of(self, run: Run) -> Iterator[Written]:
+    def of(self, run: Run) -> Iterator[Row]:
         format_, report = self.format, self.report
-        for sample in _unique(run.samples if format_.nests else split_children(run.samples), report):
+        samples = run.samples if format_.nests else split_children(run.samples, self._staff)
+        for sample in _unique(samples, report):
             self.seen += 1
             if format_.dump is None:
-                self.lose(Loss(sample=sample.id, path="sample", what="absent", why=_no_samples(format_)))
+                self._lose_sample(sample, "absent", _no_samples(format_))
                 continue
             try:
-                row = _shallow(format_.dump(sample, self.options), format_)
+                row = self._row(sample)
             except SampleRefused as error:
                 report.refused.append((sample.id, str(error)))
-                self.lose(Loss(sample=sample.id, path="sample", what="refused", why=str(error)))
+                self._lose_sample(sample, "refused", str(error))
                 continue
-            for loss in _measured(sample, row, format_) if report.measured else ():
-                self.lose(loss)
+            if report.measured:
+                self.scales.add(row)
             report.samples += 1
-            yield sample, row
+            yield row
+
+    def _row(self, sample: Sample) -> Row:
+        assert self.format.dump is not None
+        row = _shallow(self.format.dump(sample, self.options), self.format)
+        return Row(sample, row if self.carry else without_carried(row, self.format.corners))
+
+    def _lose_sample(self, sample: Sample, what: str, why: str) -> None:
+        found = plain(sample) if self.report.measured else {}
+        self.report.values += common_weight(found)
+        values, own = weight(found), own_weight(found)
+        self.lose(Loss(sample=sample.id, path="sample", what=what, why=why, values=values, own=own))
+
+    def _staff(self, sample: Sample, child: Trajectory) -> None:
+        """A conversation of a grader or of a simulated user, which no target may take for a run of the agent."""
+        found = to_plain(child)
+        values, own = weight(found), own_weight(found)
+        self.report.values += values - own
+        who = child.purpose.replace("_", " ")
+        why = f"what a {who} said is no run of the agent, and {self.format.name} holds no others"
+        self.lose(Loss(sample=sample.id, path="trajectory.children[]", what="absent", why=why, values=values, own=own))
 
 
 _AROUND = 4
@@ -273,31 +283,6 @@ def _is_recognised(place: Path, format_: Format) -> bool:
         return False
 
 
-def _measured(sample: Sample, row: Any, format_: Format) -> list[Loss]:
-    if format_.load is None:
-        return []
-    written = encode(row)
-    try:
-        losses = sample_losses(sample, format_.load(decode(written)), format_.lost, format_.name)
-    except ReadError as error:
-        message = f"sample {sample.id}: what was written as {format_.name} cannot be read back: {error}"
-        raise WriteError(message) from None
-    return losses if b'"pantrace":' not in written else [*losses, *_carried(sample, decode(written), format_, losses)]
-
-
-def _carried(sample: Sample, row: Any, format_: Format, losses: list[Loss]) -> list[Loss]:
-    """What would be lost as well if nothing rode along under the key `pantrace`."""
-    assert format_.load is not None
-    lost = {loss.path for loss in losses}
-    why = f"{format_.name} has no word for it; it rides along under the key `pantrace`, which only pantrace reads"
-    try:
-        seen = format_.load(without_carried(row))
-    except (ReadError, KeyError, TypeError, ValueError, AttributeError):
-        return [Loss(sample=sample.id, path="sample", what=CARRIED, why=why)]
-    found = sample_losses(sample, seen, format_.lost, format_.name)
-    return [Loss(sample=sample.id, path=each.path, what=CARRIED, why=why) for each in found if each.path not in lost]
-
-
 def _reopened(place: Path, format_: Format) -> Run | None:
     """What was written, read again; None for a format that is only written."""
     try:
@@ -333,36 +318,35 @@ def _is_split(format_: Format) -> bool:
 
 
 def _save(
-    run: Run, written: Iterator[Written], target: Path, place: Path, format_: Format, options: Record, report: Report
+    run: Run, written: Iterator[Row], target: Path, place: Path, format_: Format, options: Record, report: Report
 ) -> list[Path]:
     """Write all into a private place; gives what the target's files will be called."""
     if _is_split(format_):
         return _save_documents(written, target, place, format_, report)
     if format_.save is not None:
-        format_.save(with_samples(run, (sample for sample, _ in written)), place, options)
+        format_.save(header_of(run), written, place, options)
     else:
-        write_rows((row for _, row in written), place, default=format_.layout)
+        write_rows((row.value for row in written), place, default=format_.layout)
     return [target]
 
 
-def _save_documents(
-    samples: Iterator[Written], target: Path, place: Path, format_: Format, report: Report
-) -> list[Path]:
+def _save_documents(rows: Iterator[Row], target: Path, place: Path, format_: Format, report: Report) -> list[Path]:
     """One file per sample: a directory of them, or the named file when there is only one."""
     if not target.is_dir() and (target.exists() or files.bare_suffix(target) in (".json", ".jsonl", format_.suffix)):
-        for number, (_, row) in enumerate(samples):
+        for number, row in enumerate(rows):
             if number:
                 raise UsageError(f"{format_.name} holds one sample per file: give a directory, -o {target.stem}/")
-            write_rows([row], place, default="document")
+            write_rows([row.value], place, default="document")
         return [target]
     place.mkdir()
     names, outputs = FileNames(format_.suffix), []
-    for sample, row in samples:
+    for row in rows:
+        sample = row.sample
         stem = sample.id if sample.epoch is None else f"{sample.id}_{sample.epoch}"
         name = names.name(stem)
         if name != f"{stem}{format_.suffix}":
             report.named.append((sample.id, name))
-        write_rows([row], place / name, default="document")
+        write_rows([row.value], place / name, default="document")
         outputs.append(target / name)
     return outputs
 

@@ -12,13 +12,14 @@ import msgspec
 
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import Format, by_name, detect
-from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, all_trajectories, header_of
+from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, Trajectory, header_of, is_staff
 from pantrace.store import FILES, RunDirectory, is_run_directory
 from pantrace.wire.claim import of_patterns
 from pantrace.wire.head import Head
 from pantrace.wire.rows import OnBroken, raise_broken, read_rows
 from pantrace.wire.source import with_source
 
+from .balance import Balance
 from .search import Found, Ignored, Search
 from .sound import sound
 
@@ -45,6 +46,8 @@ class Notes:
     """Aggregates that the runs read so far store themselves, with the names of these runs."""
     on_header: OnHeader = lambda _name, _header: None
     """What to do with the headers of several inputs, of which a pile keeps only the samples."""
+    unread: Balance | None = None
+    """What the sources say and no sample holds; None: nobody asks."""
 
     @classmethod
     def keeping(cls) -> Notes:
@@ -194,7 +197,7 @@ def read_pile(paths: Iterable[Path], *, format: str | None = None, notes: Notes)
         raise UnknownFormat("nothing readable in it", path=where, remedy="`pantrace formats` lists what can be read")
     if len(opened) == 1:
         path, chosen, variant = opened[0]
-        run = open_run(path, chosen, variant, notes.on_broken)
+        run = _open_noting(path, chosen, variant, notes)
         samples = _counted(run, chosen, notes, run.name or path.name)
         return msgspec.structs.replace(run, samples=_readable(samples, notes))
     return Run(name=", ".join(path.name for path in paths), samples=_readable(_chained(opened, notes), notes))
@@ -211,12 +214,18 @@ def _chained(opened: list[tuple[Path, Format, str]], notes: Notes) -> Iterator[S
     shared = Counter(path.name for path, _, _ in opened)
     for path, chosen, variant in opened:
         try:
-            run = open_run(path, chosen, variant, notes.on_broken)
+            run = _open_noting(path, chosen, variant, notes)
             name = path.name if shared[path.name] == 1 else str(path)
             notes.on_header(name, header_of(run))
             yield from _counted(run, chosen, notes, name)
         except ReadError as error:
             notes.on_broken(error)
+
+
+def _open_noting(path: Path, chosen: Format, variant: str, notes: Notes) -> Run:
+    if notes.unread is None:
+        return open_run(path, chosen, variant, notes.on_broken)
+    return notes.unread.open(path, chosen, variant, notes.on_broken, partial(open_run, path, chosen, variant))
 
 
 def _counted(run: Run, chosen: Format, notes: Notes, name: str) -> Iterator[Sample]:
@@ -235,15 +244,29 @@ def watch(samples: Iterable[Sample], on_sample: Callable[[Sample], None]) -> Ite
         yield sample
 
 
-def split_children(samples: Iterable[Sample]) -> Iterator[Sample]:
-    """Samples without sub-agents inside; each of these follows as a sample of its own."""
+def split_children(
+    samples: Iterable[Sample], on_staff: Callable[[Sample, Trajectory], None] = lambda _sample, _child: None
+) -> Iterator[Sample]:
+    """Samples without sub-agents inside; each of these follows as a sample of its own. Graders and simulated users are
+    no runs of the agent: they go to `on_staff`."""
     for sample in samples:
         if sample.trajectory is None or not sample.trajectory.children:
             yield sample
             continue
-        for number, trajectory in enumerate(all_trajectories(sample.trajectory)):
+        for number, trajectory in enumerate(_own_trajectories(sample, sample.trajectory, on_staff)):
             alone = msgspec.structs.replace(trajectory, children=())
             if number == 0:
                 yield msgspec.structs.replace(sample, trajectory=alone)
             else:
                 yield Sample(id=trajectory.id or f"{sample.id}/{number}", epoch=sample.epoch, trajectory=alone)
+
+
+def _own_trajectories(
+    sample: Sample, trajectory: Trajectory, on_staff: Callable[[Sample, Trajectory], None]
+) -> Iterator[Trajectory]:
+    yield trajectory
+    for child in trajectory.children:
+        if is_staff(child.purpose):
+            on_staff(sample, child)
+        else:
+            yield from _own_trajectories(sample, child, on_staff)

@@ -10,7 +10,8 @@ from pantrace.formats import Format, by_name
 from pantrace.model import Run, Sample, header_of, with_samples
 from pantrace.normalise.secrets import Redactor, Replacement
 
-from .convert import Report, write_run
+from .convert import write_run
+from .loss_report import Report
 from .overwriting import Output, refuse_overwriting
 from .read import Notes, inputs, read_pile
 from .select import Selection

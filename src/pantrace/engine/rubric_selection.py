@@ -100,5 +100,6 @@ def adk_row(sample: Sample) -> dict[str, Any]:
     """A sample of any format as a row of interactions, without the corner in which pantrace keeps the rest."""
     adk = formats.by_name("adk-jsonl")
     assert adk.dump is not None
-    row: dict[str, Any] = adk.dump(sample, adk.options())
-    return {key: value for key, value in row.items() if key != "pantrace"}
+    # A judge is shown the session itself, not what the row's writer made of it (cut histories, placeholders).
+    row: dict[str, Any] = adk.dump(sample, adk.options(anew=True))
+    return {key: value for key, value in row.items() if not key.startswith("pantrace")}

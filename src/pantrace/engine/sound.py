@@ -18,6 +18,8 @@ from pantrace.model import Run, RunHeader, Sample, header_of
 from pantrace.wire.json import misfit
 from pantrace.wire.rows import OnBroken
 
+from .doubts import with_notes
+
 
 def sound(run: Run, format_: Format, path: Path, on_broken: OnBroken) -> Run:
     """The run without the samples that do not fit the model; ReadError when its header does not."""
@@ -34,7 +36,7 @@ _REMEDY = "is --from right, and was the file edited by hand?"
 def _sound(run: Run, path: Path, on_broken: OnBroken) -> Iterator[Sample]:
     for sample in run.samples:
         if (why := misfit(sample, Sample)) is None:
-            yield sample
+            yield with_notes(sample)
         else:
             source = sample.trajectory.source if sample.trajectory is not None else None
             place = source.place if source is not None and source.place is not None else f"sample {sample.id}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from pantrace.formats import Format, by_name, detect
 from pantrace.model import Sample, Violation
 from pantrace.wire.rows import read_rows
 
+from .balance import Balance
+from .doubts import doubts
 from .read import Notes, inputs, open_run
 from .search import Ignored
 
@@ -29,18 +33,21 @@ def validate(path_or_data: str | Path | Any, format: str | None = None) -> list[
     return list(_load_violations(chosen, path_or_data))
 
 
-def file_violations(path: Path, format_name: str | None, ignored: list[Ignored] | None = None) -> Iterator[Violation]:
+def file_violations(path: Path, format_name: str | None, notes: Notes | None = None) -> Iterator[Violation]:
     """Violations of a file, or of all files of a directory; ReadError when nothing can be read. What a directory holds
-    beside recordings is noted in `ignored`."""
+    beside recordings, and values that have no place in the model, are noted if notes are given."""
+    unread = notes.unread if notes is not None else None
     if path.is_dir():
-        yield from _directory_violations(path, format_name, [] if ignored is None else ignored)
+        yield from _directory_violations(path, format_name, [] if notes is None else notes.ignored, unread)
         return
     if not path.exists():
         raise ReadError("no such file or directory", path=str(path))
-    yield from _violations(path, by_name(format_name) if format_name else detect(path)[0])
+    yield from _violations(path, by_name(format_name) if format_name else detect(path)[0], unread)
 
 
-def _directory_violations(folder: Path, format_name: str | None, ignored: list[Ignored]) -> Iterator[Violation]:
+def _directory_violations(
+    folder: Path, format_name: str | None, ignored: list[Ignored], unread: Balance | None
+) -> Iterator[Violation]:
     notes = Notes.keeping()
     notes.ignored = ignored
     found = list(inputs([folder], format_name, notes))
@@ -48,7 +55,7 @@ def _directory_violations(folder: Path, format_name: str | None, ignored: list[I
         raise UnknownFormat("nothing readable in it", path=str(folder), remedy="`pantrace formats` lists what can be")
     for path, chosen, _ in found:
         try:
-            yield from _violations(path, chosen)
+            yield from _violations(path, chosen, unread)
         except ReadError as error:
             notes.on_broken(error.at(path=str(path)))
     for each in notes.broken:
@@ -59,7 +66,7 @@ MOST = 10_000
 """Errors of one file, after which it is not looked at any further."""
 
 
-def _violations(path: Path, chosen: Format) -> Iterator[Violation]:
+def _violations(path: Path, chosen: Format, unread: Balance | None) -> Iterator[Violation]:
     errors = 0
     for violation in _of(path, chosen):
         yield msgspec.structs.replace(violation, path=str(path))
@@ -68,6 +75,23 @@ def _violations(path: Path, chosen: Format) -> Iterator[Violation]:
             message = f"{MOST:,} errors: the rest of the file is not checked"
             yield Violation(level="error", message=message, path=str(path))
             return
+    for violation in _doubts(path, chosen, unread):
+        yield msgspec.structs.replace(violation, path=str(path))
+
+
+def _doubts(path: Path, chosen: Format, unread: Balance | None) -> Iterator[Violation]:
+    """Warnings that no single format gives: they are seen in what is read, whoever wrote it. What has no place in the
+    model is measured on the way; what is broken has been reported as a violation."""
+    with suppress(ReadError):
+        opening = partial(open_run, path, chosen, "")
+        run = opening(_ignored) if unread is None else unread.open(path, chosen, "", _ignored, opening)
+        for sample in run.samples:
+            for place, doubt in doubts(sample):
+                yield Violation(level="warning", message=doubt, place=f"sample {sample.id}, {place}")
+
+
+def _ignored(_: ReadError) -> None:
+    pass
 
 
 def _of(path: Path, chosen: Format) -> Iterator[Violation]:

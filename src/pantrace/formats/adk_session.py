@@ -72,29 +72,37 @@ def _is_event(record: Any) -> bool:
 
 
 def load(row: Any) -> Sample:
+    """A session or a list of events; how it is told comes back when a session is written again."""
+    extra: dict[str, Any] = {}
     if isinstance(row, list):
         if not row or not all(_is_event(each) for each in row):
             raise ReadError("not a session: a list of something else than events")
-        trajectory = trajectory_from({"events": row})
-        first = trajectory.steps[0]
-        sample = Sample(
-            id=first.invocation or first.id or "events", trajectory=trajectory, extra={NAME: {"shape": "events"}}
-        )
-        return carried_sample({"events": row}, sample)
-    if not isinstance(row, dict) or not isinstance(row.get("events"), list):
+        extra["shape"] = "events"
+    elif not isinstance(row, dict) or not isinstance(row.get("events"), list):
         raise ReadError("not a session: it has no list `events`")
-    trajectory = trajectory_from(row)
-    return carried_sample(row, Sample(id=trajectory.id or "session", trajectory=trajectory))
+    if {"app_name", "user_id", "invocation_id"} & (row[0] if isinstance(row, list) else row).keys():
+        extra["snake_case"] = True
+    return _sample({"events": row} if isinstance(row, list) else row, {NAME: extra} if extra else {})
+
+
+def _sample(session: dict[str, Any], extra: dict[str, Any]) -> Sample:
+    trajectory = trajectory_from(session)
+    first = trajectory.steps[0] if trajectory.steps else None
+    name = trajectory.id or (first and (first.invocation or first.id)) or "session"
+    return carried_sample(session, Sample(id=name, trajectory=trajectory, extra=extra))
 
 
 def dump(sample: Sample, options: Options) -> Any:
+    kept = sample.extra.get(NAME, {})
     session = session_to(sample)
-    if sample.extra.get(NAME, {}).get("shape") == "events" and session["events"]:
+    shape = "events" if kept.get("shape") == "events" and session["events"] else None
+    snake_case = options.snake_case or kept.get("snake_case") is True
+    if shape == "events":
         session = {"events": session["events"]}
-        carry_in_session(session, load(session["events"]), sample)
-        return session["events"] if options.snake_case else camel_session(session)["events"]
-    carry_in_session(session, load(session), sample)
-    return session if options.snake_case else camel_session(session)
+    written = session if snake_case else camel_session(session)
+    carry_in_session(session, load(written["events"] if shape else written), sample)
+    written = session if snake_case else camel_session(session)
+    return written["events"] if shape else written
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
@@ -151,7 +159,7 @@ def _stored(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]
                     "events": [decode(data.encode()) for (data,) in events],
                     "last_update_time": _moment(row["update_time"]),
                 }
-                sample = load(session)
+                sample = _sample(session, {})
             except ReadError as error:
                 on_broken(error.at(path=str(path), place=place))
                 continue
@@ -210,6 +218,10 @@ FORMAT = Format(
         "": "an ADK session without events has no place for it",
     },
     note="live (audio) sessions were not available for testing",
+    reencoded={
+        "update_time": "in a store also of the states of apps and users, which are no sessions",
+    },
+    corners=("events[].custom_metadata.pantrace", "events[].customMetadata.pantrace"),
 )
 
 __all__ = ["FORMAT"]

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pantrace.model import Record, Run, Sample, Scale, Violation
+from pantrace.model import Record, Run, RunHeader, Sample, Scale, Violation
 from pantrace.wire.claim import Claim
 from pantrace.wire.head import Head
 from pantrace.wire.rows import Layout, OnBroken
+from pantrace.wire.written import Row
 
 
 class StoredMeasure(Record, frozen=True, kw_only=True):
@@ -55,8 +56,9 @@ class Format:
     """Files and folders outside an input that `open` looks into; when one of them changes, the input is read again."""
     claim: Callable[[Path], Claim] | None = None
     """Which files of a directory that `detect` takes belong to it; None: all of them."""
-    save: Callable[[Run, Path, Any], None] | None = None
-    """Write a whole run to a file that appears only when all of it is written (`wire.output.writing`)."""
+    save: Callable[[RunHeader, Iterable[Row], Path, Any], None] | None = None
+    """Write a header and the rows of its samples to a file that appears only when all of it is written
+    (`wire.output.writing`); rows come one by one."""
     check: Callable[[Any], Iterable[Violation]] | None = None
     """Every violation of one decoded row."""
     validate: Callable[[Path], Iterable[Violation]] | None = None
@@ -73,8 +75,15 @@ class Format:
     """Whether it is decoded into the model's own types; what any other format reads is checked against them."""
     nests: bool = False
     """Whether a sample holds the trajectories of its sub-agents; if not, they are written as samples of their own."""
+    corners: tuple[str, ...] = ()
+    """Where a row has room for what the format cannot say (`wire.carried`): "metadata.pantrace"."""
+    outside: tuple[str, ...] = ()
+    """Notes on a file that `save` heeds, and that a row does not tell: "extra.inspect.summary". They are no losses."""
     lost: Mapping[str, str] = field(default_factory=dict)
     """Why a path of the model has no place here: "trajectory.steps[].usage" -> a reason."""
+    reencoded: Mapping[str, str] = field(default_factory=dict)
+    """Values of a source that the model holds in another form, and so are not found there as they are: a sum, another
+    unit, a repetition. Path without numbers (`*` for anything) -> why nothing is lost."""
     stored: Mapping[str, StoredMeasure] = field(default_factory=dict)
     """What the numbers mean that files of it store for whole runs, in the order in which they are shown."""
     clusters: str | None = None

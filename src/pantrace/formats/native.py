@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from pantrace.errors import ReadError, WriteError
-from pantrace.model import Extra, Run, RunHeader, Sample, Source, Violation, header_of, with_samples
+from pantrace.model import Extra, Run, RunHeader, Sample, Source, Violation, with_samples
 from pantrace.wire import files
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, decode_as, decode_document, encode, misfit, to_plain
@@ -25,6 +25,7 @@ from pantrace.wire.output import writing
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.unknown import UnknownKey, with_unknown
 from pantrace.wire.upgrade import upgrade
+from pantrace.wire.written import Row
 
 from .format import Format, NoOptions
 
@@ -104,17 +105,19 @@ def _whole(line: bytes, kind: type[T]) -> T:
         return with_unknown(decode(line), kind, NAME)
 
 
-def save(run: Run, target: Path, options: NoOptions) -> None:
+def save(header: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) -> None:
     """One line for the header and one for each sample; a value that could not be read again is not written."""
-    header = header_of(run)
+    if header.source is not None and header.source.format == NAME:
+        # Where a native file lies is not what it says: copying one would change it.
+        header = msgspec.structs.replace(header, source=None)
     with writing(target) as file:
         if (why := misfit(header, RunHeader)) is not None:
             raise WriteError(f"{target}: not written: the run's {why}")
         file.write(encode(FirstLine(pantrace=VERSION, run=header)) + b"\n")
-        for sample in run.samples:
-            if (why := misfit(sample, Sample)) is not None:
-                raise WriteError(f"{target}: not written: sample {sample.id}: {why}")
-            file.write(encode(sample) + b"\n")
+        for row in rows:
+            if (why := misfit(row.sample, Sample)) is not None:
+                raise WriteError(f"{target}: not written: sample {row.sample.id}: {why}")
+            file.write(row.data + b"\n")
 
 
 def validate(path: Path) -> Iterable[Violation]:

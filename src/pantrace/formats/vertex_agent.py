@@ -20,7 +20,7 @@ from pantrace.wire.json import decode, unknown_keys
 from pantrace.wire.shape import ANY, document, violations
 from pantrace.wire.times import from_iso, time_text
 from pantrace.wire.vertex.columns import column_text, columns_from, columns_of, text_or_content
-from pantrace.wire.vertex.contents import append_content, contents_of
+from pantrace.wire.vertex.contents import CONTENT, append_content, content_to, contents_of
 from pantrace.wire.vertex.parts import must_be_text, part_out
 from pantrace.wire.vertex.refusal import refusal, sample_refusal
 
@@ -237,17 +237,18 @@ def _events(step: Step, main: str) -> list[dict[str, Any]]:
     if step.role == "user":
         parts = [out for part in step.parts if (out := part_out(part, NAME)) is not None]
         if parts:
-            events.append(_event(author, step.at, {"role": "user", "parts": parts}))
+            events.append(_event(author, step.at, content_to(step, "user", parts, NAME)))
     else:
         for role, parts, ended in contents_of(step, NAME):
             at = ended if events or ended is not None else step.at
-            events.append(_event(author, at, {"role": role, "parts": parts}))
+            content = {"role": role, "parts": parts} if events else content_to(step, role, parts, NAME)
+            events.append(_event(author, at, content))
     if step.state_delta is not None or NAME in step.extra:
         if not events:
             events.append(_event(author, step.at, None))
         if step.state_delta is not None:
             events[0]["state_delta"] = step.state_delta
-        events[0].update(step.extra.get(NAME, {}))
+        events[0].update(unknown_keys(step.extra.get(NAME, {}), {CONTENT}))
     return events
 
 
@@ -368,4 +369,8 @@ FORMAT = Format(
         "scores": "the client computes its own",
     },
     note="checked against the client 2.6.0; the server was never reached",
+    reencoded={
+        "*function_response.response.error": "`exit code 1` is a number in the model",
+        "agent_data.turns[].turn_id": "turns are numbered",
+    },
 )

@@ -20,14 +20,16 @@ from pantrace.wire.json import decode, unknown_keys
 from pantrace.wire.shape import document, violations
 from pantrace.wire.times import from_iso, time_text
 from pantrace.wire.vertex.columns import column_text, columns_from, columns_of, text_or_content
-from pantrace.wire.vertex.contents import append_content, contents_of
+from pantrace.wire.vertex.contents import CONTENT, append_content, content_to, contents_of
 from pantrace.wire.vertex.parts import part_out
 from pantrace.wire.vertex.refusal import refusal, sample_refusal
 
 from .format import Format, NoOptions
 
 NAME = "vertex-flat"
-_KEYS = {"prompt", "response", "conversation_history", "intermediate_events", "instruction"}
+STATED = "response_stated"
+"""A column of ours: the response is repeated or stated, and all that was said stands in the events."""
+_KEYS = {"prompt", "response", "conversation_history", "intermediate_events", "instruction", STATED}
 _MARKS = {"conversation_history", "history", "intermediate_events", "rubric_groups"}
 _OTHERS = {"request", "agent_data", "generated_trajectory", "tool_use", "prompt_concat"}
 
@@ -54,12 +56,13 @@ def load(row: Any) -> Sample:
         history = decode(history.encode())
     for content in history if isinstance(history, list) else ():
         append_content(steps, content, NAME)
-    append_content(steps, _content(_first(row, "prompt", "source"), "user"), NAME)
+    asked = _first(row, "prompt", "source")
+    append_content(steps, _content(asked, "user"), NAME, rest={CONTENT: {}} if _is_needless(asked, "user") else None)
     start = len(steps)
     events = row.get("intermediate_events")
     for event in events if isinstance(events, list) else ():
         _append_event(steps, event, start)
-    _append_response(steps, _content(row["response"], "model"), start)
+    stated = _append_response(steps, row, start)
     agents: tuple[Agent, ...] = ()
     if row.get("instruction") is not None:
         name = next((step.agent for step in steps[start:] if step.agent), "agent")
@@ -72,6 +75,7 @@ def load(row: Any) -> Sample:
         created=fields.pop("created"),
         agents=agents,
         steps=tuple(steps),
+        response=stated,
     )
     return Sample(trajectory=trajectory, **fields)
 
@@ -87,6 +91,13 @@ def _content(value: Any, role: str) -> dict[str, Any]:
     if value is not None and not isinstance(value, str):
         raise ReadError(f"must be a text or a content, not {str(value)[:40]!r}", place=role)
     return {"role": role, "parts": [{"text": value}] if value else []}
+
+
+def _is_needless(column: Any, role: str) -> bool:
+    """Whether a column is a content where our writer would say a text."""
+    return (
+        isinstance(column, dict) and (text := column_text(column)) is not None and text_or_content(text, role) == text
+    )
 
 
 def _append_event(steps: list[Step], event: Any, start: int) -> None:
@@ -109,14 +120,25 @@ def _append_event(steps: list[Step], event: Any, start: int) -> None:
     )
 
 
-def _append_response(steps: list[Step], content: dict[str, Any], start: int) -> None:
-    """The answer, in the step whose thoughts led to it or in one of its own."""
-    append_content(steps, content, NAME)
-    if len(steps) < start + 2:
-        return
-    thought, answer = steps[-2:]
-    if thought.role == "agent" and thought.parts and all(isinstance(part, Thinking) for part in thought.parts):
-        steps[-2:] = [msgspec.structs.replace(thought, parts=(*thought.parts, *answer.parts))]
+def _append_response(steps: list[Step], row: dict[str, Any], start: int) -> str | None:
+    """Add the answer to the step whose thoughts led to it, or as one of its own. One that is only repeated or stated is
+    no step: it is given back where it is not the last thing said."""
+    response = row["response"]
+    content = _content(response, "model")
+    if row.get(STATED) is True and (text := column_text(response)) is not None:
+        last = next((words for step in reversed(steps[start:]) if (words := said(step))), None)
+        return text if text != last else None
+    beside = unknown_keys(content, ("role", "parts"))
+    kept = {NAME: {"response": beside}} if beside or _is_needless(response, "model") else {}
+    append_content(steps, {"role": "model", "parts": content.get("parts")}, NAME)
+    steps[-1] = answer = msgspec.structs.replace(steps[-1], extra=kept)
+    thought = steps[-2] if len(steps) > start + 1 else None
+    if thought is None or thought.role != "agent" or not thought.parts:
+        return None
+    if all(isinstance(part, Thinking) for part in thought.parts):
+        extra = {NAME: thought.extra.get(NAME, {}) | kept[NAME]} if kept else thought.extra
+        steps[-2:] = [msgspec.structs.replace(thought, parts=(*thought.parts, *answer.parts), extra=extra)]
+    return None
 
 
 def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
@@ -127,22 +149,26 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         raise SampleRefused(why)
     steps = trajectory.steps
     asked = next((place for place in range(len(steps) - 1, -1, -1) if is_prompt(steps[place])), None)
-    prompt = None if asked is None else _column(_parts(steps[asked]), "user")
+    prompt = (
+        None if asked is None else _column(_parts(steps[asked]), "user", steps[asked].extra.get(NAME, {}).get(CONTENT))
+    )
     if asked is None or not prompt:
         raise SampleRefused("it has no prompt: the client refuses all rows of a file for one without")
     main = _main_agent(trajectory)
-    events, response = _events_and_response(steps[asked + 1 :], main, trajectory.response)
+    events, response, repeated = _events_and_response(steps[asked + 1 :], main, trajectory.response)
     if not response:
         raise SampleRefused(
             "the agent said nothing after the last prompt: the client refuses all rows for one without a response"
         )
-    row = {
+    row: dict[str, Any] = {
         "session_id": sample.id,
         "prompt": prompt,
         "response": response,
         "conversation_history": list(_history(steps[:asked])),
         "intermediate_events": events,
     }
+    if repeated:
+        row[STATED] = True
     if (instruction := _instruction(trajectory)) is not None:
         row["instruction"] = instruction
     row.update(columns_of(sample, NAME))
@@ -153,43 +179,52 @@ def _parts(step: Step) -> list[dict[str, Any]]:
     return [out for part in step.parts if (out := part_out(part, NAME)) is not None]
 
 
-def _column(parts: list[dict[str, Any]], role: str) -> str | dict[str, Any] | None:
-    """Parts as a column: a text joined by blank lines where they are plain text, else a content."""
+def _column(parts: list[dict[str, Any]], role: str, kept: dict[str, Any] | None) -> str | dict[str, Any] | None:
+    """Parts as a column: a text joined by blank lines where they are plain text, else a content; and a content with the
+    keys that it had if it was read as one."""
     if not parts:
         return None
-    if all(part.keys() == {"text"} and isinstance(part["text"], str) for part in parts):
+    if kept is None and all(part.keys() == {"text"} and isinstance(part["text"], str) for part in parts):
         return text_or_content("\n\n".join(part["text"] for part in parts), role)
-    return {"role": role, "parts": parts}
+    return {"role": role, "parts": parts, **(kept or {})}
 
 
 def _history(steps: tuple[Step, ...]) -> Iterator[dict[str, Any]]:
     for step in steps:
         if is_prompt(step) and (parts := _parts(step)):
-            yield {"role": "user", "parts": parts}
+            yield content_to(step, "user", parts, NAME)
         elif is_agents(step):
-            for role, said_parts, _ in contents_of(step, NAME):
-                yield {"role": role, "parts": said_parts}
+            for number, (role, said_parts, _) in enumerate(contents_of(step, NAME)):
+                content = {"role": role, "parts": said_parts}
+                yield content if number else content_to(step, role, said_parts, NAME)
 
 
 def _events_and_response(
     steps: tuple[Step, ...], main: str, stated: str | None
-) -> tuple[list[dict[str, Any]], str | dict[str, Any] | None]:
-    """The last turn: what led to the answer, and the answer: as the source states it, else the last thing said."""
+) -> tuple[list[dict[str, Any]], str | dict[str, Any] | None, bool]:
+    """The last turn: what led to the answer; the answer, as the source states it, else the last thing said; and whether
+    it does not follow the events but repeats one of them, or none."""
     entries = [(step, content) for step in steps if is_agents(step) for content in contents_of(step, NAME)]
     spoken = [place for place, (_, content) in enumerate(entries) if any(_is_said(part) for part in content[1])]
-    answer = spoken[-1] if spoken and stated is None else None
-    response = text_or_content(stated, "model") if stated else None
+    response, closing = None, False
+    if stated is not None:
+        response = text_or_content(stated, "model") if stated else None
+    elif spoken:
+        step, (_, parts, _) = entries[spoken[-1]]
+        # What was said before a call must not seem to be said after it.
+        closing = spoken[-1] == len(entries) - 1 and _is_said(parts[-1])
+        kept = step.extra.get(NAME, {}).get("response")
+        response = _column([part for part in parts if _is_said(part)], "model", kept)
     events = []
     seen: set[int] = set()
     for place, (step, (role, parts, ended)) in enumerate(entries):
-        if place == answer:
-            response = _column([part for part in parts if _is_said(part)], "model")
+        if closing and place == spoken[-1]:
             parts = [part for part in parts if not _is_said(part)]
             if not parts:
                 continue
         events.append(_event(step, role, parts, ended, main, first=id(step) not in seen))
         seen.add(id(step))
-    return events, response
+    return events, response, not closing
 
 
 def _is_said(part: dict[str, Any]) -> bool:
@@ -199,13 +234,14 @@ def _is_said(part: dict[str, Any]) -> bool:
 def _event(
     step: Step, role: str, parts: list[dict[str, Any]], ended: float | None, main: str, *, first: bool
 ) -> dict[str, Any]:
-    event: dict[str, Any] = {"author": step.agent or main, "content": {"role": role, "parts": parts}}
+    content = content_to(step, role, parts, NAME) if first else {"role": role, "parts": parts}
+    event: dict[str, Any] = {"author": step.agent or main, "content": content}
     if first and step.id is not None:
         event["event_id"] = step.id
     time = time_text(step.at if first and ended is None else ended)
     if time is not None:
         event["creation_timestamp"] = time
-    return {**event, **step.extra.get(NAME, {})} if first else event
+    return {**event, **unknown_keys(step.extra.get(NAME, {}), {CONTENT, "response"})} if first else event
 
 
 def _main_agent(trajectory: Trajectory) -> str:
@@ -281,4 +317,7 @@ FORMAT = Format(
         "scores": "the client computes its own",
     },
     note="checked against the client 2.6.0; the server was never reached",
+    reencoded={
+        "*function_response.response.error": "`exit code 1` is a number in the model",
+    },
 )

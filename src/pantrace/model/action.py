@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import msgspec
-
-from .record import Extra, Record
+from .record import Extra, Number, PartRecord, Record
 
 Space = Literal["normalised", "pixels", "permille", "unknown"]
 """normalised: 0..1 of the viewport; permille: 0..1000 of it; pixels: of `viewport`, where known."""
@@ -15,8 +13,8 @@ Space = Literal["normalised", "pixels", "permille", "unknown"]
 class Point(Record, frozen=True, kw_only=True):
     """A place on the screen; x and y always mean what they say."""
 
-    x: float
-    y: float
+    x: Number
+    y: Number
     space: Space
     viewport: tuple[int, int] | None = None
     """Width and height in pixels that the point refers to."""
@@ -27,10 +25,10 @@ class Point(Record, frozen=True, kw_only=True):
 class Box(Record, frozen=True, kw_only=True):
     """A rectangle on the screen: left, top, right, bottom."""
 
-    left: float
-    top: float
-    right: float
-    bottom: float
+    left: Number
+    top: Number
+    right: Number
+    bottom: Number
     space: Space
     viewport: tuple[int, int] | None = None
 
@@ -47,7 +45,7 @@ class Target(Record, frozen=True, kw_only=True):
     extra: Extra = {}
 
 
-class Action(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag="action"):
+class Action(PartRecord, frozen=True, kw_only=True, tag="action"):
     """One GUI action. `kind` is lower case: click, double_click, right_click, drag, scroll, hover, type, key, hotkey,
     wait, goto, open_app, done, fail, unparsed, or the source's own word."""
 
@@ -60,11 +58,11 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     key: str | None = None
     modifiers: tuple[str, ...] = ()
     direction: str | None = None
-    amount: float | None = None
+    amount: Number | None = None
     """How far a scroll goes, in the source's unit."""
     url: str | None = None
     app: str | None = None
-    seconds: float | None = None
+    seconds: Number | None = None
     """How long a wait lasts."""
     before: str | None = None
     """Id of the Media that was seen before the action."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import msgspec
-
 from .action import Action
-from .record import Extra
+from .record import Extra, Number, PartRecord
 
 
-class Text(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag="text"):
+class Text(PartRecord, frozen=True, kw_only=True, tag="text"):
     """Words that were said."""
 
     text: str
@@ -19,9 +17,7 @@ class Text(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     extra: Extra = {}
 
 
-class Thinking(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag="thinking"
-):
+class Thinking(PartRecord, frozen=True, kw_only=True, tag="thinking"):
     """Reasoning that was recorded; `text` is None when it exists but is hidden (redacted, encrypted)."""
 
     text: str | None = None
@@ -29,12 +25,12 @@ class Thinking(
     signature: str | None = None
     """Opaque proof or ciphertext that the provider wants back."""
     redacted: bool = False
-    started: float | None = None
-    ended: float | None = None
+    started: Number | None = None
+    ended: Number | None = None
     extra: Extra = {}
 
 
-class ToolCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag="call"):
+class ToolCall(PartRecord, frozen=True, kw_only=True, tag="call"):
     """A tool that the agent asked for."""
 
     id: str | None = None
@@ -44,7 +40,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     extra: Extra = {}
 
 
-class Media(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag="media"):
+class Media(PartRecord, frozen=True, kw_only=True, tag="media"):
     """A file that was seen, sent or observed (a screenshot, an attachment, an accessibility tree)."""
 
     id: str | None = None
@@ -56,7 +52,7 @@ class Media(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     """Base64, when the source holds it inline."""
     size: tuple[int, int] | None = None
     """Width and height in pixels."""
-    seconds: float | None = None
+    seconds: Number | None = None
     """How long a recording lasts."""
     name: str | None = None
     extra: Extra = {}
@@ -65,9 +61,7 @@ class Media(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
 Failure = Literal["error", "invalid_tool", "invalid_arguments", "exit_code", "denied", "cancelled", "timeout"]
 
 
-class ToolResult(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag="result"
-):
+class ToolResult(PartRecord, frozen=True, kw_only=True, tag="result"):
     """What a tool answered. It stands behind its call, in the same step or in a later one."""
 
     call_id: str | None = None
@@ -82,14 +76,12 @@ class ToolResult(
     truncated: bool = False
     """The recording holds only a part of the output."""
     media: tuple[Media, ...] = ()
-    started: float | None = None
-    ended: float | None = None
+    started: Number | None = None
+    ended: Number | None = None
     extra: Extra = {}
 
 
-class Citation(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag="citation"
-):
+class Citation(PartRecord, frozen=True, kw_only=True, tag="citation"):
     """A source that an answer rests on."""
 
     uri: str | None = None
@@ -99,7 +91,7 @@ class Citation(
     extra: Extra = {}
 
 
-class Unknown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag="unknown"):
+class Unknown(PartRecord, frozen=True, kw_only=True, tag="unknown"):
     """Something the format has and the model has no word for, kept as it is."""
 
     kind: str

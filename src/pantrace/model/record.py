@@ -11,5 +11,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     """A frozen struct; what equals its default is left out when written, and no key is dropped in silence."""
 
 
+class PartRecord(Record, frozen=True, kw_only=True, gc=False, tag_field="type"):
+    """A part of a step, told apart from others by its `type`. Parts hold no cycles: the collector leaves them alone."""
+
+
+Number = int | float
+"""A number as the source wrote it. Named as `float` alone, 1 would come back from a file as 1.0."""
+
 Extra = dict[str, Any]
 """What the model has no word for, kept under the name of the format it came from: {"opencode": {...}}."""

@@ -16,7 +16,12 @@ class Loss(Record, frozen=True, kw_only=True):
     path: str
     """Where it stood in the model: "trajectory.steps[3].usage.input"."""
     what: str
+    """absent, changed, merged, joined or moved; behind a colon, the value."""
     why: str
+    values: int = 1
+    """How many values it comes to: a step that is absent weighs what it held."""
+    own: int = 0
+    """How many of these only the format they come from has a word for (in `extra`, in unknown parts)."""
 
 
 class Violation(Record, frozen=True, kw_only=True):

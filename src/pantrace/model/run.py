@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .case import Case
-from .record import Extra, Record
+from .record import Extra, Number, Record
 from .score import Aggregate, Score
 from .trajectory import Source, Trajectory
 
@@ -31,7 +31,7 @@ class RunHeader(Record, frozen=True, kw_only=True):
 
     id: str | None = None
     name: str | None = None
-    created: float | None = None
+    created: Number | None = None
     task: str | None = None
     agent: str | None = None
     model: str | None = None

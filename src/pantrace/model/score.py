@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from .record import Extra, Record
+from .record import Extra, Number, Record
 
 
 class Scale(Record, frozen=True, kw_only=True):
     """The range of a score and which end is good."""
 
-    low: float | None = None
-    high: float | None = None
+    low: Number | None = None
+    high: Number | None = None
     better: Literal["higher", "lower"] = "higher"
 
 
@@ -28,13 +28,13 @@ class Score(Record, frozen=True, kw_only=True):
     """One measurement or judgement of one sample."""
 
     name: str
-    value: float | bool | str | None = None
+    value: Number | bool | str | None = None
     """None unless `status` is scored; a composite value (a mapping, a list) stands in `details`."""
     scale: Scale | None = None
     status: Literal["scored", "not_applicable", "failed", "unscored"] = "scored"
     explanation: str | None = None
     """Reason for the value, or why there is none."""
-    values: dict[str, int | float | None] = {}
+    values: dict[str, Number | None] = {}
     """All measures of the metric by name, the main one too; None: not applicable. Empty: `value` is the only one."""
     step: str | None = None
     """Id of the one step it speaks of; None: it speaks of the whole sample."""
@@ -42,7 +42,7 @@ class Score(Record, frozen=True, kw_only=True):
     """Ids of the steps it rests on."""
     details: dict[str, Any] = {}
     maker: Maker | None = None
-    threshold: float | None = None
+    threshold: Number | None = None
     passed: bool | None = None
     extra: Extra = {}
 
@@ -51,15 +51,15 @@ class Aggregate(Record, frozen=True, kw_only=True):
     """A number over many samples, as a source stores it or as pantrace computed it."""
 
     name: str
-    value: float | bool | str | None = None
+    value: Number | bool | str | None = None
     """None: not applicable, or withdrawn."""
     withdrawn: bool = False
     """The source no longer gives this number, and says so by a sentinel where it stood."""
     metric: str | None = None
     """How it was aggregated: mean, accuracy, stderr."""
     n: int | None = None
-    low: float | None = None
-    high: float | None = None
+    low: Number | None = None
+    high: Number | None = None
     labels: dict[str, str] = {}
     extra: Extra = {}
 
@@ -71,7 +71,7 @@ class Decision(Record, frozen=True, kw_only=True):
     profile: str
     passed: bool | None = None
     """None: could not decide."""
-    composite: float | None = None
+    composite: Number | None = None
     reasons: tuple[str, ...] = ()
     deciding: tuple[str, ...] = ()
     """Names of the scores that decided."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from .parts import Part
-from .record import Extra, Record
+from .record import Extra, Number, Record
 from .usage import Usage
 
 Role = Literal["system", "user", "agent", "tool"]
@@ -39,9 +39,9 @@ class Step(Record, frozen=True, kw_only=True):
     """1-based number of the user prompt this step belongs to, where the source knows it."""
     invocation: str | None = None
     parts: tuple[Part, ...] = ()
-    at: float | None = None
+    at: Number | None = None
     """When it began: UTC epoch seconds, as measured by the source."""
-    ended: float | None = None
+    ended: Number | None = None
     model: str | None = None
     usage: Usage | None = None
     stop: str | None = None
@@ -56,7 +56,7 @@ class Step(Record, frozen=True, kw_only=True):
     """Of a compaction: ids of the steps that the model no longer saw from here on."""
     settings: dict[str, Any] | None = None
     """What the model was asked with (temperature, max_tokens ...), in the source's names; None: not recorded."""
-    first_token: float | None = None
+    first_token: Number | None = None
     """Seconds from `at` until the model's first token."""
     state_delta: dict[str, Any] | None = None
     extra: Extra = {}
@@ -103,7 +103,7 @@ class Outcome(Record, frozen=True, kw_only=True):
 
     status: Literal["passed", "failed", "error", "cancelled", "limit", "unscored"]
     reason: str | None = None
-    reward: float | None = None
+    reward: Number | None = None
     extra: Extra = {}
 
 
@@ -111,10 +111,10 @@ class Invocation(Record, frozen=True, kw_only=True):
     """Measured time of one invocation (a user prompt and all that followed), where the source measured it."""
 
     id: str
-    at: float | None = None
-    seconds: float | None = None
-    model_seconds: float | None = None
-    tool_seconds: float | None = None
+    at: Number | None = None
+    seconds: Number | None = None
+    model_seconds: Number | None = None
+    tool_seconds: Number | None = None
     extra: Extra = {}
 
 
@@ -136,8 +136,8 @@ class Trajectory(Record, frozen=True, kw_only=True):
 
     id: str | None = None
     title: str | None = None
-    created: float | None = None
-    ended: float | None = None
+    created: Number | None = None
+    ended: Number | None = None
     source: Source | None = None
     parent: str | None = None
     """Id of the trajectory that started this one."""

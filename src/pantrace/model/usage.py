@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .record import Extra, Record
+from .record import Extra, Number, Record
 
 
 class Usage(Record, frozen=True, kw_only=True, gc=False):
@@ -23,7 +23,7 @@ class Usage(Record, frozen=True, kw_only=True, gc=False):
     tool_prompt: int | None = None
     """The part of `input` that tools of the provider wrote (Gemini's tool_use_prompt_token_count)."""
     total: int | None = None
-    cost_usd: float | None = None
+    cost_usd: Number | None = None
     derived: tuple[str, ...] = ()
     """Names of the numbers above that pantrace computed; the others stand as the source reports them."""
     partial: tuple[str, ...] = ()

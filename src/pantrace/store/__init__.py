@@ -9,11 +9,12 @@ from .parquet import Staged, stage_part
 from .query import Answer, query, workbench
 from .reading import StoredScore, read_tables
 from .rows import Kept, Result, samples_hash
-from .run_file import FILES, PARTS, is_run_directory
+from .run_file import FILES, LABELS, PARTS, is_run_directory
 from .verify import unverified
 
 __all__ = [
     "FILES",
+    "LABELS",
     "OWN_NAMES",
     "PARTS",
     "Answer",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import Any
 
 from .json import encode
@@ -33,25 +33,30 @@ def is_paired(part: Plain) -> bool:
 
 
 class Elsewhere:
-    """Calls and results of the other side that no step has claimed yet."""
+    """Calls and results of the other side that no step has claimed yet, and texts in steps that carry on none."""
 
-    def __init__(self, steps: list[Plain]):
+    def __init__(self, steps: list[Plain], claimed: Collection[int | None] = ()):
         self.found: dict[bytes, deque[Plain]] = {}
         self.taken: set[int] = set()
-        for step in steps:
+        for place, step in enumerate(steps):
             for part in step.get("parts", ()):
-                if is_paired(part):
-                    self.found.setdefault(key(part), deque()).append(part)
+                # The same words are often said twice: those of a claimed step stand for its own.
+                if is_paired(part) or (part.get("type") == "text" and place not in claimed):
+                    self.found.setdefault(_sought(part), deque()).append(part)
 
     def take(self, part: Plain) -> Plain | None:
-        """The same call or result in any step, once."""
-        waiting = self.found.get(key(part)) if is_paired(part) else None
+        """The same call, result or text in any step, once."""
+        waiting = self.found.get(_sought(part)) if is_paired(part) or part.get("type") == "text" else None
         while waiting:
             other = waiting.popleft()
             if id(other) not in self.taken:
                 self.taken.add(id(other))
                 return other
         return None
+
+
+def _sought(part: Plain) -> bytes:
+    return key(part) if is_paired(part) else encode(["text", part.get("text")])
 
 
 class Words:

@@ -19,6 +19,7 @@ from pantrace.errors import ReadError
 
 from .json import BOM
 from .limits import PackedTooTightly, limits
+from .tap import listener
 from .unpacking import Unpacked, is_packed
 
 Opened: TypeAlias = "io.BufferedReader[Any]"
@@ -76,7 +77,10 @@ def read_error(path: Path, error: Exception) -> ReadError:
 def read_all(path: Path) -> bytes:
     """All bytes of a file, decompressed, without a byte order mark."""
     with reading(path, held=True) as file:
-        return file.read().removeprefix(BOM)
+        data = file.read().removeprefix(BOM)
+    if (tell := listener()) is not None:
+        tell(path, data)
+    return data
 
 
 @contextmanager
@@ -108,6 +112,8 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
             if number == 1:
                 line = line.removeprefix(BOM)
             if line and not line.isspace():
+                if (tell := listener()) is not None:
+                    tell((path, number), line)
                 yield number, line
             else:
                 number += _pass_blank_lines(file)

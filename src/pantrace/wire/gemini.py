@@ -117,8 +117,7 @@ def part_from(raw: Any, format_name: str) -> Part:
             extra=extra("thought", "text", "thought_signature"),
         )
     if isinstance(part.get("text"), str):
-        rest = extra("text", "thought") if part.get("thought") is False else extra("text")
-        return Text(text=part["text"], extra=rest)
+        return Text(text=part["text"], extra=extra("text"))
     kind = next((key for key in ("executable_code", "code_execution_result") if key in part), "part")
     return Unknown(kind=f"{format_name}:{kind}", raw=part)
 

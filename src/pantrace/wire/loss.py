@@ -2,7 +2,7 @@
 
 Steps are aligned by id, else by what they say, so that a format that merges turns is told apart from one that drops
 them. The words: absent (not there any more), changed, merged (the step lives on inside another), joined (the text lives
-on inside a longer one), moved (the call or result stands in another step).
+on inside a longer one), moved (it stands in another step, or out of its order).
 """
 
 from __future__ import annotations
@@ -11,34 +11,122 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from pantrace.model import Loss, RunHeader, Sample, Trajectory, header_of
 
 from .align import Elsewhere, Parts, Plain, align_steps
+from .carried import without_notes
 from .json import encode, to_plain
+from .order import Order
 
-Found = tuple[str, str]
-"""Path and what happened there."""
+MISSING = frozenset({"absent", "changed", "refused"})
+"""What is not there any more. Anything else is still there, and stands elsewhere."""
 
 _TRAJECTORY = re.compile(r"(trajectory|expected)(\.children\[\d+\])*")
 """Where `steps` are steps; in arguments, outputs and extras that key may hold anything."""
 
 
+class Found(NamedTuple):
+    """Something that is not as it was."""
+
+    path: str
+    what: str
+    values: int = 1
+    """How many values it comes to: a step that is gone weighs what it held."""
+    own: int = 0
+    """How many of these only their own format has a word for."""
+    note: str = ""
+    before: Any = None
+    after: Any = None
+
+    def text(self) -> str:
+        """What happened, with the values: made only for those who ask, as these may be long."""
+        if self.what == "absent":
+            return f"absent: {_short(self.before)}"
+        if self.what == "changed":
+            return f"changed: {_short(self.before)} to {_short(self.after)}"
+        lost = "" if self.before is None else f"; absent: {_short(self.before)}"
+        return f"{self.what} {self.note}{lost}"
+
+
 def sample_losses(before: Sample, after: Sample, why: Mapping[str, str], target: str) -> list[Loss]:
     """Everything of a sample that did not survive."""
-    found = _compare("", to_plain(_unread(before)), to_plain(_unread(after)))
-    return [
-        Loss(sample=before.id, path=path, what=what, why=told) for path, what, told in _explained(found, why, target)
-    ]
+    return [as_loss(each, why, target, before.id) for each in differences(plain(before), plain(after))]
 
 
 def header_losses(before: RunHeader, after: RunHeader, why: Mapping[str, str], target: str) -> list[Loss]:
     """Everything of a run's header that did not survive, leaf by leaf: thirteen results are not one value."""
     found = _compare("run", to_plain(_said(before)), to_plain(_said(after)), _leaves)
-    return [Loss(path=path, what=what, why=told) for path, what, told in _explained(found, why, target)]
+    return [as_loss(each, why, target) for each in found]
+
+
+def plain(sample: Sample) -> Plain:
+    """A sample as plain values, without where it was read."""
+    found: Plain = to_plain(without_source(sample))
+    return found
+
+
+def plain_header(run: RunHeader) -> Plain:
+    """A header as plain values, as far as its file says them."""
+    found: Plain = to_plain(_said(run))
+    return found
+
+
+def differences(before: Plain, after: Plain) -> Iterator[Found]:
+    """What of a sample is not as it was; both as `plain` gives them."""
+    return _compare("", before, after)
+
+
+def weight(value: Any) -> int:
+    """How many values something comes to; what is empty is one."""
+    count = 0
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if item and type(item) is dict:
+            stack += item.values()
+        elif item and type(item) is list:
+            stack += item
+        else:
+            count += 1
+    return count
+
+
+def own_weight(value: Any) -> int:
+    """How many values only the format they come from has a word for: in `extra`, and in parts that are unknown."""
+    count = 0
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if type(item) is dict:
+            if item.get("type") == "unknown" and "raw" in item:
+                count += weight(item)
+            else:
+                count += weight(item["extra"]) if item.get("extra") else 0
+                stack += [inner for key, inner in item.items() if key != "extra"]
+        elif type(item) is list:
+            stack += item
+    return count
+
+
+def common_weight(value: Any) -> int:
+    """How many values there are without those that only their own format has a word for."""
+    return weight(value) - own_weight(value)
+
+
+def as_loss(found: Found, why: Mapping[str, str], target: str, sample: str | None = None, *, full: bool = True) -> Loss:
+    """With the reason that the format gives; `full`: with the values themselves."""
+    return Loss(
+        sample=sample,
+        path=found.path,
+        what=found.text() if full else found.what,
+        why=reason(found.path, why, target),
+        values=found.values,
+        own=found.own,
+    )
 
 
 def _said(run: RunHeader) -> RunHeader:
@@ -48,8 +136,8 @@ def _said(run: RunHeader) -> RunHeader:
     return msgspec.structs.replace(header, source=None, name=None if header.name == named_after else header.name)
 
 
-def _unread(sample: Sample) -> Sample:
-    """Without `source`, which says where something was read and not what it says."""
+def without_source(sample: Sample) -> Sample:
+    """Without `source` and notes: where something was read and what pantrace thought of it is not what it says."""
 
     def without(trajectory: Trajectory | None) -> Trajectory | None:
         if trajectory is None:
@@ -57,16 +145,8 @@ def _unread(sample: Sample) -> Sample:
         children = tuple([child for each in trajectory.children if (child := without(each)) is not None])
         return msgspec.structs.replace(trajectory, source=None, children=children)
 
+    sample = without_notes(sample)
     return msgspec.structs.replace(sample, trajectory=without(sample.trajectory), expected=without(sample.expected))
-
-
-def _explained(found: Iterator[Found], why: Mapping[str, str], target: str) -> Iterator[tuple[str, str, str]]:
-    reasons: dict[str, str] = {}
-    for path, what in found:
-        place = general(path)
-        if place not in reasons:
-            reasons[place] = reason(place, why, target)
-        yield path, what, reasons[place]
 
 
 _INDEX = re.compile(r"\[[^.]*")
@@ -95,7 +175,12 @@ def reason(path: str, why: Mapping[str, str], target: str) -> str:
 
 def _whole(path: str, value: Any) -> Iterator[Found]:
     """Something that is gone, as one loss."""
-    yield path, f"absent: {_short(value)}"
+    values = weight(value)
+    yield Found(path, "absent", values, values if _is_own(path) else own_weight(value), before=value)
+
+
+def _is_own(path: str) -> bool:
+    return ".extra" in path or path.startswith("extra")
 
 
 def _leaves(path: str, value: Any) -> Iterator[Found]:
@@ -103,7 +188,7 @@ def _leaves(path: str, value: Any) -> Iterator[Found]:
     if value and isinstance(value, dict):
         for key, item in value.items():
             yield from _leaves(f"{path}.{key}", item)
-    elif value and isinstance(value, (list, tuple)):
+    elif value and isinstance(value, list):
         for index, item in enumerate(value):
             yield from _leaves(f"{path}[{index}]", item)
     else:
@@ -111,22 +196,27 @@ def _leaves(path: str, value: Any) -> Iterator[Found]:
 
 
 Gone = Callable[[str, Any], Iterator[Found]]
+_SCALARS = frozenset({str, int, float, bool})
 
 
 def _compare(path: str, before: Any, after: Any, gone: Gone = _whole) -> Iterator[Found]:
     if isinstance(before, dict) and isinstance(after, dict):
         for key, value in before.items():
+            other = after.get(key)
+            if type(value) in _SCALARS and type(other) is type(value) and other == value:
+                continue  # most are: no path has to be made for them
             place = f"{path}.{key}" if path else key
             if key not in after:
                 yield from gone(place, value)
             elif key == "steps" and _TRAJECTORY.fullmatch(path):
                 yield from _compare_steps(place, value, after[key])
             else:
-                yield from _compare(place, value, after[key], gone)
-    elif isinstance(before, (list, tuple)) and isinstance(after, (list, tuple)):
-        yield from _compare_lists(path, list(before), list(after), gone)
+                yield from _compare(place, value, other, gone)
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _compare_lists(path, before, after, gone)
     elif (type(before) is not type(after) and isinstance(before, bool) != isinstance(after, bool)) or before != after:
-        yield path, f"changed: {_short(before)} to {_short(after)}"
+        values = weight(before)
+        yield Found(path, "changed", values, values if _is_own(path) else 0, before=before, after=after)
 
 
 def _compare_lists(path: str, before: list[Any], after: list[Any], gone: Gone) -> Iterator[Found]:
@@ -152,52 +242,59 @@ def _name(item: Any) -> str | None:
 
 
 def _compare_steps(path: str, before: list[Plain], after: list[Plain]) -> Iterator[Found]:
-    elsewhere = Elsewhere(after)
+    # To Python True equals 1, and 1 equals 1.0; as they are written, only the first are different.
+    if before == after and encode(before) == encode(after):
+        return
+    places = align_steps(before, after)
+    elsewhere, order = Elsewhere(after, set(places)), Order(after)
     used: dict[int, Parts] = {}
-    for index, (step, place) in enumerate(zip(before, align_steps(before, after), strict=True)):
+    for index, (step, place) in enumerate(zip(before, places, strict=True)):
         here = f"{path}[{index}]"
         if place is None:
-            yield from _scattered(here, step, elsewhere)
+            yield from _scattered(here, step, elsewhere, order)
             continue
         other = after[place]
         if place in used:
-            yield here, f"merged into step {place + 1} of what was written"
+            yield Found(here, "merged", note=f"into step {place + 1} of what was written")
         else:
             used[place] = Parts(other.get("parts", []))
         fields = {key: value for key, value in step.items() if key != "parts"}
         yield from _compare(here, fields, other)
-        yield from _compare_parts(f"{here}.parts", step.get("parts", []), used[place], elsewhere)
+        yield from _compare_parts(f"{here}.parts", step.get("parts", []), used[place], elsewhere, order)
+    yield from (Found(moved, "moved", note="out of its order") for moved in order.moved())
 
 
-def _scattered(here: str, step: Plain, elsewhere: Elsewhere) -> Iterator[Found]:
+def _scattered(here: str, step: Plain, elsewhere: Elsewhere, order: Order) -> Iterator[Found]:
     """A step that is gone; its calls and results may live on in another."""
     kept = [(number, part, elsewhere.take(part)) for number, part in enumerate(step.get("parts", ()))]
     if not any(other for _, _, other in kept):
-        yield here, f"absent: {_short(step)}"
+        yield from _whole(here, step)
         return
     rest = {key: value for key, value in step.items() if key not in ("parts", "role")}
-    yield here, f"merged into another step; absent: {_short(rest)}" if rest else "merged into another step"
+    yield Found(here, "merged", weight(rest) if rest else 1, note="into another step", before=rest or None)
     for number, part, other in kept:
         place = f"{here}.parts[{number}]"
         if other is None:
-            yield place, f"absent: {_short(part)}"
+            yield from _whole(place, part)
         else:
+            order.add(place, other)
             yield from _compare(place, part, other)
 
 
-def _compare_parts(path: str, before: list[Plain], after: Parts, elsewhere: Elsewhere) -> Iterator[Found]:
+def _compare_parts(path: str, before: list[Plain], after: Parts, elsewhere: Elsewhere, order: Order) -> Iterator[Found]:
     for index, part in enumerate(before):
         here = f"{path}[{index}]"
         if (other := after.take(part)) is not None:
             elsewhere.taken.add(id(other))
+            order.add(here, other)
             yield from _compare(here, part, other)
         elif part.get("type") == "text" and after.hold(part["text"]):
-            yield here, "joined with the text beside it"
+            yield Found(here, "joined", note="with the text beside it")
         elif (other := elsewhere.take(part)) is not None:
-            yield here, "moved to another step"
+            yield Found(here, "moved", note="to another step")
             yield from _compare(here, part, other)
         else:
-            yield here, f"absent: {_short(part)}"
+            yield from _whole(here, part)
 
 
 def _short(value: Any) -> str:

@@ -15,6 +15,7 @@ from . import files
 from .json import decode_document, encode, typed_decoder
 from .limits import limits
 from .output import writing
+from .tap import listener
 
 Layout = Literal["lines", "array", "document"]
 
@@ -85,6 +86,8 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[t
         items = _split_items(path, data, on_broken)
     for number, item in enumerate(items, 1):
         place = f"item {number}"
+        if (tell := listener()) is not None:
+            tell((path, place), bytes(item))
         try:
             row = decode_document(item)
         except ReadError as error:
@@ -132,6 +135,22 @@ def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[
 def _torn(error: ReadError, data: bytes) -> ReadError:
     ends_open = not data.rstrip().endswith((b"}", b"]", b'"'))
     return ReadError(error.message, place=error.place, remedy="the file is cut off" if ends_open else None)
+
+
+def count_rows(path: Path) -> int:
+    """How many records a file has, without decoding them; a ReadError where it is not whole."""
+    size = 1 << 16
+    start = files.read_start(path, size)
+    layout = layout_of(start, whole=len(start) < size - 8)
+    if layout == "lines":
+        return sum(1 for _ in files.lines(path))
+    with files.map_file(path) as view:
+        if (tell := listener()) is not None:
+            tell(path, bytes(view))
+        try:
+            return len(_items(view)) if layout == "array" else 1
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return sum(1 for _ in read_rows(path, raise_broken))
 
 
 def write_rows(rows: Iterable[Any], target: Path, *, default: Layout, indent: int = 2) -> int:

@@ -20,13 +20,16 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from pantrace.errors import ReadError
 
 from .files import read_error
+from .json import decode
+from .tap import listener
 
 PATIENCE = 5.0
 """Seconds until a database that is written all the time is given up."""
@@ -48,8 +51,35 @@ def reading(path: Path, *, patience: float = PATIENCE) -> Iterator[sqlite3.Conne
     """A connection to the database's content as of now."""
     with ExitStack() as held, _told(path):
         database = _snapshot(path, held, patience, briefly=False)
-        database.row_factory = sqlite3.Row
+        database.row_factory = sqlite3.Row if listener() is None else _row
         yield database
+
+
+def rows(database: sqlite3.Connection, question: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+    """Answers as plain tuples."""
+    cursor = database.cursor()
+    cursor.row_factory = None if listener() is None else _told_row
+    return cursor.execute(question, values)
+
+
+def _row(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> sqlite3.Row:
+    return sqlite3.Row(cursor, _told_row(cursor, values))
+
+
+def _told_row(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if (tell := listener()) is not None:
+        names = [column[0] for column in cursor.description]
+        tell((*names, *values), {name: _value(value) for name, value in zip(names, values, strict=True)})
+    return values
+
+
+def _value(value: Any) -> Any:
+    """What a column says: objects and lists are kept as JSON text."""
+    data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+    if isinstance(data, bytes) and data[:1] in (b"{", b"["):
+        with suppress(ReadError):
+            return decode(data)
+    return None if isinstance(value, bytes) else value
 
 
 def tables_at(path: Path) -> dict[str, tuple[str, ...]]:
@@ -61,8 +91,10 @@ def tables_at(path: Path) -> dict[str, tuple[str, ...]]:
 
 def tables(database: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
     """Table names with their columns."""
-    names = [row[0] for row in database.execute("select name from sqlite_master where type = 'table'")]
-    return {name: tuple(row[1] for row in database.execute(f'pragma table_info("{name}")')) for name in names}
+    cursor = database.cursor()
+    cursor.row_factory = None
+    names = [row[0] for row in cursor.execute("select name from sqlite_master where type = 'table'").fetchall()]
+    return {name: tuple(row[1] for row in cursor.execute(f'pragma table_info("{name}")')) for name in names}
 
 
 def _tables_at_rest(real: Path) -> dict[str, tuple[str, ...]] | None:

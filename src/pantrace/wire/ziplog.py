@@ -20,6 +20,7 @@ from pantrace.errors import ReadError
 
 from .files import open_unpacked
 from .limits import PackedTooTightly, limits
+from .tap import listener
 
 STORED, DEFLATE, ZSTD = 0, 8, 93
 
@@ -109,6 +110,8 @@ class Archive:
             raise ReadError(
                 "its checksum does not fit", path=self.path, place=name, remedy="the file is damaged; copy it again"
             )
+        if (tell := listener()) is not None:
+            tell((self.path, name), content)
         return content
 
     def _content(self, member: Member) -> bytes:

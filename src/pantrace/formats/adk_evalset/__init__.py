@@ -19,7 +19,6 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import (
     Case,
-    Invocation,
     Run,
     RunHeader,
     Sample,
@@ -34,22 +33,22 @@ from pantrace.model import (
 )
 from pantrace.wire import files
 from pantrace.wire.adk import MISSHAPEN, shapes
-from pantrace.wire.adk.agents import app_details_of
 from pantrace.wire.adk.expect import identifier, list_of, mapping, text, typed_header
-from pantrace.wire.adk.invocations import expected_calls, expected_from, final_text, invocation_to, prompts_in
+from pantrace.wire.adk.invocation_writer import invocations_to
+from pantrace.wire.adk.invocations import expected_calls, expected_from, final_text, prompts_in
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import EVAL_CASE, snake, to_snake
 from pantrace.wire.adk.residual import residual
-from pantrace.wire.adk.sessions import invocation_ids, main_agent
-from pantrace.wire.adk.trpc import DIALECT, as_eval_case, is_eval_case
+from pantrace.wire.adk.trpc import DIALECT, SCENARIO, as_eval_case, is_eval_case
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode_document, encode
+from pantrace.wire.json import decode_document, encode, unknown_keys
 from pantrace.wire.output import writing
 from pantrace.wire.remainder import apply_difference
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.source import with_source
+from pantrace.wire.written import Row
 
 from ..format import Format, NoOptions
 from .legacy import case_from, conversation_from
@@ -66,6 +65,7 @@ _KNOWN = {
     "final_session_state",
     CARRIER,
 }
+_KEPT = ("session_input", "creation_timestamp", "rubrics")
 TRACE = "trace"
 
 
@@ -109,21 +109,16 @@ def load(row: Any) -> Sample:
             f"an eval case has neither conversation nor conversation_scenario, but {', '.join(extra)[:80]}",
             remedy="the file may be of another program that looks like ADK",
         )
-    kept: dict[str, Any] = {}
-    if given := mapping(case.get("session_input"), "session_input"):
-        kept["session_input"] = given
-    if case.get("creation_timestamp"):
-        kept["creation_timestamp"] = case["creation_timestamp"]
-    if case.get("rubrics"):
-        kept["rubrics"] = case["rubrics"]
+    given = mapping(case.get("session_input"), "session_input")
+    kept = {key: case[key] for key in _KEPT if case.get(key) is not None}
+    if (state := mapping(case.get("final_session_state"), "final_session_state")) == {}:
+        # ADK's default: no state is expected, not an empty one.
+        kept["final_session_state"] = state
     question, goal = prompts_in(conversation or done or ()), None
     if scenario is not None:
         question, goal = scenario.get("starting_prompt"), scenario.get("conversation_plan")
-        kept["scenario"] = {
-            key: value
-            for key, value in scenario.items()
-            if key not in ("starting_prompt", "conversation_plan") and value is not None
-        }
+        rest = unknown_keys(scenario, ("starting_prompt", "conversation_plan"))
+        kept["scenario"] = {key: value for key, value in rest.items() if value is not None}
     name = identifier(case["eval_id"], "eval_id")
     sample = Sample(
         id=name,
@@ -134,7 +129,7 @@ def load(row: Any) -> Sample:
             goal=text(goal, "conversation_plan"),
             reference=final_text(expected) if expected is not None else None,
             expected_calls=expected_calls(expected) if expected is not None else None,
-            expected_state=mapping(case.get("final_session_state"), "final_session_state") or None,
+            expected_state=state or None,
             extra={ADK: kept} if kept else {},
         ),
         trajectory=expected_from(done) if done is not None else None,
@@ -167,19 +162,15 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         row["conversation_scenario"] = {
             "starting_prompt": case.question,
             "conversation_plan": case.goal or "",
-            **{key: value for key, value in kept["scenario"].items() if key == "user_persona"},
+            **unknown_keys(kept["scenario"], SCENARIO),
         }
     else:
         row["conversation"] = _conversation(sample)
-    if "session_input" in kept:
-        row["session_input"] = kept["session_input"]
-    elif case.agent:
+    if case.agent:
         row["session_input"] = {"app_name": case.agent, "user_id": "user", "state": {}}
-    if "creation_timestamp" in kept:
-        row["creation_timestamp"] = kept["creation_timestamp"]
-    if "rubrics" in kept:
-        row["rubrics"] = kept["rubrics"]
-    row["final_session_state"] = case.expected_state or {}
+    if case.expected_state is not None:
+        row["final_session_state"] = case.expected_state
+    row.update({key: value for key, value in kept.items() if key in (*_KEPT, "final_session_state")})
     row.update(sample.extra.get(NAME, {}))
     # The expectation rides along; what was done has its own formats, unless the case brought it with it.
     done = sample.trajectory if _is_traced(sample) else None
@@ -193,18 +184,8 @@ def _conversation(sample: Sample) -> list[dict[str, Any]]:
     traced = _is_traced(sample) and sample.expected is None
     stated = (sample.trajectory if traced else None) or sample.expected or _worded(sample.case)
     stated = stated or sample.trajectory or Trajectory()
-    groups: dict[str, list[Step]] = {}
-    for step, name in zip(stated.steps, invocation_ids(stated.steps), strict=True):
-        groups.setdefault(name, []).append(step)
-    known: dict[str, Invocation] = {each.id: each for each in stated.invocations}
-    rows = []
-    for name in dict.fromkeys([*known, *groups] if set(groups) <= set(known) else [*groups, *known]):
-        plain = traced or stated is not sample.trajectory
-        row = invocation_to(name, groups.get(name, ()), known.get(name), speaker=main_agent(stated), plain=plain)
-        if (details := app_details_of(stated.agents)) is not None:
-            row["app_details"] = details
-        rows.append(row)
-    return rows
+    plain = traced or stated is not sample.trajectory
+    return [row for _, row in invocations_to(stated, plain=plain)]
 
 
 def _worded(case: Case | None) -> Trajectory | None:
@@ -249,7 +230,9 @@ def _parts(value: Any, path: Path) -> tuple[RunHeader, list[Callable[[], Any]]]:
         return RunHeader(task=name), [partial(case_from, each) for each in value]
     if isinstance(value, dict) and isinstance(value.get("scenarios"), list):
         scenarios = enumerate(value["scenarios"], 1)
-        return RunHeader(task=name), [partial(_scenario, f"scenario-{number}", each) for number, each in scenarios]
+        rest = unknown_keys(value, {"scenarios"})
+        header = RunHeader(task=name, extra={NAME: rest} if rest else {})
+        return header, [partial(_scenario, f"scenario-{number}", each) for number, each in scenarios]
     row = {snake(key): item for key, item in value.items()} if isinstance(value, dict) else {}
     if not isinstance(row.get("eval_cases"), list):
         raise ReadError("not an eval set: no list eval_cases", path=str(path), remedy="is --from right?")
@@ -272,11 +255,13 @@ def header_from(row: dict[str, Any]) -> RunHeader:
     """The run of an eval set without its cases."""
     row = typed_header(row, ("eval_set_id", "name"))
     known = {"eval_set_id", "name", "description", "eval_cases", "creation_timestamp", CARRIER}
-    rest = {key: value for key, value in row.items() if key not in known and value is not None}
-    described = {"description": row["description"]} if row.get("description") else {}
+    rest = {key: value for key, value in unknown_keys(row, known).items() if value is not None}
+    if (created := row.get("creation_timestamp")) == 0:
+        rest["creation_timestamp"] = created
+    described = {"description": row["description"]} if row.get("description") is not None else {}
     header = RunHeader(
         name=row.get("name"),
-        created=row.get("creation_timestamp") or None,
+        created=created or None,
         task=row.get("eval_set_id"),
         dataset=described,
         extra={NAME: rest} if rest else {},
@@ -284,21 +269,22 @@ def header_from(row: dict[str, Any]) -> RunHeader:
     return apply_difference(header, row[CARRIER]) if row.get(CARRIER) else header
 
 
-def save(run: Run, target: Path, options: NoOptions) -> None:
+def save(run: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) -> None:
     """One EvalSet; cases are written as they come, each on a line."""
     row: dict[str, Any] = {
         "eval_set_id": run.task or run.name or run.id or "pantrace",
         "name": run.name,
         "description": run.dataset.get("description"),
-        "creation_timestamp": run.created or 0.0,
+        "creation_timestamp": run.created,
         **run.extra.get(NAME, {}),
     }
+    row = {key: value for key, value in row.items() if value is not None}
     if rest := residual(header_from(row), header_of(run)):
         row[CARRIER] = rest
     with writing(target) as file:
         file.write(encode(row)[:-1] + b',"eval_cases":[')
-        for number, sample in enumerate(run.samples):
-            file.write((b",\n" if number else b"\n") + encode(dump(sample, options)))
+        for number, case in enumerate(rows):
+            file.write((b",\n" if number else b"\n") + case.data)
         file.write(b"\n]}\n")
 
 
@@ -347,4 +333,5 @@ FORMAT = Format(
         "scores": "an eval set holds no results",
         "epoch": "an eval set holds each case once",
     },
+    corners=("pantrace",),
 )

@@ -10,6 +10,7 @@ case, which ADK's loader passes over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,13 @@ from pantrace.wire.adk.trpc import DIALECT
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.claim import of_patterns
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode, encode
+from pantrace.wire.json import decode, encode, unknown_keys
 from pantrace.wire.output import writing
 from pantrace.wire.remainder import apply_difference
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.source import with_source
+from pantrace.wire.written import Row
 
 from .cases import NAME, app_of, decode_raw, dump, load
 from .document import Document, document, is_dialect, looks_like
@@ -88,7 +90,9 @@ def header_from(row: dict[str, Any]) -> RunHeader:
     name, set_id, created = row.get("eval_set_result_id"), row.get("eval_set_id"), row.get("creation_timestamp")
     ending = f"_{set_id}_{created}"
     known = {"eval_set_result_id", "eval_set_result_name", "eval_set_id", "creation_timestamp", CARRIER}
-    rest = {key: value for key, value in row.items() if key not in known and value is not None}
+    rest = {key: value for key, value in unknown_keys(row, known).items() if value is not None}
+    if created == 0:
+        rest["creation_timestamp"] = created
     header = RunHeader(
         id=name,
         name=row.get("eval_set_result_name"),
@@ -152,44 +156,44 @@ def _open_directory(folder: Path, on_broken: OnBroken) -> Run:
 
     first = groups[0]
     header = header_from(first.header)
+    further = [each for group in groups for each in group.headers][1:]
     if len(groups) > 1:
-        runs = [{"id": each.header.get("eval_set_result_id"), "created": each.created} for each in groups]
+        further.insert(0, first.header)
         same_set = len({each.header.get("eval_set_id") for each in groups}) == 1
-        header = RunHeader(
-            name=folder.name, task=header.task if same_set else None, agent=header.agent, extra={NAME: {"runs": runs}}
-        )
+        header = RunHeader(name=folder.name, task=header.task if same_set else None, agent=header.agent)
+    if further:
+        # A run has one header: those of the other files stand beside it.
+        header = msgspec.structs.replace(header, extra={NAME: {**header.extra.get(NAME, {}), "files": further}})
     return with_samples(msgspec.structs.replace(header, source=source), samples())
 
 
-def save(run: Run, target: Path, options: NoOptions) -> None:
+def save(run: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) -> None:
     """One EvalSetResult; cases are written as they come, each on a line."""
-    samples = iter(run.samples)
-    first = next(samples, None)
-    row = _header_row(run, app_of(first) if first is not None else "app")
+    cases = iter(rows)
+    first = next(cases, None)
+    header = _header_row(run, app_of(first.sample) if first is not None else "app")
     with writing(target) as file:
-        file.write(encode(row)[:-1] + b',"eval_case_results":[')
-        sample = first
-        separator = b"\n"
-        while sample is not None:
-            case = dump(sample)
-            if not case["eval_set_id"]:
-                case["eval_set_id"] = case["eval_set_file"] = row["eval_set_id"]
-            file.write(separator + encode(case))
-            separator = b",\n"
-            sample = next(samples, None)
+        file.write(encode(header)[:-1] + b',"eval_case_results":[')
+        for number, case in enumerate(chain([] if first is None else [first], cases)):
+            if not case.value["eval_set_id"]:
+                case = Row(case.sample, {**case.value, **dict.fromkeys(_SET, header["eval_set_id"])})
+            file.write((b",\n" if number else b"\n") + case.data)
         file.write(b"\n]}\n")
 
 
-def _header_row(run: Run, app: str) -> dict[str, Any]:
+_SET = ("eval_set_id", "eval_set_file")
+
+
+def _header_row(run: RunHeader, app: str) -> dict[str, Any]:
     set_id = run.task or "pantrace"
-    stamp = run.created if run.created is not None else 0.0
     row: dict[str, Any] = {
-        "eval_set_result_id": run.id or f"{run.agent or app}_{set_id}_{stamp}",
+        "eval_set_result_id": run.id or f"{run.agent or app}_{set_id}_{run.created or 0.0}",
         "eval_set_result_name": run.name,
         "eval_set_id": set_id,
-        "creation_timestamp": stamp,
+        "creation_timestamp": run.created,
         **run.extra.get(NAME, {}),
     }
+    row = {key: value for key, value in row.items() if value is not None}
     if rest := residual(header_from(row), header_of(run)):
         row[CARRIER] = rest
     return row
@@ -236,6 +240,7 @@ FORMAT = Format(
     layout="document",
     suffix=".evalset_result.json",
     note="read with files of 1.21 and 2.13; versions between were read in source only",
+    corners=("pantrace", "session_details.events[].custom_metadata.pantrace"),
 )
 
 __all__ = ["FORMAT"]

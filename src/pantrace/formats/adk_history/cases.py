@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from pantrace.errors import ReadError
-from pantrace.model import Agent, Case, Invocation, Maker, Outcome, Sample, Score, Step, Trajectory
+from pantrace.model import Case, Invocation, Maker, Outcome, Sample, Score, Trajectory
 from pantrace.wire.adk import trpc
-from pantrace.wire.adk.agents import agents_of, app_details_of, declared_agents, is_declared
+from pantrace.wire.adk.agents import agents_of, declared_agents
 from pantrace.wire.adk.expect import identifier, list_of, mapping, text
+from pantrace.wire.adk.invocation_writer import invocations_to, repeats
 from pantrace.wire.adk.invocations import (
     expected_calls,
     expected_from,
     final_text,
-    invocation_from,
-    invocation_to,
     names_of,
     prompts_in,
-    repeats,
     steps_of,
+    with_invocations,
+    with_notes,
 )
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import CASE_RESULT, TRPC_RESULT, to_snake
 from pantrace.wire.adk.residual import residual
-from pantrace.wire.adk.schema import CaseResult, Fields, Schema, Session, Unusual
+from pantrace.wire.adk.schema import Block, CaseResult, Fields, Schema, Session, Unusual
 from pantrace.wire.adk.scores import (
     FINAL_STATUS,
     MAKER,
@@ -36,7 +37,7 @@ from pantrace.wire.adk.scores import (
     status_number,
     verdict,
 )
-from pantrace.wire.adk.sessions import app_name, invocation_ids, main_agent, session_to, trajectory_from, user_id
+from pantrace.wire.adk.sessions import app_name, session_to, trajectory_from, user_id
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import decode, typed_decoder, unknown_keys
 from pantrace.wire.remainder import apply_difference
@@ -58,6 +59,9 @@ _KNOWN = {
 _RESULTS = {"session_details", "eval_metric_result_per_invocation", "overall_eval_metric_results", FINAL_STATUS}
 _ACTUAL = "actual_invocations"
 """Where the invocations of a case are kept in which nothing was said."""
+_BLOCK = set(Block.__struct_fields__)
+_BESIDE = "beside_invocations"
+"""Where keys are kept that stand beside an invocation and its results."""
 _CASE = typed_decoder(CaseResult)
 _WITHOUT_SESSION = ["session_details", "state", "event_timestamps", "stop_reasons"]
 _STATUS = {"passed": 1, "failed": 2, "error": 2, "limit": 2}
@@ -109,7 +113,7 @@ def _sample(case: Fields, maker: Maker) -> Sample:
         trajectory=trajectory,
         expected=expected,
         scores=tuple(scores),
-        extra=_extra(case, trajectory, absent, actual, pairs=bool(pairs)),
+        extra=_extra(case, trajectory, absent, blocks, pairs=bool(pairs)),
     )
     return apply_difference(sample, rest) if (rest := case.get(CARRIER)) else sample
 
@@ -121,24 +125,20 @@ def _trajectory(case: Fields, actual: list[Fields]) -> tuple[Trajectory | None, 
         mapping(session, "session_details")
     declarations = [declared_agents(each.get("app_details")) for each in actual]
     names = names_of(actual)
-    absent = [] if any(declarations) else ["app_details"]
+    absent = [] if any(each.agents for each in declarations) else ["app_details"]
     if not actual:
         absent.append("invocations")
     if session and session.get("events"):
         trajectory = trajectory_from(session, declarations)
-        events: dict[str, list[Fields]] = {}
-        for event in session.get("events") or ():
-            events.setdefault(event.get("invocation_id") or event.get("invocationId") or "", []).append(event)
-        recorded = [
-            {} if repeats(raw, events.get(name, ())) else _recorded(raw)
-            for raw, name in zip(actual, names, strict=True)
-        ]
+        trajectory = with_invocations(trajectory, actual, names, declarations)
+        invocations = _with_recorded(trajectory.invocations, actual, session.get("events") or ())
+        trajectory = msgspec.structs.replace(trajectory, invocations=invocations)
     else:
         absent += ["events", "event_timestamps", "stop_reasons"] if session else _WITHOUT_SESSION
         steps = [
             step
-            for raw, name, agents in zip(actual, names, declarations, strict=True)
-            for step in steps_of(raw, name, agents)
+            for raw, name, declared in zip(actual, names, declarations, strict=True)
+            for step in steps_of(raw, name, declared.agents)
         ]
         if not steps and not session:
             return None, absent
@@ -148,17 +148,10 @@ def _trajectory(case: Fields, actual: list[Fields]) -> tuple[Trajectory | None, 
             agents=agents_of(declarations, steps),
             steps=tuple(steps),
         )
-        recorded = [{} for _ in actual]
+        trajectory = with_invocations(trajectory, actual, names, declarations)
     if not any(step.usage is not None for step in trajectory.steps):
         absent.append("usage")
-    known = {agent.name: agent for agent in trajectory.agents}
-    invocations = tuple(
-        [
-            _invocation(raw, name, kept, agents, known)
-            for raw, name, kept, agents in zip(actual, names, recorded, declarations, strict=True)
-        ]
-    )
-    return msgspec.structs.replace(trajectory, invocations=invocations), absent
+    return trajectory, absent
 
 
 def _session_without_events(case: Fields, session: Fields) -> Trajectory:
@@ -170,34 +163,24 @@ def _session_without_events(case: Fields, session: Fields) -> Trajectory:
     return trajectory_from(session)
 
 
-def _recorded(raw: Fields) -> dict[str, Any]:
-    if isinstance(raw, Schema):
-        raise Unusual
-    keys = ("user_content", "final_response", "intermediate_data")
-    return {key: value for key in keys if (value := raw.get(key)) is not None}
-
-
-def _invocation(
-    raw: Fields, name: str, recorded: dict[str, Any], agents: list[Agent], known: dict[str, Agent]
-) -> Invocation:
-    """Times of one invocation, and what of its agents is not as in the rest of the case."""
-    invocation = invocation_from(raw, name)
-    kept: dict[str, Any] = {"recorded": recorded} if recorded else {}
-    names = [agent.name for agent in agents]
-    if any(is_declared(agent) and agent.name not in names for agent in known.values()):
-        kept["agents"] = names
-    if any(_changed(agent, known[agent.name]) for agent in agents):
-        details = raw.get("app_details")
-        kept["app_details"] = decode(details) if isinstance(details, msgspec.Raw) else details
-    if not kept:
-        return invocation
-    return msgspec.structs.replace(invocation, extra={ADK: {**invocation.extra.get(ADK, {}), **kept}})
-
-
-def _changed(agent: Agent, first: Agent) -> bool:
-    if agent.instructions is first.instructions and agent.tools is first.tools:
-        return False
-    return agent.instructions != first.instructions or agent.tools != first.tools
+def _with_recorded(
+    invocations: Sequence[Invocation], actual: Sequence[Fields], events: Sequence[Fields]
+) -> tuple[Invocation, ...]:
+    """Invocations, each with what it says that the session's events of it do not."""
+    groups: dict[str, list[Fields]] = {}
+    for event in events:
+        groups.setdefault(event.get("invocation_id") or event.get("invocationId") or "", []).append(event)
+    found = []
+    for invocation, raw in zip(invocations, actual, strict=True):
+        bare = invocation.extra.get(ADK, {}).get("bare", False)
+        if not repeats(raw, groups.get(raw.get("invocation_id") or "", ()), bare=bare):
+            if isinstance(raw, Schema):
+                raise Unusual
+            keys = ("user_content", "final_response", "intermediate_data")
+            recorded = {key: value for key in keys if (value := raw.get(key)) is not None}
+            invocation = with_notes(invocation, {"recorded": recorded})
+        found.append(invocation)
+    return tuple(found)
 
 
 def _expected(blocks: list[Fields]) -> tuple[Trajectory | None, list[Fields]]:
@@ -208,8 +191,7 @@ def _expected(blocks: list[Fields]) -> tuple[Trajectory | None, list[Fields]]:
     expected = expected_from(raws)
     if len(placed) != len(blocks):
         invocations = [
-            msgspec.structs.replace(each, extra={ADK: {**each.extra.get(ADK, {}), "block": number}})
-            for each, (number, _) in zip(expected.invocations, placed, strict=True)
+            with_notes(each, {"block": number}) for each, (number, _) in zip(expected.invocations, placed, strict=True)
         ]
         expected = msgspec.structs.replace(expected, invocations=tuple(invocations))
     return expected, raws
@@ -250,13 +232,16 @@ def _outcome(case: Fields, trajectory: Trajectory, maker: Maker, *, scored: bool
 
 
 def _extra(
-    case: Fields, trajectory: Trajectory | None, absent: list[str], actual: list[Fields], *, pairs: bool
+    case: Fields, trajectory: Trajectory | None, absent: list[str], blocks: list[Fields], *, pairs: bool
 ) -> dict[str, Any]:
     extra = {key: value for key, value in unknown_keys(case, _KNOWN).items() if value is not None}
-    if trajectory is None and any(actual):
+    if trajectory is None and any(actual := [block.get("actual_invocation") or {} for block in blocks]):
         if any(isinstance(each, Schema) for each in actual):
             raise Unusual
         extra[_ACTUAL] = actual
+    beside = [unknown_keys(block, _BLOCK) if isinstance(block, dict) else {} for block in blocks]
+    if any(beside):
+        extra[_BESIDE] = beside
     if absent:
         extra["absent"] = absent
     if case.get("eval_set_file") not in (None, case.get("eval_set_id")):
@@ -278,7 +263,7 @@ def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
     absent = extra.pop("absent", None) or []
     trajectory = sample.trajectory
     scores, status = _verdict(sample)
-    silent = extra.pop(_ACTUAL, [])
+    silent, beside = extra.pop(_ACTUAL, []), extra.pop(_BESIDE, [])
     set_id = (sample.case.extra.get(ADK, {}).get("eval_set_id") if sample.case is not None else None) or ""
     row: dict[str, Any] = {
         "eval_set_file": extra.pop("eval_set_file", None) or set_id,
@@ -292,6 +277,8 @@ def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
         "user_id": extra.pop("user_id", None) or user_id(sample),
         **extra,
     }
+    for block, rest in zip(row["eval_metric_result_per_invocation"], beside, strict=False):
+        block.update(rest)
     if rest := residual(load(row), sample):
         row[CARRIER] = rest
     return row
@@ -315,7 +302,8 @@ def _verdict(sample: Sample) -> tuple[tuple[Score, ...], int]:
 
 def _blocks(sample: Sample, absent: list[str], silent: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The per-invocation results: what was done, what was expected, and the scores of each."""
-    done = _actual(sample, plain=bool({"session_details", "events"} & set(absent))) or silent
+    plain = bool({"session_details", "events"} & set(absent))
+    done = [row for _, row in invocations_to(sample.trajectory, plain=plain)] if sample.trajectory else silent
     wanted = _wanted(sample)
     blocks: list[dict[str, Any]] = []
     for number in range(max(len(done), 1 + max(wanted, default=-1))):
@@ -328,47 +316,11 @@ def _blocks(sample: Sample, absent: list[str], silent: list[dict[str, Any]]) -> 
     return blocks
 
 
-def _actual(sample: Sample, *, plain: bool) -> list[dict[str, Any]]:
-    trajectory = sample.trajectory
-    if trajectory is None:
-        return []
-    groups = _groups(trajectory)
-    known = {each.id: each for each in trajectory.invocations}
-    rows = []
-    for name in dict.fromkeys([*known, *groups] if set(groups) <= set(known) else [*groups, *known]):
-        invocation = known.get(name)
-        row = invocation_to(name, groups.get(name, ()), invocation, speaker=main_agent(trajectory), plain=plain)
-        kept = invocation.extra.get(ADK, {}) if invocation is not None else {}
-        if "app_details" in kept:
-            row["app_details"] = kept["app_details"]
-        else:
-            agents = [agent for agent in trajectory.agents if agent.name in kept.get("agents", (agent.name,))]
-            if (details := app_details_of(agents)) is not None:
-                row["app_details"] = details
-        rows.append(row)
-    return rows
-
-
-def _groups(trajectory: Trajectory) -> dict[str, list[Step]]:
-    groups: dict[str, list[Step]] = {}
-    for step, name in zip(trajectory.steps, invocation_ids(trajectory.steps), strict=True):
-        groups.setdefault(name, []).append(step)
-    return groups
-
-
 def _wanted(sample: Sample) -> dict[int, dict[str, Any]]:
     """Expected invocations by the number of the block they belong to."""
-    expected = sample.expected
-    if expected is None:
-        return {}
-    groups = _groups(expected)
-    known = {each.id: each for each in expected.invocations}
     found: dict[int, dict[str, Any]] = {}
-    for number, name in enumerate(dict.fromkeys([*known, *groups])):
-        invocation = known.get(name)
-        row = invocation_to(name, groups.get(name, ()), invocation, speaker=main_agent(expected), plain=True)
-        if (details := app_details_of(expected.agents)) is not None:
-            row["app_details"] = details
+    stated = invocations_to(sample.expected, plain=True) if sample.expected is not None else []
+    for number, (invocation, row) in enumerate(stated):
         place = invocation.extra.get(ADK, {}).get("block", number) if invocation is not None else number
         found[place if isinstance(place, int) else number] = row
     return found

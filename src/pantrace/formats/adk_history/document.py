@@ -27,7 +27,7 @@ class _Usual(msgspec.Struct, forbid_unknown_fields=True):
     eval_set_id: str
     eval_case_results: list[msgspec.Raw]
     eval_set_result_name: str | None = None
-    creation_timestamp: float = 0.0
+    creation_timestamp: float | None = None
 
 
 _USUAL = typed_decoder(_Usual)

@@ -20,8 +20,8 @@ NEAR = 10.0
 class Group:
     """Files of one run, in the order in which they were written."""
 
-    header: dict[str, Any]
-    """That of the first file."""
+    headers: list[dict[str, Any]]
+    """Those of the files, without nulls."""
     created: float
     ended: float
     paths: list[Path] = field(default_factory=list)
@@ -30,6 +30,10 @@ class Group:
     """Cases that occur in other runs of the directory as well."""
     single: bool = True
     """Whether all files hold one case, as those of 1.x do."""
+
+    @property
+    def header(self) -> dict[str, Any]:
+        return self.headers[0]
 
 
 def group_files(paths: list[Path], on_broken: OnBroken) -> list[Group]:
@@ -49,8 +53,9 @@ def group_files(paths: list[Path], on_broken: OnBroken) -> list[Group]:
     for moment, path, header, ids in sorted(found, key=lambda each: (each[0], each[1])):
         group = next((each for each in groups if _joins(each, moment, header, ids)), None)
         if group is None:
-            group = Group(header=header, created=moment, ended=moment, single=len(ids) == 1)
+            group = Group(headers=[], created=moment, ended=moment, single=len(ids) == 1)
             groups.append(group)
+        group.headers.append({key: value for key, value in header.items() if value is not None})
         group.paths.append(path)
         group.ended = moment
         group.ids.update(ids)

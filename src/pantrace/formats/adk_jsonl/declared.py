@@ -43,11 +43,11 @@ def unheard(data: dict[str, Any], trajectory: Trajectory | None) -> dict[str, An
     return {key: value for key, value in data.items() if key not in RESERVED and state.get(key) != value}
 
 
-def declared_fields(data: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
+def declared_fields(data: dict[str, Any], app: str) -> dict[str, Any]:
     """Tools and instructions that say more than the placeholders which the original puts there."""
     found: dict[str, Any] = {}
     instruction = data.get("system_instruction")
-    if instruction and instruction != f"You are the {row.get('app_name')} agent.":
+    if instruction and instruction != f"You are the {app} agent.":
         found["system_instruction"] = instruction
     groups = data.get("tool_declarations")
     each_group = groups if isinstance(groups, list) else []

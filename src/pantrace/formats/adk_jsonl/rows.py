@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
+from zlib import crc32
 
 import msgspec
 
@@ -26,9 +27,10 @@ from pantrace.wire.adk.expect import text
 from pantrace.wire.adk.residual import residual
 from pantrace.wire.adk.sessions import app_name, camel_session, session_to, trajectory_from, user_id
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.json import decode, to_plain, unknown_keys
+from pantrace.wire.json import encode, to_plain, unknown_keys
 from pantrace.wire.remainder import apply_difference
 from pantrace.wire.times import time_text
+from pantrace.wire.unknown import with_unknown
 
 from .declared import agents_from, declared_fields, unheard
 from .extracted import contents_of, extracted_data, tool_descriptions
@@ -36,26 +38,32 @@ from .score_columns import PREFIXES, score_columns, scores_from
 from .spans import invocations_in, is_measured, latency_of, summary_of, trace_of
 
 NAME = "adk-jsonl"
+SEAL = "pantrace_seal"
+"""The column with which our writer says that it made the derived ones."""
 
 _DERIVED = {
     "request",
     "response",
-    "question_id",
-    "session_id",
-    "app_name",
-    "ADK_USER_ID",
     "user_inputs",
-    "final_session_state",
     "session_trace",
     "latency_data",
     "trace_summary",
     "extracted_data",
     "final_response",
-    "eval_set_id",
-    "final_eval_status",
     "invocations",
     "expected_trajectory",
+}
+"""Columns that our writer makes of the rest of a sample; the seal says whether they still are as it made them."""
+_FIELDS = _DERIVED | {
+    "question_id",
+    "session_id",
+    "app_name",
+    "ADK_USER_ID",
+    "final_session_state",
+    "eval_set_id",
+    "final_eval_status",
     CARRIER,
+    SEAL,
 }
 _USUAL = {
     "base_url": "simulation",
@@ -73,79 +81,86 @@ class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     tool_descriptions: str | None = None
     """A JSON file of tool names and descriptions, for sources that declare no tools."""
+    anew: bool = False
+    """Make every column anew from the session, also those of rows that were read from this format."""
 
 
 def load(row: Any) -> Sample:
     if not isinstance(row, dict) or "question_id" not in row:
         raise ReadError("not a row of interactions: no question_id")
     ours = CARRIER in row
-    trajectory, measured = _trajectory(row, ours=ours)
-    data = row.get("extracted_data")
-    data = data if isinstance(data, dict) else {}
-    extra = {key: row[key] for key in _kept(row)}
-    if measured:
-        extra["session_trace"] = row["session_trace"]
-    if rest := unheard(data, trajectory) | ({} if ours else declared_fields(data, row)):
-        extra["extracted_data"] = rest
-    answer = row.get("final_response")
-    if not isinstance(answer, str) and answer is not None:
-        told = final_response(trajectory) if trajectory is not None else None
-        extra["final_response"] = "parsed" if _parsed(told) == answer else {"value": answer}
-    if not ours and row.get("base_url") == "simulation" and "final_session_state" in row:
-        # The original converts the keys of arguments, responses and state deltas to camelCase as well.
-        extra["recased_keys"] = True
     sample = Sample(
         id=str(row["question_id"]),
         case=_case(row),
-        trajectory=trajectory,
-        expected=_expected(row) if ours else None,
+        trajectory=_trajectory(row, ours=ours),
+        expected=with_unknown(stated, Trajectory, NAME)
+        if ours and (stated := row.get("expected_trajectory")) is not None
+        else None,
         scores=tuple(scores_from(row)),
-        extra={NAME: extra} if extra else {},
+        extra={NAME: extra} if (extra := _extra(row)) else {},
     )
     return apply_difference(sample, row[CARRIER]) if row.get(CARRIER) else sample
 
 
-def _expected(row: dict[str, Any]) -> Trajectory | None:
-    stated = row.get("expected_trajectory")
-    return msgspec.convert(stated, Trajectory) if stated is not None else None
+def _extra(row: dict[str, Any]) -> dict[str, Any]:
+    """What a row says beside its session. Columns that somebody else made are kept whole: the original derives them by
+    rules of its own, and nothing tells an unknown key in them from a derived one."""
+    if CARRIER in row and row.get(SEAL) in (None, _seal(row)):  # rows of ours had no seal at first
+        return _beside(row)
+    whole = {key: value for key, value in row.items() if key not in ("question_id", CARRIER, SEAL)}
+    if isinstance(session := row.get("final_session_state"), dict) and isinstance(session.get("events"), list):
+        # Its place among the columns; what it says is the trajectory.
+        whole["final_session_state"] = None
+    extra: dict[str, Any] = {"row": whole}
+    if CARRIER not in row and row.get("base_url") == "simulation" and "final_session_state" in row:
+        # The original converts the keys of arguments, responses and state deltas to camelCase as well.
+        extra["recased_keys"] = True
+    return extra
 
 
-def _kept(row: dict[str, Any]) -> list[str]:
-    """Keys that follow from nothing else, unless they say only what the original always says."""
-    return [
-        key
+def _seal(row: dict[str, Any]) -> int:
+    """A checksum of the derived columns: to make them again and compare would double the time of reading."""
+    return crc32(encode({key: row[key] for key in sorted(_DERIVED & row.keys())}))
+
+
+def _beside(row: dict[str, Any]) -> dict[str, Any]:
+    """Columns that follow from nothing else, unless they say only what the original always says."""
+    beside = {
+        key: value
         for key, value in row.items()
-        if key not in _DERIVED
+        if key not in _FIELDS
         and not key.startswith(PREFIXES)
         and not (key in _USUAL and value == _USUAL[key])
         and not (key == "agents_evaluated" and value == [row.get("app_name")])
         and value is not None
-    ]
+    }
+    if is_measured(spans := row.get("session_trace")):
+        beside["session_trace"] = spans
+    return beside
 
 
-def _trajectory(row: dict[str, Any], *, ours: bool) -> tuple[Trajectory | None, bool]:
+def _trajectory(row: dict[str, Any], *, ours: bool) -> Trajectory | None:
     session = row.get("final_session_state")
     if isinstance(session, dict) and isinstance(session.get("events"), list):
         trajectory = trajectory_from(session)
     else:
         trajectory = _from_contents(row)
         if not trajectory.steps:
-            return None, False
+            return None
     data = row.get("extracted_data")
     if ours and isinstance(data, dict):
         trajectory = msgspec.structs.replace(trajectory, agents=agents_from(data, trajectory))
     spans = row.get("session_trace")
-    measured = is_measured(spans)
-    if ours and row.get("invocations") is not None:
-        found = msgspec.convert(row["invocations"], tuple[Invocation, ...])
+    if ours and isinstance(stated := row.get("invocations"), list):
+        found = tuple([with_unknown(each, Invocation, NAME) for each in stated])
         trajectory = msgspec.structs.replace(trajectory, invocations=found)
-    elif measured:
+    elif is_measured(spans):
         known = {step.invocation for step in trajectory.steps if step.invocation}
         found = tuple(invocations_in([span for span in spans or () if isinstance(span, dict)], known))
         trajectory = msgspec.structs.replace(trajectory, invocations=found)
     if (outcome := _outcome(row)) is not None:
         trajectory = msgspec.structs.replace(trajectory, outcome=outcome)
-    return trajectory, measured
+    return trajectory
 
 
 def _from_contents(row: dict[str, Any]) -> Trajectory:
@@ -197,23 +212,39 @@ def _case(row: dict[str, Any]) -> Case:
     )
 
 
-def _parsed(text: str | None) -> Any:
-    try:
-        return decode(text.encode("utf-8", "surrogatepass")) if text is not None else None
-    except ReadError:
-        return None
-
-
 def dump(sample: Sample, options: Options) -> dict[str, Any]:
+    kept = dict(sample.extra.get(NAME, {}))
+    stated = kept.pop("row", None)
+    if stated is not None and not options.anew:
+        row = _restated(sample, stated)
+        if rest := residual(load(row), sample):
+            row[CARRIER] = rest
+        return row
+    row = _made(sample, stated, kept, options)
+    row |= {CARRIER: [], SEAL: _seal(row)}
+    meant = sample if stated is None else msgspec.structs.replace(sample, extra={})
+    row[CARRIER] = residual(load(row), meant)
+    return row
+
+
+def _restated(sample: Sample, stated: dict[str, Any]) -> dict[str, Any]:
+    """A row as it was read, with the session and the scores as they are now."""
+    row = {"question_id": sample.id, **stated}
+    if sample.trajectory is not None and "final_session_state" in stated and stated["final_session_state"] is None:
+        row["final_session_state"] = camel_session(session_to(sample))
+    row |= {key: value for key, value in score_columns(sample.scores).items() if row.get(key) != value}
+    return row
+
+
+def _made(sample: Sample, stated: dict[str, Any] | None, kept: dict[str, Any], options: Options) -> dict[str, Any]:
+    """All columns of a sample: what the row that it was read from stated, else what it kept, and the rest derived."""
     descriptions = tool_descriptions(options.tool_descriptions) if options.tool_descriptions else {}
-    extra = dict(sample.extra.get(NAME, {}))
-    extracted, parsed = extra.pop("extracted_data", {}), extra.pop("final_response", None)
-    recorded = extra.pop("session_trace", None)
+    extra = kept if stated is None else _beside(stated)
+    data = (stated or {}).get("extracted_data")
     trajectory = sample.trajectory
     app = app_name(sample)
-    answer: Any = final_response(trajectory) if trajectory is not None else None
-    session = session_to(sample) if trajectory is not None else None
-    spans = recorded if recorded is not None else trace_of(sample, app)
+    answer = final_response(trajectory) if trajectory is not None else None
+    spans = extra.pop("session_trace", None) or trace_of(sample, app)
     told = {"role": "model", "parts": [{"text": answer}]}
     row: dict[str, Any] = {
         "request": {"contents": contents_of(trajectory)},
@@ -233,13 +264,17 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
         "USER": _taken(extra, "USER"),
         "reference_data": _taken(extra, "reference_data", _reference(sample)),
         "missing_information": _taken(extra, "missing_information"),
-        "final_session_state": camel_session(session) if session is not None else None,
+        "final_session_state": camel_session(session_to(sample)) if trajectory is not None else None,
         "session_trace": spans,
         "latency_data": latency_of(spans),
         "trace_summary": summary_of(trajectory) if trajectory is not None else [],
-        "extracted_data": {**extracted_data(sample, descriptions), **extracted},
-        "final_response": _answer(answer, parsed),
+        "extracted_data": extracted_data(sample, descriptions),
+        "final_response": answer,
     }
+    if isinstance(data, dict):
+        row["extracted_data"] |= unheard(data, trajectory) | declared_fields(data, app)
+    if stated is not None and not isinstance(stated.get("final_response"), str | None):
+        row["final_response"] = stated["final_response"]
     row |= score_columns(sample.scores)
     set_id = sample.case.extra.get("adk", {}).get("eval_set_id") if sample.case is not None else None
     if set_id is not None:
@@ -252,20 +287,12 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
     if sample.expected is not None:
         row["expected_trajectory"] = to_plain(sample.expected)
     row.update(unknown_keys(extra, row.keys()))
-    row[CARRIER] = []
-    row[CARRIER] = residual(load(row), sample)
     return row
 
 
 def _taken(extra: dict[str, Any], key: str, otherwise: Any = None) -> Any:
     kept = extra.pop(key, None)
     return kept if kept is not None else otherwise or _USUAL[key]
-
-
-def _answer(text: str | None, parsed: Any) -> Any:
-    if parsed == "parsed":
-        return _parsed(text)
-    return parsed["value"] if isinstance(parsed, dict) else text
 
 
 def _status(trajectory: Trajectory | None) -> dict[str, Any]:

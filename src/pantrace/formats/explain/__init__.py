@@ -19,12 +19,13 @@ import msgspec
 
 from pantrace.errors import ReadError, UsageError
 from pantrace.formats.format import Format
-from pantrace.model import Record, Run, Sample, Source, Violation, with_samples
+from pantrace.model import Record, Run, RunHeader, Sample, Source, Violation
 from pantrace.wire import files
 from pantrace.wire.head import Head, decode_beginning
 from pantrace.wire.json import decode_document
 from pantrace.wire.rows import OnBroken, layout_of, read_rows, write_rows
 from pantrace.wire.source import with_source
+from pantrace.wire.written import Row
 
 from . import catalogue, dataset, report, scored
 from .bundle import explain_inputs
@@ -47,9 +48,6 @@ class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     labels: bool = True
     """Write labels that have no key of their own (those of the scenario catalogue, those of other formats) as an object
     `labels`, which the original ignores."""
-    carry: bool = True
-    """In a report, write what it has no key for (who judged, single verdicts, the case) under `pantrace`, which the
-    original ignores."""
 
 
 def detect(head: Head) -> str | None:
@@ -85,13 +83,13 @@ def load(row: Any) -> Sample:
 def dump(sample: Sample, options: Options) -> dict[str, Any]:
     kind = _kind_of(sample) if options.kind == "auto" else options.kind
     if kind == "report":
-        return scored.dump(sample, carry=options.carry)
+        return scored.dump(sample)
     if kind == "catalogue":
         return catalogue.dump(sample)
     return dataset.dump(sample, bundle=options.bundle, labels=options.labels)
 
 
-def _kind_of(held: Sample | Run) -> str:
+def _kind_of(held: Sample | RunHeader) -> str:
     kind = note_in(held.extra).get("kind")
     return kind if kind in ("report", "catalogue") else "dataset"
 
@@ -135,28 +133,28 @@ def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
             on_broken(ReadError(error.message, path=str(path), place=f"{place}, {column}" if column else place))
 
 
-def save(run: Run, target: Path, options: Options) -> None:
-    samples = iter(run.samples)
-    first = next(samples, None)
+def save(run: RunHeader, rows: Iterable[Row], target: Path, options: Options) -> None:
+    rows = iter(rows)
+    first = next(rows, None)
     kind: str = options.kind
     if kind == "auto":
-        kind = _kind_of(first if first is not None else run)
-        samples = _of_one_kind(samples, kind)
-    whole = chain([] if first is None else [first], samples)
+        kind = _kind_of(first.sample if first is not None else run)
+        rows = _of_one_kind(rows, kind)
+    values = (row.value for row in chain([] if first is None else [first], rows))
     if kind == "report":
-        report.write_report(with_samples(run, whole), target, carry=options.carry)
+        report.write_report(run, list(values), target)
     else:
-        write_rows((dump(sample, options) for sample in whole), target, default="lines")
+        write_rows(values, target, default="lines")
 
 
-def _of_one_kind(samples: Iterator[Sample], kind: str) -> Iterator[Sample]:
-    for sample in samples:
-        if _kind_of(sample) != kind:
+def _of_one_kind(rows: Iterator[Row], kind: str) -> Iterator[Row]:
+    for row in rows:
+        if _kind_of(row.sample) != kind:
             raise UsageError(
-                f"the samples come from a {kind} and from a {_kind_of(sample)}: "
+                f"the samples come from a {kind} and from a {_kind_of(row.sample)}: "
                 "choose what to write with --option kind=dataset or kind=report"
             )
-        yield sample
+        yield row
 
 
 def validate(path: Path) -> Iterable[Violation]:
@@ -201,4 +199,5 @@ FORMAT = Format(
         "case.expected_state": "a case has no expected state",
         "run": "a dataset has no header, a report only its totals",
     },
+    corners=("pantrace",),
 )

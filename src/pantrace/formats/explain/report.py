@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pantrace.errors import ReadError
-from pantrace.model import Aggregate, Run, Sample, Source
+from pantrace.model import Aggregate, Run, RunHeader, Sample, Source
 from pantrace.wire import files
 from pantrace.wire.json import decode_document, encode
 from pantrace.wire.output import writing
@@ -246,10 +246,9 @@ def _same(stored: Any, given: Any) -> bool:
     return is_number(given) and abs(stored - given) <= 1e-6 * max(1.0, abs(given))
 
 
-def write_report(run: Run, target: Path, *, carry: bool) -> None:
+def write_report(run: RunHeader, cases: list[dict[str, Any]], target: Path) -> None:
     """A run as a report. The totals it was read with stay as they are while the cases give what they gave then;
     otherwise they are counted anew, over scored values only."""
-    cases = [scored.dump(sample, carry=carry) for sample in run.samples]
     kept = note_in(run.extra)
     stored = kept.get("stored", {})
     if not stored or kept.get("counted") != _digest(cases):

@@ -161,13 +161,11 @@ def _metric(row: dict[str, Any]) -> Score:
     )
 
 
-def dump(sample: Sample, *, carry: bool = True) -> dict[str, Any]:
+def dump(sample: Sample) -> dict[str, Any]:
     """The scores of a sample of any format as a case of a report; nothing is computed that the sample does not say.
 
     What such a case has no key for rides along, all but the trajectories: a report does not tell what was done."""
     row = _said(sample)
-    if not carry:
-        return row
     told = _told(row)
     extra = {**sample.extra, **told.extra}
     meant = msgspec.structs.replace(sample, trajectory=told.trajectory, expected=told.expected, extra=extra)

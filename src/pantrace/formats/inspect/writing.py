@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-from pantrace.model import Record, Run
+from pantrace.model import Record, RunHeader
 from pantrace.wire import files, ziplog
 from pantrace.wire.json import encode
 from pantrace.wire.output import writing
+from pantrace.wire.remainder import apply_difference
+from pantrace.wire.written import Row
 
-from .header import VERSION, from_header, is_made, is_unfinished
+from .content import own
+from .header import START_NOTE, VERSION, from_header, is_made, is_unfinished, start_of
 from .member_names import member_name
-from .reading import HEADER, JOURNAL, REDUCTIONS, START, SUMMARIES
-from .samples import dump
-from .summary import Collector
+from .reading import HEADER, JOURNAL, REDUCTIONS, START, SUMMARIES, UPDATES
+from .summary import Collector, as_array
 
 
 class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -26,33 +29,37 @@ class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """zstd is what Inspect writes today; deflate is also read by old versions of Inspect and by any unzip."""
 
 
-def save(run: Run, target: Path, options: Options) -> None:
+def save(run: RunHeader, rows: Iterable[Row], target: Path, options: Options) -> None:
     """Write a log: `.json` as one document, anything else as an archive."""
     if files.bare_suffix(target) == ".json":
-        _save_document(run, target, options)
+        _save_document(run, rows, target)
     else:
-        _save_archive(run, target, options)
+        _save_archive(run, rows, target, options)
 
 
-def _save_archive(run: Run, target: Path, options: Options) -> None:
+def _save_archive(run: RunHeader, rows: Iterable[Row], target: Path, options: Options) -> None:
     with writing(target) as file:
         writer = ziplog.Writer(file, options.compression)
         collector = Collector()
-        for sample in run.samples:
-            row = dump(sample, options)
-            writer.add(member_name(row["id"], row["epoch"]), encode(row))
+        for row in rows:
+            writer.add(member_name(row.value["id"], row.value["epoch"]), row.data)
             collector.add(row)
         header = from_header(run, collector.finish())
         reductions = header.pop("reductions", None)
-        start = {"version": header.get("version", VERSION), "eval": header["eval"], "plan": header.get("plan") or {}}
-        writer.add(START, encode(start))
-        if collector.summaries:
-            writer.add(f"{JOURNAL}1.json", collector.summaries_json())
+        kept, start = own(run.extra), start_of(header)
+        if START_NOTE not in kept:
+            writer.add(START, encode(start))
+        elif kept[START_NOTE] is not None:
+            writer.add(START, encode(apply_difference(start, kept[START_NOTE])))
+        for number, flush in collector.flushes.items():
+            writer.add(f"{JOURNAL}{number}.json", as_array(flush))
         if is_unfinished(run):
             # A log that crashed is one without header.json; it stays one.
+            if header.get("config_updates"):
+                writer.add(f"{UPDATES}1.json", encode(header["config_updates"]))
             writer.finish()
             return
-        writer.add(SUMMARIES, collector.summaries_json())
+        writer.add(SUMMARIES, as_array(collector.summaries))
         if is_made(run):
             reductions = collector.reductions() or None
         if reductions is not None:
@@ -61,14 +68,13 @@ def _save_archive(run: Run, target: Path, options: Options) -> None:
         writer.finish()
 
 
-def _save_document(run: Run, target: Path, options: Options) -> None:
+def _save_document(run: RunHeader, rows: Iterable[Row], target: Path) -> None:
     """One JSON object. The header must stand in front of the samples, and is known only behind them."""
     with tempfile.TemporaryFile() as samples:
         collector = Collector()
-        for sample in run.samples:
-            row = dump(sample, options)
+        for row in rows:
             samples.write(b",\n" if collector.summaries else b"")
-            samples.write(encode(row))
+            samples.write(row.data)
             collector.add(row)
             collector.summaries[-1] = b" "  # a document has no summaries
         header: dict[str, Any] = from_header(run, collector.finish())
@@ -76,9 +82,9 @@ def _save_document(run: Run, target: Path, options: Options) -> None:
         if is_made(run):
             reductions = collector.reductions() or None
         # Documents of a version above 2 are refused, although archives of version 3 are read.
-        header = {"status": "success", **header, "version": VERSION}
-        header.setdefault("plan", {})
-        header.setdefault("stats", {})
+        header = {**header, "version": VERSION} if header.get("version") != VERSION else header
+        if is_unfinished(run):
+            header = {"plan": {}, "stats": {}, **header}  # a document cannot be told to have crashed by what it lacks
         samples.seek(0)
         with writing(target) as file:
             file.write(encode(header).removesuffix(b"}") + b',\n"samples":[')

@@ -60,4 +60,9 @@ FORMAT = Format(
         "scores": "an episode has success and final_reward only",
     },
     note="OSWorld results and step logs were not verified against real files",
+    reencoded={
+        "action_timestamp": "a moment as the arena writes it, 20260102@030405",
+        "*schema_version": "the source's version",
+    },
+    corners=("pantrace", "steps[].pantrace", "steps[].observation.pantrace", "steps[].action.pantrace"),
 )

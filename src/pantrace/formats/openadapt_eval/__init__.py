@@ -13,13 +13,14 @@ from typing import Any
 
 from pantrace.errors import ReadError
 from pantrace.formats.format import Format
-from pantrace.model import Record, Run, Source, Violation
+from pantrace.model import Record, Run, RunHeader, Source, Violation
 from pantrace.wire import files
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document, encode, unknown_keys
 from pantrace.wire.output import writing
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.times import from_iso, iso
+from pantrace.wire.written import Row
 
 from .metrics import BY_TYPE, METRICS, NAME, aggregates, by_type, is_number, metrics_object
 from .stored import STORED
@@ -135,14 +136,14 @@ def _moment(value: Any) -> float | None:
     return float(value) if is_number(value) else from_iso(value)
 
 
-def save(run: Run, target: Path, options: Options) -> None:
-    for _ in run.samples:  # a place for none; the engine reports each as lost
+def save(run: RunHeader, rows: Iterable[Row], target: Path, options: Options) -> None:
+    for _ in rows:  # none comes, as there is a place for none; the engine reports each sample as lost
         pass
     with writing(target) as file:
         file.write(encode(document_of(run, options), indent=2) + b"\n")
 
 
-def document_of(run: Run, options: Options) -> dict[str, Any]:
+def document_of(run: RunHeader, options: Options) -> dict[str, Any]:
     """The eval JSON of a run: every known metric is there, null where there is no value."""
     metrics, types = metrics_object(run.results, zeros=options.document_parity)
     kept = dict(run.extra.get(NAME, {}))

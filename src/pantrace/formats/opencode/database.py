@@ -80,9 +80,7 @@ class Database:
         }
 
     def rows(self, question: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        cursor = self.database.cursor()
-        cursor.row_factory = None
-        return cursor.execute(question, values)
+        return sqlite.rows(self.database, question, *values)
 
     def roots(self) -> Iterator[str]:
         """Sessions whose parent is not in this database; at last those that only a ring of parents holds."""

@@ -25,7 +25,7 @@ from pantrace.model import (
     Unknown,
 )
 
-from .messages import dump_error
+from .messages import BESIDE, dump_error
 from .parts import UNKNOWN, dump_file, dump_reasoning, dump_text, dump_tool
 from .raw import NAME, UNREPORTED, Raw, fill, merge, put_times
 from .sessions import CALLER, ROWS, SAMPLE
@@ -120,7 +120,9 @@ class _Writer:
             raw = self._message(step, message, asked)
             if raw["role"] == "user":
                 asked = message
-            yield {"info": raw, "parts": [self._part(part, raw["id"]) for part in self._raw_parts(number - 1, step)]}
+            beside = raw.pop(BESIDE, {})
+            parts = [self._part(part, raw["id"]) for part in self._raw_parts(number - 1, step)]
+            yield {"info": raw, "parts": parts, **beside}
 
     def _message(self, step: Step, message: str, asked: str | None) -> Raw:
         answers = step.role == "agent"

@@ -102,7 +102,7 @@ FORMAT = Format(
         "expected": "a session records what was done, not what was expected",
         "scores": "OpenCode keeps no scores",
         "epoch": "OpenCode does not count repetitions",
-        "trajectory.children": "each session is an export of its own, linked by parentID",
+        "trajectory.children": "a sub-agent's session is an export of its own, linked by parentID; a grader's is none",
         "trajectory.ended": "OpenCode stores when a session was last changed, not when it ended",
         "trajectory.outcome": "OpenCode does not judge sessions",
         "trajectory.state": "OpenCode sessions have no state",
@@ -116,4 +116,11 @@ FORMAT = Format(
         "trajectory.steps[].parts[].failure": "OpenCode tells failures apart by the error's text and the exit code",
     },
     note="generation 0 (0.1, 0.2: parts inside messages) is written from OpenCode's source and unverified",
+    reencoded={
+        "summary_*": "columns of one object, `summary`",
+        "*tokens.input": "input without cached tokens; the model counts them in",
+        "*tokens_input": "a sum over the session",
+        "*tokens_output": "a sum over the session",
+        "*tokens_reasoning": "a sum over the session",
+    },
 )

@@ -21,6 +21,8 @@ from .usage import output_holds_reasoning, take_usage
 Message = tuple[Raw, list[Any]]
 """A message's own object and its parts, as `opencode export` writes them."""
 
+BESIDE = "beside_info"
+"""What an export says of a message outside `info` and `parts`, kept among the keys of its `info`."""
 COMPACTION, AGENT = f"{UNKNOWN}compaction", f"{UNKNOWN}agent"
 SHELL = "The following tool was executed by the user"
 

@@ -56,7 +56,7 @@ def _claim(place: Place) -> Claim:
     if place.variant == "sqlite":
         return of_patterns(around, place.path.name, f"{place.path.name}-*", "tool-output/*")
     tree = of_patterns(place.path, *(_FIRST_TREE if place.variant == "project-storage" else _TREE))
-    return either(tree, of_patterns(around, "tool-output/*"))
+    return either(tree, of_patterns(around, "tool-output/*", "app.json"))
 
 
 def _is_database(path: Path) -> bool:

@@ -14,9 +14,10 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Sample, Source, Step, ToolCall, ToolResult, Trajectory
+from pantrace.wire.json import unknown_keys
 from pantrace.wire.rows import OnBroken
 
-from .messages import Message, load_steps
+from .messages import BESIDE, Message, load_steps
 from .raw import NAME, Raw, take_text, take_times, without_invented
 from .usage import take_usage
 from .v2 import load_rows
@@ -45,7 +46,9 @@ def load(document: Any) -> Sample:
 def _message(raw: Any, place: int) -> Message:
     if not isinstance(raw, dict) or not isinstance(raw.get("info"), dict) or not isinstance(raw.get("parts"), list):
         raise ReadError("not a message: it needs an object `info` and a list `parts`", place=f"messages[{place}]")
-    return raw["info"], raw["parts"]
+    if len(raw) == 2:
+        return raw["info"], raw["parts"]
+    return {**raw["info"], BESIDE: unknown_keys(raw, ("info", "parts"))}, raw["parts"]
 
 
 def load_session(info: Raw, messages: Iterable[Message], beside: Raw, source: Source | None = None) -> Trajectory:

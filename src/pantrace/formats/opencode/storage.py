@@ -168,10 +168,12 @@ class Tree:
         return parts
 
     def _project(self, name: Any) -> Raw | None:
-        if self.first or not isinstance(name, str):
+        name = "" if self.first else name
+        if not isinstance(name, str):
             return None
         if name not in self.projects:
-            value = self._value(self.storage / "project" / f"{Path(name).name}.json")
+            place = "../app.json" if self.first else f"project/{Path(name).name}.json"
+            value = self._value(self.storage / place)
             self.projects[name] = value if isinstance(value, dict) else None
         return self.projects[name]
 

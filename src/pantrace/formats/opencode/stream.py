@@ -16,7 +16,7 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Sample, Source
 from pantrace.wire import files
-from pantrace.wire.json import decode, typed_decoder
+from pantrace.wire.json import decode, typed_decoder, unknown_keys
 from pantrace.wire.rows import OnBroken
 
 from .messages import Message
@@ -24,6 +24,7 @@ from .raw import NAME, Raw
 from .sessions import load_session
 
 TYPES = ("step_start", "text", "reasoning", "tool_use", "step_finish", "error")
+_LINE = ("type", "timestamp", "sessionID")
 NOTE = "Read from a run stream: the prompt and the sessions of sub-agents are not recorded there."
 
 
@@ -89,7 +90,7 @@ class _Session:
         if row["type"] == "error" and not isinstance(row.get("part"), dict):
             self._fail(row)
             return
-        part = {**row["part"], "timestamp": stamp} if stamp is not None else dict(row["part"])
+        part = {**row["part"], **_around(row, "part")}
         name = part.get("messageID")
         info, parts = self._message(name if type(name) is str else None, stamp)
         parts.append(part)
@@ -113,8 +114,7 @@ class _Session:
         if info is None or "finish" in info or "error" in info:
             info, _ = self._message(None, None)
         info["error"] = row["error"]
-        if "timestamp" in row:
-            info["timestamp"] = row["timestamp"]
+        info |= _around(row, "error")
 
     def sample(self, path: Path) -> Sample:
         info: Raw = {"id": self.name}
@@ -124,6 +124,13 @@ class _Session:
             parts.sort(key=lambda part: str(part.get("id", "")))
         source = Source(format=NAME, version="stream", producer="opencode run", path=str(path), place=self.place)
         return Sample(id=self.name, trajectory=load_session(info, self.messages.values(), {"note": NOTE}, source))
+
+
+def _around(row: Raw, content: str) -> Raw:
+    """What a line says beside its content: its time, and whatever is not known here."""
+    rest = unknown_keys(row, (*_LINE, content))
+    found = {"timestamp": row["timestamp"]} if "timestamp" in row else {}
+    return {**found, "line": rest} if rest else found
 
 
 def _account(info: Raw, part: Raw) -> None:

@@ -44,7 +44,6 @@ FORMAT = Format(
     layout="array",
     suffix=".json",
     lost={
-        "epoch": "a session has no repetition",
         "case": "a session has no reference and no expectations",
         "expected": "a session has no reference run",
         "scores": "a session holds no scores",
@@ -57,4 +56,9 @@ FORMAT = Format(
         "trajectory.extra.vertex-seed": "a second list of calls that says something else is not repeated",
     },
     note="Vertex AI's client reads it but drops the tool calls: for it use vertex-flat or vertex-agent",
+    reencoded={
+        "*function_response.response.error": "`exit code 1` is a number in the model",
+        "prompt_concat": "the prompts, joined",
+        "response_concat": "the answers, joined",
+    },
 )

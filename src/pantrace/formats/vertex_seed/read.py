@@ -11,8 +11,8 @@ from pantrace.wire.times import from_iso
 from pantrace.wire.vertex.columns import session_id
 from pantrace.wire.vertex.parts import arguments_from, failure_from, part_in
 
-from .conversation import AGENTS, Conversation, conversation, is_model, places_of, text_of
-from .write import NAME
+from .conversation import AGENTS, Conversation, answer_text, conversation, is_model, places_of, text_of
+from .write import EPOCH, NAME, TEXT_FIRST, response_of
 
 KEYS = {
     "session_id",
@@ -30,6 +30,8 @@ KEYS = {
 }
 _OLD_KEYS = {"tool_use", "_response_length", "_tool_count"}
 COUNTS = {"total_turns", "total_tools", "user_turns", "model_turns"}
+_OURS = {"response_absent", EPOCH, TEXT_FIRST}
+"""What our writer adds to the counts of `metadata`."""
 
 
 def load(row: Any) -> Sample:
@@ -54,13 +56,18 @@ def load(row: Any) -> Sample:
     title = row.get("title")
     rest = unknown_keys(row, KEYS | _OLD_KEYS)
     name = session_id(row)
+    metadata = row["metadata"] if isinstance(row.get("metadata"), dict) else {}
+    numbered = metadata.get(TEXT_FIRST)
+    first = 1 if base is None else base
+    leading = {each - first for each in numbered if type(each) is int} if isinstance(numbered, list) else set()
     return Sample(
         id=name,
+        epoch=epoch if type(epoch := metadata.get(EPOCH)) is int else None,
         trajectory=Trajectory(
             id=name,
             title=title if isinstance(title, str) else None,
             created=created,
-            steps=_steps(told.contents, calls),
+            steps=_steps(told.contents, calls, leading),
             response=told.response,
             extra={NAME: kept} if kept else {},
         ),
@@ -68,7 +75,8 @@ def load(row: Any) -> Sample:
     )
 
 
-def _steps(contents: list[dict[str, Any]], calls: dict[int | float, list[Part]]) -> tuple[Step, ...]:
+def _steps(contents: list[dict[str, Any]], calls: dict[int | float, list[Part]], leading: set[int]) -> tuple[Step, ...]:
+    """The steps of contents, each with its calls; its words stand in front of them where they are `leading`."""
     steps = []
     for place, content in enumerate(contents):
         if (silent := calls.get(place - 0.5)) is not None:
@@ -79,7 +87,10 @@ def _steps(contents: list[dict[str, Any]], calls: dict[int | float, list[Part]])
         rest = unknown_keys(content, {"role", "parts"}) if len(content) > 2 else {}
         extra = {NAME: rest} if rest else {}
         if is_model(content):
-            steps.append(Step(role="agent", parts=(*calls.get(place, ()), *words), extra=extra))
+            made = calls.get(place, ())
+            steps.append(
+                Step(role="agent", parts=(*words, *made) if place in leading else (*made, *words), extra=extra)
+            )
         else:
             role = "system" if content.get("role") == "system" else "user"
             steps.append(Step(role=role, parts=tuple(words), extra=extra))  # type: ignore[arg-type]
@@ -168,18 +179,12 @@ def _kept(row: dict[str, Any], told: Conversation, uses: list[dict[str, Any]], t
     request, response, metadata = row.get("request"), row.get("response"), row.get("metadata")
     if isinstance(request, dict) and (rest := unknown_keys(request, {"contents"})):
         kept["request"] = rest
-    if isinstance(response, dict):
-        if rest := unknown_keys(response, {"candidates"}):
-            kept["response"] = rest
-        candidates = response.get("candidates")
-        if isinstance(candidates, list) and candidates:
-            if isinstance(candidates[0], dict) and (rest := unknown_keys(candidates[0], {"content"})):
-                kept["candidate"] = rest
-            if candidates[1:]:
-                kept["candidates"] = candidates[1:]
-    if isinstance(metadata, dict) and (rest := unknown_keys(metadata, COUNTS | {"response_absent"})):
+    if isinstance(metadata, dict) and (rest := unknown_keys(metadata, COUNTS | _OURS)):
         kept["metadata"] = rest
-    unlike = {"response": response} if told.response is not None or told.older else {}
+    plain = isinstance(response, dict) and response == response_of(answer_text(row) or "")
+    unlike = {} if plain and told.response is None and not told.older else {"response": response}
+    if response is None:
+        unlike = {}
     if stated := {**unlike, **_contradictions(row, told, len(uses)), **_other_calls(row, uses, turns)}:
         kept["stated"] = stated
     return kept

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from pantrace.errors import SampleRefused
-from pantrace.model import CallPair, MergedTurn, Record, Sample, ToolCall, merged_turns
+from pantrace.model import CallPair, MergedTurn, Record, Sample, Text, ToolCall, merged_turns
 from pantrace.wire.json import encode
 from pantrace.wire.times import time_text
 from pantrace.wire.vertex.parts import arguments_to, error_text
@@ -14,6 +14,9 @@ from .conversation import answer_text
 from .tool_map import tool_names
 
 NAME = "vertex-seed"
+EPOCH, TEXT_FIRST = "epoch", "text_first"
+"""Keys of `metadata`, which is free for more than counts: the repetition of a session, and the numbers of turns whose
+words were said before the tools were called; the document tells words and calls apart, without an order."""
 
 
 _STATEMENTS = ("prompt", "prompt_concat", "response_concat", "conversation_history")
@@ -47,6 +50,7 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
     items: list[dict[str, Any]] = []
     prompts: list[str] = []
     answers: list[str] = []
+    text_first: list[int] = []
     last_prompt = -1
     for place, turn in enumerate(merged_turns(trajectory)):
         contents.append(_content(turn))
@@ -60,6 +64,8 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
             event, item = _tool_use(pair, place + options.turn_base, names, options.output_limit)
             events.append(event)
             items.append(item)
+        if turn.pairs and _speaks_first(turn):
+            text_first.append(place + options.turn_base)
     final = contents[-1]["parts"][0]["text"] if len(contents) > last_prompt + 1 else ""
     if trajectory.response is not None:
         final = trajectory.response
@@ -71,6 +77,10 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
     }
     if not final:
         metadata["response_absent"] = True
+    if sample.epoch is not None:
+        metadata[EPOCH] = sample.epoch
+    if text_first:
+        metadata[TEXT_FIRST] = text_first
     stated = kept.get("stated", {})
     row = {
         "session_id": sample.id,
@@ -101,15 +111,21 @@ def _content(turn: MergedTurn) -> dict[str, Any]:
     return content
 
 
+def _speaks_first(turn: MergedTurn) -> bool:
+    """Whether all words of a turn stand in front of its calls."""
+    kinds = [type(part) for step in turn.steps for part in step.parts if type(part) in (Text, ToolCall)]
+    return kinds == sorted(kinds, key=lambda kind: kind is ToolCall) and kinds[0] is Text
+
+
 def _response(final: str, kept: dict[str, Any]) -> Any:
     stated = kept.get("stated", {}).get("response")
-    if stated is not None and answer_text({"response": stated, "request": {}}) == final:
-        return stated
-    content = {"role": "model", "parts": [{"text": final}]}
-    return {
-        "candidates": [{"content": content, **kept.get("candidate", {})}, *kept.get("candidates", ())],
-        **kept.get("response", {}),
-    }
+    same = stated is not None and (answer_text({"response": stated, "request": {}}) or "") == final
+    return stated if same else response_of(final)
+
+
+def response_of(text: str) -> dict[str, Any]:
+    """A response as the document has it."""
+    return {"candidates": [{"content": {"role": "model", "parts": [{"text": text}]}}]}
 
 
 def _tool_use(

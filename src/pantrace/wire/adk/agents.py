@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -17,18 +17,29 @@ from .parts import NAME
 from .recase import without_nulls
 
 
-def declared_agents(app_details: Any) -> list[Agent]:
+class Declared(NamedTuple):
+    """What an invocation declares of its agents."""
+
+    agents: tuple[Agent, ...] = ()
+    whole: bool = True
+    """Whether `app_details_of` says again all that was declared."""
+
+
+def declared_agents(app_details: Any) -> Declared:
     """The agents of one `app_details` object, with instructions and full tool declarations."""
     if isinstance(app_details, msgspec.Raw):
         return _declared_in(bytes(app_details))
+    if app_details is None:
+        return Declared()
     details = app_details.get("agent_details") if isinstance(app_details, dict) else None
-    if not isinstance(details, dict):
-        return []
-    return [_agent(name, each) for name, each in details.items() if isinstance(each, dict)]
+    named = details.items() if isinstance(details, dict) else ()
+    agents = tuple([_agent(name, each) for name, each in named if isinstance(each, dict)])
+    return Declared(agents, whole=app_details_of(agents) == without_nulls(app_details))
 
 
 @lru_cache(64)
-def _declared_in(app_details: bytes) -> list[Agent]:
+def _declared_in(app_details: bytes) -> Declared:
+    # The same in every invocation of a file, as a rule.
     return declared_agents(decode(app_details))
 
 
@@ -70,20 +81,20 @@ def _function(function: Any) -> Tool:
     parameters = known.pop("parameters_json_schema", None)
     if parameters is None and (schema := known.pop("parameters", None)) is not None:
         # Gemini's own Schema type: JSON Schema with types in capitals and every unused keyword null.
-        parameters = _json_schema(schema)
-        known["schema"] = "parameters"
+        parameters = _with_types(schema, str.lower)
+        known["schema"] = "parameters" if parameters == without_nulls(schema) else "PARAMETERS"
     name, description = text(name, "a tool's name"), text(description, "a tool's description")
     return Tool(name=name or "", description=description, parameters=parameters, extra={NAME: known} if known else {})
 
 
-def _json_schema(schema: Any) -> Any:
+def _with_types(schema: Any, cased: Callable[[str], str]) -> Any:
     if isinstance(schema, dict):
         return {
-            key: value.lower() if key == "type" and isinstance(value, str) else _json_schema(value)
+            key: cased(value) if key == "type" and isinstance(value, str) else _with_types(value, cased)
             for key, value in schema.items()
             if value is not None
         }
-    return [_json_schema(item) for item in schema] if isinstance(schema, list) else schema
+    return [_with_types(item, cased) for item in schema] if isinstance(schema, list) else schema
 
 
 def app_details_of(agents: Sequence[Agent]) -> dict[str, Any] | None:
@@ -123,16 +134,18 @@ def _declarations(tools: Sequence[Tool]) -> list[dict[str, Any]]:
 def function_of(tool: Tool) -> dict[str, Any]:
     """A tool as a Gemini function declaration."""
     rest = dict(tool.extra.get(NAME, {}))
-    key = rest.pop("schema", "parameters_json_schema")
-    said = {"name": tool.name, "description": tool.description, key: tool.parameters, **rest}
+    key, parameters = rest.pop("schema", "parameters_json_schema"), tool.parameters
+    if key == "PARAMETERS":
+        key, parameters = "parameters", _with_types(parameters, str.upper)
+    said = {"name": tool.name, "description": tool.description, key: parameters, **rest}
     return {name: value for name, value in said.items() if value is not None}
 
 
-def agents_of(declarations: Sequence[Sequence[Agent]], steps: Sequence[Step]) -> tuple[Agent, ...]:
+def agents_of(declarations: Sequence[Declared], steps: Sequence[Step]) -> tuple[Agent, ...]:
     """All agents: those declared (the first declaration counts), then those that only spoke or were called."""
     found: dict[str, Agent] = {}
-    for agents in declarations:
-        for agent in agents:
+    for declared in declarations:
+        for agent in declared.agents:
             found.setdefault(agent.name, agent)
     models: dict[str, str] = {}
     parents: dict[str, str] = {}

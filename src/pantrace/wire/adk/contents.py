@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pantrace.wire.json import unknown_keys
+
 from .schema import Content
 
 _MESSAGE = {"content", "content_parts", "reasoning_content", "tool_calls"}
@@ -46,7 +48,7 @@ def _of_message(message: dict[str, Any]) -> dict[str, Any]:
     parts: list[Any] = []
     if role == "tool":
         parts.append({"function_response": answer_of(message)})
-        known = _MESSAGE | _ANSWER
+        known = set(message)
     else:
         known = _MESSAGE | {"reasoning_signature"}
         if (thought := message.get("reasoning_content")) is not None:
@@ -71,13 +73,16 @@ def call_of(call: Any) -> Any:
     """A tool call of a chat message as a function call; anything else as it is."""
     if not isinstance(call, dict) or not isinstance(function := call.get("function"), dict):
         return call
-    rest = {key: value for key, value in call.items() if key not in ("type", "function")}
+    rest = unknown_keys(call, ("type", "function"))
+    if inner := unknown_keys(function, ("name", "arguments")):
+        rest["function"] = inner
     return {**rest, "name": function.get("name"), "args": function.get("arguments")}
 
 
 def answer_of(message: dict[str, Any]) -> dict[str, Any]:
     """A tool's message as a function response."""
     return {
+        **unknown_keys(message, _ANSWER | {"role", "content"}),
         "id": message.get("tool_id", message.get("tool_call_id")),
         "name": message.get("tool_name"),
         "response": message.get("content"),

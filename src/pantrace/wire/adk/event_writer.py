@@ -10,9 +10,10 @@ import msgspec
 from pantrace.model import Citation, Part, Step, ToolResult
 from pantrace.wire import gemini
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.json import to_plain
+from pantrace.wire.json import to_plain, unknown_keys
 
 from .events import content_role, is_partial, steps_from
+from .fast_events import Empty
 from .parts import NAME, TOGETHER, is_answer, is_wrapped, part_to
 from .residual import residual
 
@@ -30,25 +31,28 @@ _FINISH = {
 """Other providers' words for why a model stopped; Gemini's own are in capitals."""
 
 
-def events_to(steps: Sequence[Step], invocations: Sequence[str], agent: str) -> list[dict[str, Any]]:
-    """The events of steps, each of the named invocation; `agent` speaks where a step names nobody."""
+def events_to(
+    steps: Sequence[Step], invocations: Sequence[str], agent: str, usual: Empty = None
+) -> list[dict[str, Any]]:
+    """The events of steps, each of the named invocation; `agent` speaks where a step names nobody, and an event has the
+    `usual` empty actions where its step has no note of others."""
     events: list[dict[str, Any]] = []
     speaker = agent
     for step, invocation in zip(steps, invocations, strict=True):
         if step.role in ("agent", "tool"):
             speaker = step.agent or speaker
-        events.extend(_events(step, invocation, speaker))
+        events.extend(_events(step, invocation, speaker, usual))
     return events
 
 
-def _events(step: Step, invocation: str, speaker: str) -> list[dict[str, Any]]:
+def _events(step: Step, invocation: str, speaker: str, usual: Empty) -> list[dict[str, Any]]:
     groups = _groups(step)
     trailing = len(groups) == 1 and step.role == "agent"
     cited = _trailing_citations(step.parts) if trailing else ()
     said = step.parts[: len(step.parts) - len(cited)]
     inserted = [[index, to_plain(part)] for index, part in enumerate(said) if part_to(part) is None]
     sayable = [part for part in said if part_to(part) is not None]
-    events = [_event(step, groups[0], invocation, speaker)]
+    events = [_event(step, groups[0], invocation, speaker, usual)]
     at = step.at
     for group in groups[1:]:
         at = _moment(at, group)
@@ -65,7 +69,7 @@ def _events(step: Step, invocation: str, speaker: str) -> list[dict[str, Any]]:
         if step.id:
             event["id"] = f"{step.id}-{number}"
         event["custom_metadata"] = {CARRIER: {"joins": True}}
-    back = steps_from([_carrying(events[0], note), *events[1:]])[0]
+    back = steps_from([_carrying(events[0], note), *events[1:]], usual=usual)[0]
     if is_partial(step):
         # Whether a piece is told again as a whole shows only beside the events that follow it.
         back = msgspec.structs.replace(back, kind=step.kind, usage=step.usage, extra=step.extra)
@@ -126,30 +130,38 @@ def _moment(at: float | None, parts: list[Part]) -> float | None:
     return max(times if at is None else [at, *times], default=None)
 
 
-def _event(step: Step, parts: list[Part], invocation: str, speaker: str) -> dict[str, Any]:
+def _event(step: Step, parts: list[Part], invocation: str, speaker: str, usual: Empty) -> dict[str, Any]:
     """The first event of a step, without our note."""
     extra = dict(step.extra.get(NAME, {}))
     extra.pop(TOGETHER, None)
     event: dict[str, Any] = {"invocation_id": invocation, "author": extra.pop("author", None) or _author(step, speaker)}
-    role = extra.pop("content_role", None)
-    content = extra.pop("content", {})
+    role, content = extra.get("content_role"), extra.get("content", {})
     said = [raw for part in parts if (raw := part_to(part)) is not None]
-    actions = dict(extra.pop("actions", {}))
+    actions: dict[str, Any] = dict(extra.pop("actions", {}))
     if step.state_delta:
         actions["state_delta"] = step.state_delta
-    if isinstance(compaction := actions.get("compaction"), dict) and step.kind == "compaction" and role is None:
-        actions["compaction"] = {**compaction, "compacted_content": {"parts": said, "role": "model"}}
-        said = []
-    if said or content or role is not None:
-        # Other keys of a content ride along: google-adk refuses a file for one that it does not know.
-        event["content"] = {"parts": said, "role": role or content_role(step.role)}
-        if role == "":
-            del event["content"]["role"]
-    if actions:
+    empty = extra.pop("empty_actions", usual)
+    actions = {key: {} for key in sorted(empty or ())} | actions
+    compaction = actions.get("compaction")
+    if isinstance(compaction, dict) and "compacted_content" not in compaction and step.kind == "compaction":
+        actions["compaction"] = {**compaction, "compacted_content": content_of(said, step.role, extra)}
+    elif said or content or role is not None:
+        event["content"] = content_of(said, step.role, extra)
+    if actions or empty is not None:
         event["actions"] = actions
     event.update(_told(step))
-    event.update(extra)
+    event.update(unknown_keys(extra, ("content_role", "content")))
     return event
+
+
+def content_of(parts: list[dict[str, Any]], role: str, kept: dict[str, Any]) -> dict[str, Any]:
+    """A content of parts, with its role and its other keys as they were read where a step has `kept` a note of them."""
+    other = kept.get("content", {})
+    content = {
+        "parts": parts or other.get("parts", parts),
+        "role": kept.get("content_role", content_role(role)) or None,
+    }
+    return {key: value for key, value in (content | unknown_keys(other, content)).items() if value is not None}
 
 
 def _told(step: Step) -> dict[str, Any]:

@@ -11,11 +11,12 @@ import msgspec
 from pantrace.model import Citation, Part, Step, StepError, ToolResult, Unknown, Usage
 from pantrace.wire import gemini
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.json import to_plain
+from pantrace.wire.json import to_plain, unknown_keys
 from pantrace.wire.remainder import with_places
 
 from .contents import as_content
-from .fast_events import step_of, typed_event
+from .expect import mapping
+from .fast_events import Empty, note_empty, step_of, typed_event
 from .parts import NAME, TOGETHER, is_answer, part_from, parts_from, unwrap
 from .recase import EVENT, is_camel, recase, snake, without_nulls
 from .schema import Event
@@ -28,6 +29,7 @@ _SCHEMA_ONLY = frozenset(
         "input_transcription",
         "live_session_resumption_update",
         "logprobs_result",
+        "node_info",
         "output_transcription",
         "voice_activity",
     }
@@ -62,19 +64,20 @@ _NAMES = ("id", "invocation_id", "model_version", "finish_reason")
 _CHUNKS = ("web", "retrieved_context", "maps", "image")
 
 
-def steps_from(events: Iterable[Any], *, camel: bool = False) -> list[Step]:
+def steps_from(events: Iterable[Any], *, camel: bool = False, usual: Empty = None) -> list[Step]:
     """The steps of a list of events: streamed pieces stand aside of the whole, and usage is counted once.
 
-    With `camel`, all keys are those of a camelCase record; else each event is looked at."""
+    With `camel`, all keys are those of a camelCase record; else each event is looked at. `usual` are the empty actions
+    that need no note, see `usual_empty`."""
     told: list[tuple[Step, dict[str, Any] | None]] = []
     streamed = False
     for raw in events:
         if not isinstance(raw, (dict, Event)):
             raise TypeError(f"an event must be an object, is {type(raw).__name__}")
         event = typed_event(raw, camel=camel) if isinstance(raw, dict) else raw
-        step, note = (step_of(event) if event is not None else None), None
+        step, note = (step_of(event, usual) if event is not None else None), None
         if step is None:
-            step, note = _step(raw if isinstance(raw, dict) else msgspec.to_builtins(raw), camel)
+            step, note = _step(raw if isinstance(raw, dict) else msgspec.to_builtins(raw), camel, usual)
         if note is not None and note.get("joins") is True and told:
             whole, first_note = told[-1]
             told[-1] = (msgspec.structs.replace(whole, parts=(*whole.parts, *step.parts)), first_note)
@@ -90,35 +93,34 @@ def is_partial(step: Step) -> bool:
     return NAME in step.extra and step.extra[NAME].get("partial") is True
 
 
-def _step(raw: dict[str, Any], camel: bool) -> tuple[Step, dict[str, Any] | None]:
+def _step(raw: dict[str, Any], camel: bool, usual: Empty) -> tuple[Step, dict[str, Any] | None]:
     event = {key: value for key, value in raw.items() if value is not None}
     if camel or (not event.keys() <= _SNAKE and is_camel(event)):
         event = recase(event, EVENT, snake)
     take = event.pop
     content, author = as_content(take("content", None)), take("author", None)
     parts = parts_from(content)
-    actions = take("actions", None)
-    delta, compaction = None, None
-    if isinstance(actions, dict):
-        acted = {key: value for key, value in actions.items() if value is not None and value != {} and value != []}
-        delta = acted.pop("state_delta", None)
-        compaction = acted.get("compaction")
-        if isinstance(compaction, dict):
-            acted["compaction"] = {key: value for key, value in compaction.items() if key != "compacted_content"}
-            summary = compaction.get("compacted_content")
-            if not parts:
-                parts, content = parts_from(summary), None
-        if acted:
-            event["actions"] = acted
+    actions = mapping(take("actions", None), "an event's actions")
+    acted = {key: value for key, value in (actions or {}).items() if value is not None and value != {}}
+    empty = [key for key, value in actions.items() if value == {}] if actions is not None else None
+    done = set(acted)
+    delta, compaction = acted.pop("state_delta", None), acted.get("compaction")
+    if isinstance(compaction, dict) and not parts:
+        content = as_content(compaction.get("compacted_content"))
+        parts = parts_from(content)
+        acted["compaction"] = unknown_keys(compaction, {"compacted_content"} if parts else ())
+    if acted:
+        event["actions"] = acted
     if (grounding := take("grounding_metadata", None)) is not None:
         cited, grounding = _citations(without_nulls(grounding))
         parts = (*parts, *cited)
-        if grounding:
+        if grounding or not cited:
             event["grounding_metadata"] = grounding
     told = event.keys() - _FRAME
     if not parts and not delta and told and told.isdisjoint(_SNAKE):
         # All that it says is said in words that ADK does not have.
         parts = (Unknown(kind=f"{NAME}:event", raw={key: event.pop(key) for key in list(event) if key in told}),)
+    note_empty(event, empty, done, usual)
     role, agent = _speaker(author, parts)
     if role == "agent" and any(is_answer(part) for part in parts):
         event[TOGETHER] = True
@@ -128,9 +130,12 @@ def _step(raw: dict[str, Any], camel: bool) -> tuple[Step, dict[str, Any] | None
         event["author"] = author
     if isinstance(content, dict):
         spoken = content.get("role")
-        if not content.get("parts") or (spoken is not None and spoken != content_role(role)):
+        if not content.get("parts") or spoken != content_role(role):
             event["content_role"] = spoken or ""
         unheard = {key: value for key, value in content.items() if key not in ("parts", "role") and value is not None}
+        if content.get("parts") is None:
+            # Not the same as an empty list, which ADK keeps apart.
+            unheard["parts"] = None
         if unheard:
             event["content"] = unheard
     note = _tidy(event)
@@ -140,12 +145,14 @@ def _step(raw: dict[str, Any], camel: bool) -> tuple[Step, dict[str, Any] | None
         take("timestamp")
     else:
         at = None
-    name, invocation, model, stop = (take(key, None) for key in _NAMES)
+    name, invocation, model, stop = (event.get(key) if event.get(key) == "" else take(key, None) for key in _NAMES)
+    usage = usage_from(counted := take("usage_metadata", None))
+    if usage is None and counted is not None:
+        event["usage_metadata"] = without_nulls(counted)
     for text in (author, name, invocation, model, stop, code, message):
         if text is not None and type(text) is not str:
             raise TypeError(f"an event's author, id, model and the like must be text, one is {text!r}")
-    if delta is not None and type(delta) is not dict:
-        raise TypeError("an event's state_delta must be an object")
+    mapping(delta, "an event's state_delta")
     step = Step(
         id=name or None,
         role=role,  # type: ignore[arg-type]
@@ -153,9 +160,9 @@ def _step(raw: dict[str, Any], camel: bool) -> tuple[Step, dict[str, Any] | None
         invocation=invocation or None,
         parts=parts,
         at=at,
-        model=model,
-        usage=usage_from(take("usage_metadata", None)),
-        stop=stop,
+        model=model or None,
+        usage=usage,
+        stop=stop or None,
         error=StepError(kind=code, message=message) if code is not None or message is not None else None,
         kind="compaction" if isinstance(compaction, dict) else "message",
         state_delta=delta,
@@ -177,21 +184,13 @@ def content_role(role: str) -> str:
 
 
 def _tidy(event: dict[str, Any]) -> dict[str, Any] | None:
-    """Drop what says nothing from the rest of an event; gives our own note, if there is one."""
+    """Drop nulls from the rest of an event; gives our own note, if there is one."""
     note = None
-    if isinstance(custom := event.get("custom_metadata"), dict):
-        if isinstance(custom.get(CARRIER), dict):
-            note = custom[CARRIER]
-            custom = {key: value for key, value in custom.items() if key != CARRIER}
-            event["custom_metadata"] = custom
-        if not custom:
+    if isinstance(custom := event.get("custom_metadata"), dict) and isinstance(custom.get(CARRIER), dict):
+        note = custom[CARRIER]
+        event["custom_metadata"] = unknown_keys(custom, {CARRIER})
+        if not event["custom_metadata"]:
             del event["custom_metadata"]
-    if isinstance(node := event.pop("node_info", None), dict):
-        node = {key: value for key, value in node.items() if value is not None and value != ""}
-        if node:
-            event["node_info"] = node
-    if not event.get("long_running_tool_ids", True):
-        del event["long_running_tool_ids"]
     for key in event.keys() & _SCHEMA_ONLY:
         event[key] = without_nulls(event[key])
     return note
@@ -211,7 +210,8 @@ def usage_from(raw: Any) -> Usage | None:
 
 def _citations(grounding: Any) -> tuple[list[Part], Any]:
     """Sources of a grounded answer, and the rest of the grounding metadata."""
-    if not isinstance(grounding, dict) or not isinstance(chunks := grounding.get("grounding_chunks"), list):
+    chunks = grounding.get("grounding_chunks") if isinstance(grounding, dict) else None
+    if not chunks or not isinstance(chunks, list):
         return [], grounding
     rest = {key: value for key, value in grounding.items() if key != "grounding_chunks"}
     return [_citation(chunk) for chunk in chunks], rest

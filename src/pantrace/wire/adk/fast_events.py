@@ -6,6 +6,7 @@ which knows everything; both ways give the same step.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from operator import attrgetter
 from typing import Any
 
@@ -14,7 +15,8 @@ import msgspec
 from pantrace.model import Step, ToolResult, Usage
 
 from .parts import NAME, TOGETHER, usual_parts
-from .schema import Actions, CamelEvent, Counts, Event, Node
+from .recase import snake
+from .schema import Actions, CamelEvent, Counts, Event
 
 _RARE = attrgetter(
     *("grounding_metadata", "partial", "turn_complete", "turn_complete_reason", "interaction_status", "error_code"),
@@ -24,9 +26,8 @@ _RARE = attrgetter(
 )
 _DETAILS = tuple(name for name in Counts.__struct_fields__ if name.endswith("_details"))
 _NONE = (None,) * 22
-_ACTED = tuple(name for name in Actions.__struct_fields__ if name not in ("state_delta", "compaction"))
+_ACTED = tuple(name for name in Actions.__struct_fields__ if name != "compaction")
 _DID = attrgetter(*_ACTED)
-_NODE = Node.__struct_fields__
 
 
 def typed_event(raw: dict[str, Any], *, camel: bool) -> Event | None:
@@ -37,33 +38,74 @@ def typed_event(raw: dict[str, Any], *, camel: bool) -> Event | None:
         return None
 
 
-def step_of(event: Event) -> Step | None:
+Empty = frozenset[str] | None
+"""The actions of an event that are empty objects; None: it has no actions at all."""
+
+
+def usual_empty(event: Any) -> Empty:
+    """The empty actions that the events of a session have, as its first one shows: google-adk writes some or all of
+    its fields without a value, depending on its version."""
+    actions = event.get("actions")
+    if actions is None:
+        return None
+    return frozenset([snake(key) for key, value in actions.items() if value == {}] + ["state_delta"])
+
+
+def note_empty(extra: dict[str, Any], empty: list[str] | None, done: Collection[str], usual: Empty) -> None:
+    """Note the empty actions of an event where they are not the usual ones."""
+    if empty is None:
+        if usual is not None:
+            extra["empty_actions"] = None
+        return
+    expected = usual.difference(done) if usual is not None and done else usual
+    if expected is None:
+        # An event that did something has actions, in a session where others have none.
+        expected = frozenset() if done else _NEVER
+    if len(empty) != len(expected) or not expected.issuperset(empty):
+        extra["empty_actions"] = empty
+
+
+_NEVER = frozenset({""})
+
+
+def step_of(event: Event, usual: Empty = None) -> Step | None:
     """The step of an event that says nothing rare; None for any other."""
     if _RARE(event) != _NONE:
         return None
     content, author = event.content, event.author
-    parts = usual_parts(content) if content is not None else ()
+    parts = usual_parts(content) if content is not None and content.parts is not None else ()
     custom, at, actions = event.custom_metadata, event.timestamp, event.actions
     if parts is None or (custom is not None and (type(custom) is not dict or "pantrace" in custom)):
         return None
     if at is not None and type(at) is not float:
         return None
+    if content is not None and content.parts is None:
+        return None
+    if event.id == "" or event.invocation_id == "" or event.model_version == "" or event.finish_reason == "":
+        return None
     extra: dict[str, Any] = {}
-    if custom:
+    if custom is not None:
         extra["custom_metadata"] = custom
-    if event.long_running_tool_ids:
+    if event.long_running_tool_ids is not None:
         extra["long_running_tool_ids"] = event.long_running_tool_ids
     if event.branch is not None:
         extra["branch"] = event.branch
-    delta = None
+    acted: dict[str, Any] = {}
+    empty: list[str] | None = None
     if actions is not None:
         if actions.compaction is not None:
             return None
-        delta = actions.state_delta or None
-        # Nearly all are None: the empty objects and lists that google-adk also writes are asked for last.
-        acted = [(name, did) for name, did in zip(_ACTED, _DID(actions), strict=True) if did is not None]
-        if acted and (said := {name: did for name, did in acted if did != {} and did != []}):
-            extra["actions"] = said
+        empty = []
+        for name, did in zip(_ACTED, _DID(actions), strict=True):
+            if did is not None:
+                if did == {}:
+                    empty.append(name)
+                else:
+                    acted[name] = did
+    note_empty(extra, empty, acted, usual)
+    delta = acted.pop("state_delta", None)
+    if acted:
+        extra["actions"] = acted
     answered = [type(part) is ToolResult for part in parts]
     answers = True in answered and False not in answered
     role = "tool" if answers else "agent"
@@ -76,12 +118,13 @@ def step_of(event: Event) -> Step | None:
         extra["author"] = author
     if content is not None:
         spoken = content.role
-        if not parts or (spoken is not None and spoken != ("model" if role == "agent" else "user")):
+        if not parts or spoken != ("model" if role == "agent" else "user"):
             extra["content_role"] = spoken or ""
     if event.node_info is not None:
-        node = {name: value for name in _NODE if (value := getattr(event.node_info, name)) not in (None, "")}
-        if node:
-            extra["node_info"] = node
+        extra["node_info"] = dict(event.node_info.items())
+    usage = None
+    if event.usage_metadata is not None and (usage := _usage(event.usage_metadata)) is None:
+        extra["usage_metadata"] = {}
     return Step(
         id=event.id or None,
         role=role,  # type: ignore[arg-type]
@@ -90,7 +133,7 @@ def step_of(event: Event) -> Step | None:
         parts=parts,
         at=at,
         model=event.model_version,
-        usage=_usage(event.usage_metadata) if event.usage_metadata is not None else None,
+        usage=usage,
         stop=event.finish_reason,
         state_delta=delta,
         extra={NAME: extra} if extra else {},

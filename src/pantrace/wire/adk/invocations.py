@@ -9,13 +9,14 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Agent, ExpectedCall, Invocation, Step, Text, ToolCall, ToolResult, Trajectory
+from pantrace.wire.json import decode
 
-from .agents import agents_of, declared_agents
+from .agents import Declared, agents_of, declared_agents, is_declared
 from .contents import as_content
-from .event_writer import events_to
 from .events import content_role, steps_from
 from .expect import list_of, mapping, number, text
-from .parts import NAME, part_from, part_to, parts_from, texts_in
+from .invocation_writer import TOLD_APART
+from .parts import NAME, part_from, parts_from, texts_in
 from .recase import without_nulls
 from .schema import Answer, Call, Content, Fields, Intermediate, Part, Schema, Unusual
 
@@ -37,16 +38,38 @@ _DATA = set(Intermediate.__struct_fields__)
 def invocation_from(raw: Fields, name: str) -> Invocation:
     """The measured times of an invocation; a creation time of 0 is ADK's default and says nothing."""
     rest = {key: without_nulls(value) for key, value in raw.items() if key not in _KNOWN and value is not None}
-    if isinstance(raw, dict) and (strange := _strange(raw.get("intermediate_data"))):
-        rest["intermediate_data"] = strange
+    if (given := raw.get("invocation_id")) != name:
+        rest["invocation_id"] = given
+    at = number(raw.get("creation_timestamp"), "creation_timestamp")
+    if at == 0:
+        rest["creation_timestamp"] = at
+    rest |= _data_notes(raw)
     return Invocation(
         id=name,
-        at=number(raw.get("creation_timestamp"), "creation_timestamp") or None,
+        at=at or None,
         seconds=number(raw.get("duration"), "duration"),
         model_seconds=number(raw.get("model_duration"), "model_duration"),
         tool_seconds=number(raw.get("tool_duration"), "tool_duration"),
         extra={NAME: rest} if rest else {},
     )
+
+
+def _data_notes(raw: Fields) -> dict[str, Any]:
+    """Notes of what steps do not say of intermediate data: which of its lists are empty, keys that are not ADK's, and
+    `bare` events: up to google-adk 2.9 the final one is not among them, and they have no usage."""
+    data: Any = raw.get("intermediate_data")
+    if data is None:
+        return {"intermediate_data": None}
+    notes: dict[str, Any] = {}
+    events, final = data.get("invocation_events"), raw.get("final_response")
+    if final is not None and isinstance(events, list):
+        whole = any(event.get("content") in (None, final) or event.get("usage_metadata") for event in events)
+        notes |= {} if whole else {"bare": True}
+    read = ("invocation_events",) if events else TOLD_APART
+    rest = {key: value for key, value in data.items() if value is not None and not (key in read and value)}
+    if rest if events else rest.keys() != {key for key in TOLD_APART if not data.get(key)}:
+        notes["intermediate_data"] = rest
+    return notes
 
 
 def names_of(invocations: Sequence[Fields]) -> list[str]:
@@ -157,7 +180,7 @@ def _spoken(content: Any, role: Literal["user", "agent"]) -> list[Step]:
     typed = isinstance(content, Content)
     if typed or (isinstance(content, dict) and content.get("parts") and content.keys() <= {"parts", "role"}):
         parts = parts_from(content)
-        if content.get("role") in (content_role(role), None) and not all(type(part) is ToolResult for part in parts):
+        if content.get("role") == content_role(role) and not all(type(part) is ToolResult for part in parts):
             return [Step(role=role, parts=parts)]
     if typed:
         content = msgspec.to_builtins(content)
@@ -170,14 +193,43 @@ def expected_from(invocations: Sequence[Fields]) -> Trajectory:
     declarations = [declared_agents(raw.get("app_details")) for raw in invocations]
     steps = [
         step
-        for raw, name, agents in zip(invocations, names, declarations, strict=True)
-        for step in steps_of(raw, name, agents)
+        for raw, name, declared in zip(invocations, names, declarations, strict=True)
+        for step in steps_of(raw, name, declared.agents)
     ]
-    return Trajectory(
-        agents=agents_of(declarations, steps),
-        steps=tuple(steps),
-        invocations=tuple(invocation_from(raw, name) for raw, name in zip(invocations, names, strict=True)),
-    )
+    trajectory = Trajectory(agents=agents_of(declarations, steps), steps=tuple(steps))
+    return with_invocations(trajectory, invocations, names, declarations)
+
+
+def with_invocations(
+    trajectory: Trajectory, raws: Sequence[Fields], names: Sequence[str], declarations: Sequence[Declared]
+) -> Trajectory:
+    """A trajectory with its invocations, and in each what it declares of agents that is not as in the rest."""
+    known = {agent.name: agent for agent in trajectory.agents}
+    found = []
+    for raw, name, declared in zip(raws, names, declarations, strict=True):
+        invocation = invocation_from(raw, name)
+        kept: dict[str, Any] = {}
+        own = [agent.name for agent in declared.agents]
+        if any(is_declared(agent) and agent.name not in own for agent in known.values()):
+            kept["agents"] = own
+        if not declared.whole or any(_changed(agent, known[agent.name]) for agent in declared.agents):
+            details = raw.get("app_details")
+            kept["app_details"] = decode(details) if isinstance(details, msgspec.Raw) else details
+        if kept:
+            invocation = with_notes(invocation, kept)
+        found.append(invocation)
+    return msgspec.structs.replace(trajectory, invocations=tuple(found))
+
+
+def with_notes(invocation: Invocation, notes: dict[str, Any]) -> Invocation:
+    """An invocation with further notes in its `extra`."""
+    return msgspec.structs.replace(invocation, extra={NAME: {**invocation.extra.get(NAME, {}), **notes}})
+
+
+def _changed(agent: Agent, first: Agent) -> bool:
+    if agent.instructions is first.instructions and agent.tools is first.tools and agent.extra is first.extra:
+        return False
+    return (agent.instructions, agent.tools, agent.extra) != (first.instructions, first.tools, first.extra)
 
 
 def prompts_in(invocations: Iterable[Fields]) -> str | None:
@@ -196,159 +248,6 @@ def expected_calls(trajectory: Trajectory) -> tuple[ExpectedCall, ...]:
             if isinstance(part, ToolCall)
         ]
     )
-
-
-def invocation_to(
-    name: str, steps: Sequence[Step], invocation: Invocation | None, *, speaker: str, plain: bool = False
-) -> dict[str, Any]:
-    """One invocation of a trajectory, as ADK makes it of events; `plain`: as IntermediateData, where it fits."""
-    row: dict[str, Any] = {"invocation_id": name}
-    extra = dict(invocation.extra.get(NAME, {})) if invocation is not None else {}
-    recorded = extra.pop("recorded", {})
-    extra.pop("agents", None)
-    extra.pop("app_details", None)
-    extra.pop("block", None)
-    if plain and _is_plain(steps):
-        row.update(_plain(steps))
-    else:
-        row.update(_told(events_to(steps, [name] * len(steps), speaker)))
-    row.update(recorded)
-    if invocation is not None:
-        times = {
-            "creation_timestamp": invocation.at,
-            "duration": invocation.seconds,
-            "model_duration": invocation.model_seconds,
-            "tool_duration": invocation.tool_seconds,
-        }
-        row.update({key: value for key, value in times.items() if value is not None})
-    if rubrics := extra.pop("rubrics", None):
-        row["rubrics"] = rubrics
-    return row
-
-
-def _is_plain(steps: Sequence[Step]) -> bool:
-    """Whether steps have the shape that `_intermediate` makes: calls, answers, flagged replies, one final response."""
-    shape = "".join(_shape(step) for step in steps)
-    prompts = shape.count("u")
-    rest = shape.lstrip("u")
-    for letter in "ct":
-        rest = rest.removeprefix(letter)
-    return prompts <= 1 and "x" not in shape and rest.lstrip("i") in ("", "f")
-
-
-def _shape(step: Step) -> str:
-    flagged = step.extra.get(NAME, {}) == {"intermediate": True}
-    others = any(part_to(part) is None for part in step.parts)
-    if others or step.usage or step.at or step.model or step.error or step.stop or step.state_delta:
-        return "x"
-    if step.role == "user" and not step.agent:
-        return "u"
-    if flagged and step.role == "agent":
-        return "i"
-    if step.agent or step.extra:
-        return "x"
-    if step.role == "tool":
-        return "t"
-    if step.role == "agent" and step.parts and all(isinstance(part, ToolCall) for part in step.parts):
-        return "c"
-    return "f" if step.role == "agent" and not any(isinstance(p, (ToolCall, ToolResult)) for p in step.parts) else "x"
-
-
-def _plain(steps: Sequence[Step]) -> dict[str, Any]:
-    data: dict[str, Any] = {"tool_uses": [], "tool_responses": [], "intermediate_responses": []}
-    row: dict[str, Any] = {"user_content": {"parts": [], "role": "user"}, "intermediate_data": data}
-    for step in steps:
-        raws = [raw for part in step.parts if (raw := part_to(part)) is not None]
-        kind = _shape(step)
-        if kind == "u":
-            row["user_content"] = {"parts": raws, "role": "user"}
-        elif kind == "c":
-            data["tool_uses"] += [raw["function_call"] for raw in raws if "function_call" in raw]
-        elif kind == "t":
-            data["tool_responses"] += [raw["function_response"] for raw in raws if "function_response" in raw]
-        elif kind == "i":
-            data["intermediate_responses"].append([step.agent or "", raws])
-        else:
-            row["final_response"] = {"parts": raws, "role": "model"}
-    return row
-
-
-def _told(events: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Prompt, final response and the events between, chosen as ADK 2.13 chooses them."""
-    row: dict[str, Any] = {"user_content": {"parts": [], "role": "user"}}
-    chosen: list[dict[str, Any]] = []
-    final: dict[str, Any] | None = None
-    for event in events:
-        content = event.get("content")
-        if event["author"].lower() == "user":
-            if content is not None:
-                row["user_content"] = content
-            continue
-        parts = content.get("parts") if content else None
-        if parts and is_final(event) and (final is None or not _has_text(final) or _has_text(event)):
-            final = event
-        if event.get("grounding_metadata") or any(_counts(part) for part in parts or ()):
-            chosen.append(event)
-    if final is not None:
-        row["final_response"] = final["content"]
-    row["intermediate_data"] = {
-        "invocation_events": [_invocation_event(event, whole=event is not final) for event in chosen]
-    }
-    return row
-
-
-_REPEATED = ("grounding_metadata", "usage_metadata", "model_version")
-
-
-def _invocation_event(event: dict[str, Any], *, whole: bool) -> dict[str, Any]:
-    kept: dict[str, Any] = {key: event[key] for key in _REPEATED if key in event}
-    content = event.get("content")
-    if content is not None and (whole or any("function_call" in part for part in content.get("parts") or ())):
-        kept["content"] = content
-    return {"author": event["author"], **kept}
-
-
-def _counts(part: dict[str, Any]) -> bool:
-    return any(part.get(key) for key in ("function_call", "function_response", "text", "inline_data"))
-
-
-def _has_text(event: dict[str, Any]) -> bool:
-    return any(part.get("text") for part in event["content"].get("parts") or ())
-
-
-def is_final(event: dict[str, Any]) -> bool:
-    """ADK's rule for the final response of an agent."""
-    parts: list[dict[str, Any]] = (event.get("content") or {}).get("parts") or []
-    calls = any(part.get("function_call") for part in parts)
-    if (event.get("actions") or {}).get("skip_summarization") or event.get("long_running_tool_ids"):
-        return True
-    if event.get("error_code") and not event.get("partial") and not calls:
-        return True
-    answers = any(part.get("function_response") for part in parts)
-    runs_code = bool(parts) and bool(parts[-1].get("code_execution_result"))
-    return not calls and not answers and not event.get("partial") and not runs_code
-
-
-def repeats(raw: Fields, events: Sequence[Fields]) -> bool:
-    """Whether an invocation says nothing that the session's events of it do not say as well."""
-    told = [event.get("content") for event in events if event.get("author") == "user"]
-    if raw.get("user_content") not in told:
-        return False
-    others = [event for event in events if event.get("author") != "user"]
-    if (final := raw.get("final_response")) is not None and all(event.get("content") != final for event in others):
-        return False
-    data = raw.get("intermediate_data") or {}
-    if not isinstance(short := data.get("invocation_events"), list):
-        return not any(value for _, value in data.items())
-    rest = iter(others)
-    return all(any(_same(each, event, final) for event in rest) for each in short)
-
-
-def _same(short: Fields, event: Fields, final: Any) -> bool:
-    empty = short.get("content") is None and (isinstance(short, Schema) or "content" in short)
-    if empty and event.get("content") not in (None, final):
-        return False
-    return all(event.get(key) == value for key, value in short.items() if value is not None)
 
 
 def final_text(trajectory: Trajectory) -> str | None:

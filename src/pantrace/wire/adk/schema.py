@@ -6,7 +6,6 @@ knows all versions and keeps what is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -23,11 +22,11 @@ class Schema(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=
     def keys(self) -> set[str]:
         return {name for name, _ in self.items()}
 
-    def items(self) -> Iterator[tuple[str, Any]]:
-        return ((name, value) for name in self.__struct_fields__ if (value := getattr(self, name)) is not None)
+    def items(self) -> list[tuple[str, Any]]:
+        return [each for each in msgspec.structs.asdict(self).items() if each[1] is not None]
 
     def __bool__(self) -> bool:
-        return next(self.items(), None) is not None
+        return self != type(self)()
 
 
 Fields = dict[str, Any] | Schema

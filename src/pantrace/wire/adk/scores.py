@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pantrace.model import Maker, Scale, Score
+from pantrace.wire.json import unknown_keys
 
 from .expect import number, text
 from .recase import without_nulls
@@ -80,10 +81,7 @@ def _score(metric: dict[str, Any], entries: list[Any] | None, maker: Maker) -> S
     if entries is not None:
         criterion, threshold = details.get("criterion"), metric.get("threshold")
         details["per_invocation"] = [_entry(each, criterion, threshold) for each in entries]
-    extra: dict[str, Any] = {}
-    for key, item in metric.items():
-        if item is not None and key not in _KNOWN:
-            extra[key] = item
+    extra = {key: item for key, item in metric.items() if item is not None and key not in _KNOWN}
     if status not in (1, 2, None):
         extra["eval_status"] = STATUS.get(status, status)
     elif status is None and metric.get("eval_status") is not None:
@@ -109,13 +107,11 @@ def _details(metric: dict[str, Any]) -> dict[str, Any]:
         if value is not None:
             details[key] = without_nulls(value)
     if isinstance(criterion := metric.get("criterion"), dict):
-        kept = {key: value for key, value in criterion.items() if value is not None}
-        if kept.get("threshold") == metric.get("threshold"):
-            kept.pop("threshold", None)
-        if kept.get("include_intermediate_responses_in_final") is False:
-            del kept["include_intermediate_responses_in_final"]
-        if kept:
-            details["criterion"] = kept
+        details["criterion"] = {
+            key: value
+            for key, value in criterion.items()
+            if value is not None and not (key == "threshold" and value == metric.get("threshold"))
+        }
     return details
 
 
@@ -126,9 +122,8 @@ def _entry(result: dict[str, Any] | None, criterion: Any, threshold: Any) -> dic
     status = status_number(result.get("eval_status"))
     entry = {"score": result.get("score"), "status": STATUS.get(status or 0, result.get("eval_status"))}
     entry.update(_details(result))
-    for key, value in result.items():
-        if value is not None and key not in _KNOWN:
-            entry[key] = value
+    if beside := {key: value for key, value in result.items() if value is not None and key not in _KNOWN}:
+        entry["beside"] = beside
     if result.get("threshold") != threshold:
         entry["threshold"] = result.get("threshold")
     if "criterion" in entry and entry["criterion"] == criterion:
@@ -140,13 +135,13 @@ def metric_to(score: Score) -> dict[str, Any]:
     """A score as an overall metric result; what ADK has no field for is left to a patch."""
     value = score.value if score.status == "scored" else None
     worth = float(value) if isinstance(value, (bool, int, float)) else None
-    details = {key: item for key, item in score.details.items() if key not in ("criterion", "per_invocation")}
-    extra = score.extra.get(NAME, {})
-    stated = status_number(extra.get("eval_status"))
+    details = unknown_keys(score.details, ("criterion", "per_invocation"))
+    extra = dict(score.extra.get(NAME, {}))
+    stated = status_number(extra.pop("eval_status", None))
     status = stated or (3 if worth is None else 4)
     if score.passed is not None:
         status = 1 if score.passed else 2
-    return _metric(score.name, score.threshold, score.details.get("criterion"), worth, status, details)
+    return _metric(score, score.threshold, score.details.get("criterion"), worth, status, details, extra)
 
 
 def metrics_of(scores: Sequence[Score], block: int) -> list[dict[str, Any]]:
@@ -160,7 +155,8 @@ def metrics_of(scores: Sequence[Score], block: int) -> list[dict[str, Any]]:
         threshold = entry.pop("threshold", score.threshold)
         criterion = entry.pop("criterion", score.details.get("criterion"))
         worth, status = entry.pop("score", None), status_number(entry.pop("status", None)) or 3
-        found.append(_metric(score.name, threshold, criterion, worth, status, entry))
+        beside = entry.pop("beside", {})
+        found.append(_metric(score, threshold, criterion, worth, status, entry, beside))
     return found
 
 
@@ -168,16 +164,24 @@ _DETAILS = ("rubric_scores", "token_usage_details", "duration_details")
 
 
 def _metric(
-    name: str, threshold: float | None, criterion: Any, score: Any, status: int, details: dict[str, Any]
+    score: Score,
+    threshold: float | None,
+    criterion: Any,
+    worth: Any,
+    status: int,
+    details: dict[str, Any],
+    beside: dict[str, Any],
 ) -> dict[str, Any]:
-    metric: dict[str, Any] = {"metric_name": name, "score": score, "eval_status": status}
+    metric: dict[str, Any] = {"metric_name": score.name, "score": worth, "eval_status": status}
     if threshold is not None:
         metric["threshold"] = threshold
-        metric["criterion"] = {"threshold": threshold, **(criterion if isinstance(criterion, dict) else {})}
-    if isinstance(path := details.get("custom_function_path"), str):
-        metric["custom_function_path"] = path
-    metric["details"] = {key: details[key] for key in _DETAILS if key in details}
-    return metric
+    if isinstance(criterion, dict) or (threshold is not None and score.maker != MAKER):
+        stated = {"threshold": threshold} if threshold is not None else {}
+        metric["criterion"] = stated | (criterion if isinstance(criterion, dict) else {})
+    if score.maker == MAKER:
+        return {**metric, "details": details, **beside}
+    # google-adk refuses a file for a key that it does not know: those of others' scores ride along.
+    return {**metric, "details": {key: details[key] for key in _DETAILS if key in details}}
 
 
 def pairs_from(pairs: Any) -> list[dict[str, Any]]:

@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from pantrace.errors import ReadError
-from pantrace.model import Agent, Sample, Step, Trajectory, is_prompt
+from pantrace.model import Sample, Step, Trajectory, is_prompt
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import unknown_keys
 from pantrace.wire.remainder import apply_difference
 
-from .agents import agents_of
+from .agents import Declared, agents_of
 from .event_writer import events_to
 from .events import steps_from, usage_from
 from .expect import list_of, mapping, text
+from .fast_events import usual_empty
 from .parts import NAME
 from .recase import SESSION, is_camel, snake, to_camel
 from .residual import residual
-from .schema import Session
+from .schema import Event, Session
 
 _KNOWN = {"id", "app_name", "user_id", "state", "events", "last_update_time", "context"}
 
 
-def trajectory_from(raw: Any, declarations: list[list[Agent]] | None = None) -> Trajectory:
+def trajectory_from(raw: Any, declarations: Sequence[Declared] = ()) -> Trajectory:
     """A session as a trajectory. Fields of sessions before 1.0 (`context`, `event_logs`) are understood or kept."""
     camel = not isinstance(raw, Session) and is_camel(raw)
     session = {snake(key) if camel else key: value for key, value in raw.items() if value is not None}
-    steps = steps_from(list_of(session.get("events"), "a session's events"), camel=camel)
+    events = list_of(session.get("events"), "a session's events")
+    usual = usual_empty(events[0]) if events and isinstance(events[0], (dict, Event)) else None
+    steps = steps_from(events, camel=camel, usual=usual)
     if not steps and (strange := [key for key, value in session.items() if key not in _KNOWN and _holds(value)]):
         raise ReadError(
             f"what happened in a session is told under keys that are not ADK's: {', '.join(strange)[:80]}",
@@ -40,16 +44,21 @@ def trajectory_from(raw: Any, declarations: list[list[Agent]] | None = None) -> 
     for key in ("app_name", "user_id"):
         if key in session:
             rest[key] = session[key]
+    if usual is not None:
+        rest["empty_actions"] = sorted(usual)
     state = session.get("state")
     if state is None and isinstance(session.get("context"), dict):
         state = session["context"]
         rest["state_key"] = "context"
     ended = session.get("last_update_time")
+    if not isinstance(ended, (int, float)) or not ended:
+        rest |= {"last_update_time": ended} if ended is not None else {}
+        ended = None
     return Trajectory(
         id=text(session.get("id"), "a session's id"),
         created=next((step.at for step in steps if step.at is not None), None),
-        ended=ended if isinstance(ended, (int, float)) and ended else None,
-        agents=agents_of(declarations or [], steps),
+        ended=ended,
+        agents=agents_of(declarations, steps),
         steps=tuple(steps),
         state=mapping(state, "a session's state"),
         extra={NAME: rest} if rest else {},
@@ -114,18 +123,29 @@ def user_id(sample: Sample) -> str:
 def session_to(sample: Sample) -> dict[str, Any]:
     """A sample's trajectory as a session in snake_case."""
     trajectory = sample.trajectory or Trajectory()
+    kept = dict(trajectory.extra.get(NAME, {}))
+    usual = kept.pop("empty_actions", None)
     session: dict[str, Any] = {
         "id": trajectory.id or sample.id,
         "app_name": app_name(sample),
         "user_id": user_id(sample),
-        "state": trajectory.state or {},
-        "events": events_to(trajectory.steps, invocation_ids(trajectory.steps), main_agent(trajectory)),
     }
-    if trajectory.ended is not None:
-        session["last_update_time"] = trajectory.ended
-    elif (last := next((step.at for step in reversed(trajectory.steps) if step.at is not None), None)) is not None:
-        session["last_update_time"] = last
-    return session
+    # ADK has defaults for these; a session that came without them stays without them.
+    if trajectory.state is not None or not kept:
+        session["state"] = trajectory.state or {}
+    session["events"] = events_to(
+        trajectory.steps,
+        invocation_ids(trajectory.steps),
+        main_agent(trajectory),
+        frozenset(usual) if usual is not None else None,
+    )
+    ended = trajectory.ended
+    if ended is None and not kept:
+        ended = next((step.at for step in reversed(trajectory.steps) if step.at is not None), None)
+    if ended is not None:
+        session["last_update_time"] = ended
+    # Keys from before 1.0 ride along: google-adk refuses a session for one that it does not know.
+    return session | unknown_keys(kept, session) if "app_name" in kept else session
 
 
 def carry_in_session(session: dict[str, Any], told: Sample, meant: Sample) -> None:

@@ -11,13 +11,18 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.model import Maker
+from pantrace.wire.json import unknown_keys
 
 from .contents import answer_of, as_content, call_of, is_message
+from .schema import Invocation
 
 DIALECT = "trpc-agent-go"
 """The variant that `detect` tells."""
 MAKER = Maker(name=DIALECT, kind="stored")
+SCENARIO = ("driver", "stop_signal", "max_allowed_invocations")
+"""What its scenarios say beyond those of ADK."""
 
+_INVOCATION = frozenset(Invocation.__struct_fields__)
 _INVOCATIONS = ("actual_invocation", "expected_invocation")
 _TOOL = {"id", "name", "arguments", "result"}
 _STATUSES = {"passed", "failed", "not_evaluated", "unknown"}
@@ -102,13 +107,18 @@ def as_invocation(raw: Any) -> Any:
         ]
         if all(tool.keys() <= _TOOL for tool in tools):
             del row["tools"]
-    between = [*_list(row.pop("intermediate_responses", None)), *_list(data.get("intermediate_responses"))]
+    between = [*_list(row.get("intermediate_responses")), *_list(data.get("intermediate_responses"))]
+    if all(isinstance(each, dict) and each.keys() <= {"role", "content"} for each in between):
+        row.pop("intermediate_responses", None)
     data |= {
         "tool_uses": uses,
         "tool_responses": answers,
         "intermediate_responses": [["", as_content(each)["parts"]] if is_message(each) else each for each in between],
     }
-    return {**row, "intermediate_data": {key: value for key, value in data.items() if value}}
+    row["intermediate_data"] = data
+    # Kept apart from keys that nobody knows: those go back to their place, these would make google-adk refuse the file.
+    rest = unknown_keys(row, _INVOCATION)
+    return {**{key: row[key] for key in row if key in _INVOCATION}, **({DIALECT: rest} if rest else {})}
 
 
 def _metrics(results: Any) -> Any:

@@ -9,9 +9,13 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Part, Role, Step, Text, ToolCall, ToolResult
+from pantrace.wire.json import unknown_keys
 
 from .parts import must_be_text, part_in, part_out
 
+CONTENT = "content"
+"""Where a step keeps what its first content says beyond role and parts."""
+_KNOWN = frozenset({"role", "parts"})
 Content = tuple[str, list[dict[str, Any]], float | None]
 """Role of a content (model, or user for what tools answered), its parts, and when the tools had answered."""
 
@@ -43,6 +47,12 @@ def contents_of(step: Step, format_name: str) -> Iterator[Content]:
     yield from answered
 
 
+def content_to(step: Step, role: str, parts: list[dict[str, Any]], format_name: str) -> dict[str, Any]:
+    """The first content of a step, with the keys that it was read with."""
+    kept = step.extra.get(format_name)
+    return {"role": role, "parts": parts, **(kept.get(CONTENT, {}) if kept else {})}
+
+
 def append_content(
     steps: list[Step],
     content: Any,
@@ -70,8 +80,12 @@ def append_content(
     if type(content) is dict:
         role, raw = content.get("role"), content.get("parts")
         parts = tuple([part_in(part, format_name) for part in raw]) if type(raw) is list else ()
+        known = _KNOWN
         if not parts and type(content.get("content")) is str:
             parts = (Text(text=content["content"]),)
+            known = _KNOWN | {"content"}
+        if beside := unknown_keys(content, known):
+            rest = {**(rest or {}), CONTENT: beside}
     speaker: Role = "system" if role == "system" else "user"
     if parts and role != "model" and all(type(part) is ToolResult for part in parts):
         alone = rest or id is not None or state_delta is not None or len(steps) <= start

@@ -1,0 +1,51 @@
+"""Doubts: numbers of a recording that contradict each other. They are read as they stand, and said to be doubtful.
+
+Every producer has its own idea of what `input` and `output` count. A reader translates them; where it got a convention
+wrong, or the producer its sums, the total shows it: input and output together must be the total.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from pantrace.model import Sample, Trajectory, Usage, all_trajectories
+from pantrace.wire.carried import CARRIER
+
+NOTES = "notes"
+
+
+def doubts(sample: Sample) -> Iterator[tuple[str, str]]:
+    """Place and nature of each contradiction in a sample."""
+    for name, root in (("trajectory", sample.trajectory), ("expected", sample.expected)):
+        for trajectory in all_trajectories(root) if root is not None else ():
+            place = name if trajectory is root else f"{name} {trajectory.id}"
+            for where, usage in _usages(trajectory):
+                if (doubt := _doubt(usage)) is not None:
+                    yield f"{place}, {where}", doubt
+
+
+def _usages(trajectory: Trajectory) -> Iterator[tuple[str, Usage]]:
+    for number, step in enumerate(trajectory.steps):
+        if step.usage is not None:
+            yield f"steps[{number}].usage", step.usage
+    for model, usage in (trajectory.usage or {}).items():
+        yield f"usage of {model}" if model else "usage", usage
+
+
+def _doubt(usage: Usage) -> str | None:
+    given, output, total = usage.input, usage.output, usage.total
+    if given is None or output is None or total is None or given + output == total or usage.partial:
+        return None
+    if any("note" in kept for kept in usage.extra.values() if isinstance(kept, dict)):
+        return None  # its reader has said more about it
+    return f"input {given} and output {output} are not the total {total} together"
+
+
+def with_notes(sample: Sample) -> Sample:
+    """The sample with its doubts as notes under `extra.pantrace`; itself when there are none."""
+    notes = [f"{place}: {doubt}" for place, doubt in doubts(sample)]
+    if not notes:
+        return sample
+    return msgspec.structs.replace(sample, extra={**sample.extra, CARRIER: {NOTES: notes}})

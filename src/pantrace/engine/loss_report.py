@@ -1,0 +1,74 @@
+"""Loss report: what a conversion did, and what became of the values that it was given."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pantrace.model import Loss
+from pantrace.wire.loss import MISSING, general
+
+from .read import Notes
+
+
+@dataclass
+class Report:
+    """What a conversion did."""
+
+    to: str
+    samples: int = 0
+    """How many were written."""
+    outputs: list[Path] = field(default_factory=list)
+    values: int = 0
+    """Values that the samples and headers held, without those that only their own format has a word for."""
+    lost: int = 0
+    """How many of them are not in the output at all; what only stands elsewhere is not one of them."""
+    hidden: int = 0
+    """How many of them only pantrace reads."""
+    losses: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """Values that were lost: (path without numbers, what happened, why) -> how many."""
+    carried: Counter[str] = field(default_factory=Counter)
+    """Path without numbers -> values that the target has no place for and that are kept for pantrace alone."""
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    """Samples that the target cannot hold, with the reason."""
+    renamed: list[tuple[str, str]] = field(default_factory=list)
+    """Ids that occurred twice, and what they became."""
+    named: list[tuple[str, str]] = field(default_factory=list)
+    """Samples whose id is no file name, and the names of their files; inside, the id is as it was."""
+    headers: Counter[str] = field(default_factory=Counter)
+    """Of a pile of several inputs, whose headers have no place in it: input -> how many values it had."""
+    measured: bool = True
+    notes: Notes = field(default_factory=Notes)
+
+    def add(self, loss: Loss) -> None:
+        """Count a loss."""
+        what = loss.what.partition(":")[0].partition(" ")[0]
+        self.losses[(general(loss.path), what, loss.why)] += loss.values
+        if what in MISSING:
+            self.lost += loss.values - loss.own
+
+    def carry(self, path: str, values: int, own: int) -> None:
+        """Count what is kept for pantrace only."""
+        self.carried[general(path)] += values
+        self.hidden += values - own
+
+    @property
+    def shares(self) -> dict[str, float] | None:
+        """Of all values: kept for the target's own tools, kept for pantrace only, lost; None: not measured."""
+        if not self.measured or not self.values:
+            return None
+        lost = min(self.lost, self.values)
+        hidden = min(self.hidden, self.values - lost)
+        return {
+            "kept": (self.values - lost - hidden) / self.values,
+            "kept_for_pantrace_only": hidden / self.values,
+            "lost": lost / self.values,
+        }
+
+
+def percent(share: float) -> str:
+    """A share in words; what is not all is never rounded to all, and what is not none never to none."""
+    if share in (0, 1):
+        return f"{share * 100:.0f} %"
+    return f"{min(max(share, 0.001), 0.999) * 100:.1f} %"

@@ -1,0 +1,202 @@
+"""Steps as invocations, as ADK makes them of events; and whether an invocation says anything that its events do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from pantrace.model import Invocation, Step, ToolCall, ToolResult, Trajectory
+from pantrace.wire.json import unknown_keys
+
+from .agents import app_details_of
+from .event_writer import content_of, events_to
+from .parts import NAME, part_to
+from .schema import Event, Fields
+from .sessions import invocation_ids, main_agent
+from .trpc import DIALECT
+
+TOLD_APART = ("tool_uses", "tool_responses", "intermediate_responses")
+"""The lists of intermediate data that is not told as events."""
+
+
+def invocations_to(trajectory: Trajectory, *, plain: bool) -> list[tuple[Invocation | None, dict[str, Any]]]:
+    """The invocations of a trajectory in order, those that only steps name included."""
+    groups: dict[str, list[Step]] = {}
+    for step, name in zip(trajectory.steps, invocation_ids(trajectory.steps), strict=True):
+        groups.setdefault(name, []).append(step)
+    known = {each.id: each for each in trajectory.invocations}
+    found = []
+    for name in dict.fromkeys([*known, *groups] if set(groups) <= set(known) else [*groups, *known]):
+        invocation = known.get(name)
+        row = invocation_to(name, groups.get(name, ()), invocation, speaker=main_agent(trajectory), plain=plain)
+        kept = invocation.extra.get(NAME, {}) if invocation is not None else {}
+        agents = [agent for agent in trajectory.agents if agent.name in kept.get("agents", (agent.name,))]
+        if (details := kept.get("app_details", app_details_of(agents))) is not None:
+            row["app_details"] = details
+        found.append((invocation, row))
+    return found
+
+
+def invocation_to(
+    name: str, steps: Sequence[Step], invocation: Invocation | None, *, speaker: str, plain: bool = False
+) -> dict[str, Any]:
+    """One invocation of a trajectory, as ADK makes it of events; `plain`: as IntermediateData, where it fits."""
+    kept = dict(invocation.extra.get(NAME, {})) if invocation is not None else {}
+    notes = {key: kept.pop(key, None) for key in ("recorded", "bare", "agents", "app_details", "block", DIALECT)}
+    row: dict[str, Any] = {"invocation_id": name, "user_content": {"parts": [], "role": "user"}}
+    empty: dict[str, Any] | None
+    if plain and _is_plain(steps):
+        told, empty = _plain(steps), {key: [] for key in TOLD_APART}
+    else:
+        told, empty = _told(events_to(steps, [name] * len(steps), speaker), bare=bool(notes["bare"])), {}
+    data = told["intermediate_data"]
+    if "intermediate_data" in kept:
+        empty = kept.pop("intermediate_data")
+        told["intermediate_data"] = {**empty, **data} if empty is not None else data if any(data.values()) else None
+    else:
+        told["intermediate_data"] = {**empty, **data}
+    if invocation is not None:
+        row["creation_timestamp"] = invocation.at
+        row["duration"] = invocation.seconds
+        row["model_duration"] = invocation.model_seconds
+        row["tool_duration"] = invocation.tool_seconds
+    row |= kept | told | (notes["recorded"] or {})
+    return {key: value for key, value in row.items() if value is not None}
+
+
+def _is_plain(steps: Sequence[Step]) -> bool:
+    """Whether steps have the shape that `_intermediate` makes: calls, answers, flagged replies, one final response."""
+    shape = "".join(_shape(step) for step in steps)
+    prompts = shape.count("u")
+    rest = shape.lstrip("u")
+    for letter in "ct":
+        rest = rest.removeprefix(letter)
+    return prompts <= 1 and "x" not in shape and rest.lstrip("i") in ("", "f")
+
+
+def _shape(step: Step) -> str:
+    notes = step.extra.get(NAME, {}).keys()
+    others = any(part_to(part) is None for part in step.parts)
+    if others or step.usage or step.at or step.model or step.error or step.stop or step.state_delta:
+        return "x"
+    if not notes <= {"intermediate", "content_role", "content"}:
+        return "x"
+    if step.role == "user" and not step.agent:
+        return "u"
+    if "intermediate" in notes and step.role == "agent":
+        return "i"
+    if step.agent:
+        return "x"
+    if step.role == "tool":
+        return "t"
+    if step.role == "agent" and step.parts and all(isinstance(part, ToolCall) for part in step.parts):
+        return "c"
+    return "f" if step.role == "agent" and not any(isinstance(p, (ToolCall, ToolResult)) for p in step.parts) else "x"
+
+
+def _plain(steps: Sequence[Step]) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    row: dict[str, Any] = {"intermediate_data": data}
+    for step in steps:
+        raws = [raw for part in step.parts if (raw := part_to(part)) is not None]
+        kind = _shape(step)
+        if kind == "c":
+            data["tool_uses"] = [raw["function_call"] for raw in raws if "function_call" in raw]
+        elif kind == "t":
+            data["tool_responses"] = [raw["function_response"] for raw in raws if "function_response" in raw]
+        elif kind == "i":
+            data.setdefault("intermediate_responses", []).append([step.agent or "", raws])
+        else:
+            key = "user_content" if kind == "u" else "final_response"
+            row[key] = content_of(raws, step.role, step.extra.get(NAME, {}))
+    return row
+
+
+class _Chosen(NamedTuple):
+    """What of a turn's events makes an invocation, chosen as ADK 2.13 chooses it."""
+
+    prompt: Any
+    """The content of the user's last event."""
+    between: list[Fields]
+    final: Fields | None
+
+
+_KINDS = ("function_call", "function_response", "text", "inline_data", "code_execution_result")
+_KINDS_OF = attrgetter(*_KINDS)
+
+
+def _chosen(events: Sequence[Fields]) -> _Chosen:
+    prompt: Any = None
+    between: list[Fields] = []
+    final: Fields | None = None
+    final_has_text = False
+    for event in events:
+        content: Any = event.get("content")
+        if (event.get("author") or "").lower() == "user":
+            prompt = content if content is not None else prompt
+            continue
+        parts = content.get("parts") if content is not None else None
+        calls = answers = has_text = has_media = ran_code = False
+        for part in parts or ():
+            kinds = map(part.get, _KINDS) if type(part) is dict else _KINDS_OF(part)
+            call, answer, text, media, printed = kinds
+            calls, answers = calls or call is not None, answers or answer is not None
+            has_text, has_media = has_text or bool(text), has_media or media is not None
+            ran_code = printed is not None
+        # google-adk's rule for the final response of an agent.
+        if (event.get("actions") or {}).get("skip_summarization") or event.get("long_running_tool_ids"):
+            is_final = True
+        elif event.get("partial") or calls:
+            is_final = False
+        else:
+            is_final = bool(event.get("error_code")) or not (answers or ran_code)
+        if parts and is_final and (has_text or not final_has_text):
+            final, final_has_text = event, has_text
+        if calls or answers or has_text or has_media or event.get("grounding_metadata"):
+            between.append(event)
+    return _Chosen(prompt, between, final)
+
+
+_EVENT = frozenset(Event.__struct_fields__)
+_REPEATED = ("grounding_metadata", "usage_metadata", "model_version")
+
+
+def _shortened(chosen: _Chosen, *, bare: bool) -> list[dict[str, Any]]:
+    """The events as an invocation repeats them: the answer is not said twice."""
+    found = []
+    for event in chosen.between:
+        content: Any = event.get("content")
+        if event is chosen.final:
+            if bare:
+                continue
+            if all(part.get("function_call") is None for part in content.get("parts")):
+                content = None
+        short = {"author": event.get("author"), "content": content}
+        short |= {key: event.get(key) for key in (_REPEATED[:1] if bare else _REPEATED)}
+        if isinstance(event, dict):
+            short |= unknown_keys(event, _EVENT)
+        found.append({key: value for key, value in short.items() if value is not None})
+    return found
+
+
+def _told(events: Sequence[dict[str, Any]], *, bare: bool) -> dict[str, Any]:
+    """Prompt, final response and the events between."""
+    chosen = _chosen(events)
+    row = {"user_content": chosen.prompt} if chosen.prompt is not None else {}
+    if chosen.final is not None:
+        row["final_response"] = chosen.final.get("content")
+    return {**row, "intermediate_data": {"invocation_events": _shortened(chosen, bare=bare)}}
+
+
+def repeats(raw: Fields, events: Sequence[Fields], *, bare: bool) -> bool:
+    """Whether an invocation is what `_told` makes of the session's events of it."""
+    chosen = _chosen(events)
+    answer = chosen.final.get("content") if chosen.final is not None else None
+    if raw.get("user_content") != chosen.prompt or raw.get("final_response") != answer:
+        return False
+    data: Any = raw.get("intermediate_data") or {}
+    if [key for key, value in data.items() if value is not None] != ["invocation_events"]:
+        return False
+    told = [{key: value for key, value in each.items() if value is not None} for each in data.get("invocation_events")]
+    return told == _shortened(chosen, bare=bare)

@@ -1,0 +1,54 @@
+"""Order: whether what was written stands in the order in which it stood before."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import pairwise
+
+from .align import Plain
+
+Place = tuple[int, int]
+"""Step and part."""
+
+
+class Order:
+    """The places of the parts that live on, in the order in which they stood before."""
+
+    def __init__(self, steps: list[Plain]) -> None:
+        self._places = {
+            id(part): (place, number)
+            for place, step in enumerate(steps)
+            for number, part in enumerate(step.get("parts", ()))
+        }
+        self._seen: list[tuple[str, Place]] = []
+
+    def add(self, path: str, part: Plain) -> None:
+        """A part, by its path before and as it was found."""
+        self._seen.append((path, self._places[id(part)]))
+
+    def moved(self) -> Iterator[str]:
+        """Paths of as few as possible, without which all others are in order."""
+        kept = _longest_rise([place for _, place in self._seen])
+        yield from (path for index, (path, _) in enumerate(self._seen) if index not in kept)
+
+
+def _longest_rise(places: list[Place]) -> set[int]:
+    """Indexes of a longest run of places that do not fall; almost always all of them."""
+    if all(one <= two for one, two in pairwise(places)):
+        return set(range(len(places)))
+    # Patience sorting: `ends` has the lowest place at which a rise of each length ends, `last` whose place it is.
+    ends: list[Place] = []
+    last: list[int] = []
+    before: list[int | None] = []
+    for index, place in enumerate(places):
+        length = bisect_right(ends, place)
+        before.append(last[length - 1] if length else None)
+        ends[length : length + 1] = [place]
+        last[length : length + 1] = [index]
+    found: set[int] = set()
+    each: int | None = last[-1]
+    while each is not None:
+        found.add(each)
+        each = before[each]
+    return found

@@ -1,0 +1,31 @@
+"""Tap: who wants to see what comes through the door while a recording is read.
+
+Readers do not know of it. Whoever measures a reading listens for its time (`listening`); all places where bytes become
+records (lines, documents, members of archives, rows of databases) tell what they hand out, each record once by its
+place. Nobody listening costs one look at a variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+Listener = Callable[[Hashable, Any], None]
+"""Takes the place of a record and its JSON text, or its value where it never was JSON text."""
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+listener = _listener.get
+"""Who listens, or None."""
+
+
+@contextmanager
+def listening(to: Listener | None) -> Iterator[None]:
+    """Everything that is read inside is told."""
+    token = _listener.set(to)
+    try:
+        yield
+    finally:
+        _listener.reset(token)

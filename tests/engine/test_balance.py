@@ -1,0 +1,91 @@
+"""What a source says and no sample holds is counted and named, whatever the container."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpus import CORPUS, needs_corpus
+from pantrace.engine.balance import Balance
+from pantrace.engine.read import Notes, open_run, read_pile
+from pantrace.engine.vocabulary import vocabulary
+from pantrace.formats import Format, by_name
+from pantrace.model import Sample
+from pantrace.wire.rows import raise_broken
+
+ROOT = Path(__file__).parents[1] / "golden"
+
+
+def balance(path: Path) -> Balance:
+    notes = Notes.keeping()
+    notes.unread = Balance()
+    for _ in read_pile([path], notes=notes).samples:
+        pass
+    return notes.unread
+
+
+def test_what_a_reader_forgets_is_named(tmp_path: Path) -> None:
+    """A key that no reader knows is kept; a reader that throws it away is found out."""
+    row = {"task_id": 1, "reward": 1.0, "trial": 0, "traj": [{"role": "user", "content": "hello there"}], "info": {}}
+    tau = tmp_path / "tau.json"
+    tau.write_text(json.dumps([row, {**row, "task_id": 2, "rating": 5}]))
+    assert balance(tau).missing == {}
+    forgetful = replace(by_name("tau-bench"), load=_forgetting(by_name("tau-bench")))
+    found = Balance()
+    run = found.open(tau, forgetful, "", raise_broken, lambda broken: open_run(tau, forgetful, "", broken))
+    assert len(list(run.samples)) == 2
+    assert found.missing == {("tau-bench", "rating"): 1}
+    assert found.sentence() == "1 of 11 values have no place in the model: rating 1"
+
+
+def _forgetting(format_: Format) -> Callable[[Any], Sample]:
+    assert format_.load is not None
+    load = format_.load
+    return lambda row: load({key: value for key, value in row.items() if key != "rating"})
+
+
+def test_a_database_is_looked_at_row_by_row(tmp_path: Path) -> None:
+    source = CORPUS / "own/opencode/sqlite-1.18.33/opencode.db"
+    if not source.exists():
+        pytest.skip("needs the corpus")
+    copy = tmp_path / "opencode.db"
+    with sqlite3.connect(f"file:{source}?mode=ro&immutable=1", uri=True) as database, sqlite3.connect(copy) as other:
+        database.backup(other)
+        before = balance(copy)
+        place, data = other.execute("select id, data from message limit 1").fetchone()
+        changed = {**json.loads(data), "a_new_key": "a value that was never there before"}
+        other.execute("update message set data = ? where id = ?", (json.dumps(changed), place))
+        other.commit()
+    after = balance(copy)
+    # Either it is kept (the value is found) or it is named: it may not be neither.
+    assert after.values == before.values + 1
+    assert before.count == 0
+
+
+def test_files_beside_an_input_are_not_its_values(tmp_path: Path) -> None:
+    for each in (ROOT / "explain").iterdir():
+        if each.is_file():
+            shutil.copy(each, tmp_path / each.name)
+    assert balance(tmp_path).values > 0
+
+
+def test_a_vocabulary_is_that_of_the_reader() -> None:
+    words = vocabulary(by_name("tau-bench"))
+    assert {"traj", "task_id", "reward", "tool_calls"} <= words
+    assert "rating" not in words
+    assert "invocationId" in vocabulary(by_name("adk-session"))
+
+
+@needs_corpus
+def test_an_archive_is_looked_at_member_by_member() -> None:
+    logs = sorted((CORPUS / "own/inspect").rglob("*.eval"))
+    assert logs
+    found: dict[str, Any] = {str(log): dict(balance(log).missing) for log in logs[:6]}
+    assert {log: missing for log, missing in found.items() if missing} == {}

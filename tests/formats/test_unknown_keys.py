@@ -1,0 +1,255 @@
+"""A key that no reader knows, put in every object of every golden file, is kept: in the model, and when written back.
+
+The key stands in one object at a time, so that each record goes the way it would go without it, a quick one included.
+Of objects that are alike (the events of a session), the first and the last are tried. A reader may also refuse: in an
+object whose keys are names (agents, samples), a text is no unknown key but a wrong value.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import zipfile
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing, suppress
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldens import golden_inputs
+from pantrace.engine.convert import write_run
+from pantrace.engine.read import read
+from pantrace.errors import PantraceError, ReadError
+from pantrace.formats import by_name, names
+from pantrace.model import header_of
+from pantrace.wire.json import encode
+
+KEY, VALUE = "zz_unknown", "zz-value-17"
+
+FORGOTTEN: dict[str, str] = {
+    "inspect/crafted_minimal.eval": "summaries.json repeats the samples",
+    "inspect/crafted_stored.eval": "_journal/ repeats the header and the samples",
+    "inspect/hu_agent_ok.eval": "_journal/ repeats the header and the samples",
+    "openadapt-episodes/waa_results": "parsed_boxes",
+}
+"""Golden files in which the reader loses the key, and where. Mend the reader, then delete the row."""
+
+TO_THEIR_PLACE = (
+    "adk-evalset",
+    "adk-history",
+    "adk-jsonl",
+    "adk-session",
+    "vertex-agent",
+    "vertex-flat",
+    "vertex-seed",
+)
+"""Formats that write such a key where it stood, and not only under a key of ours."""
+DISPLACED: dict[str, str] = {
+    "adk-evalset/conversation_scenarios.json": "scenarios are written as an eval set",
+    "adk-evalset/named_cases.test.json": "lists are written as an eval set",
+    "adk-evalset/trpc_agent_go.evalset.json": "what google-adk would refuse is written under our key",
+    "adk-evalset/turns.test.json": "lists are written as an eval set",
+    "adk-history/one_file_per_case_1.21": "several files are written as one",
+    "adk-history/trpc_agent_go.evalset_result.json": "what google-adk would refuse is written under our key",
+    "adk-jsonl/ours.jsonl": "an unknown key in snake_case becomes one in camelCase",
+    "adk-jsonl/reference_converter.jsonl": "an unknown key in snake_case becomes one in camelCase",
+    "adk-session/api_run_response.events.json": "an unknown key in snake_case becomes one in camelCase",
+    "adk-session/api_server.session.json": "an unknown key in snake_case becomes one in camelCase",
+    "adk-session/database_session_service.sqlite": "a database is written as JSON",
+    "adk-session/saved_refund.session.json": "an unknown key in snake_case becomes one in camelCase",
+    "adk-session/sqlite_session_service.sqlite": "a database is written as JSON",
+    "vertex-seed/document.json": "contents",
+    "vertex-seed/document_example.json": "one object is written as a list",
+    "vertex-seed/script_24604da.json": "the script's shape is written as the document's",
+}
+"""Golden files of these whose keys do not all come back where they stood, and why."""
+
+Place = tuple[str | int, ...]
+"""Keys and indices from the root of a document to an object in it."""
+Write = Callable[[bytes], Path]
+"""Gives a copy of a golden file in which one document is another."""
+
+
+def objects(value: Any, place: Place = ()) -> Iterator[Place]:
+    if isinstance(value, dict):
+        yield place
+        for key, item in value.items():
+            yield from objects(item, (*place, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from objects(item, (*place, index))
+
+
+def kind(place: Place) -> str:
+    return ".".join("[]" if isinstance(key, int) else key for key in place)
+
+
+def chosen(document: Any) -> list[Place]:
+    """The first and the last object of each kind."""
+    by_kind: dict[str, list[Place]] = {}
+    for place in objects(document):
+        by_kind.setdefault(kind(place), []).append(place)
+    return [place for places in by_kind.values() for place in dict.fromkeys((places[0], places[-1]))]
+
+
+def with_unknown_key(document: Any, place: Place) -> Any:
+    copy = deepcopy(document)
+    inner = copy
+    for key in place:
+        inner = inner[key]
+    inner[KEY] = VALUE
+    return copy
+
+
+def documents(path: Path, folder: Path) -> Iterator[tuple[str, bytes, Write]]:
+    """The files, members and cells of a golden input that may hold JSON."""
+    target = folder / path.name
+
+    def of_file(file: Path) -> Write:
+        def write(data: bytes) -> Path:
+            if path.is_dir():
+                shutil.rmtree(target, ignore_errors=True)
+                shutil.copytree(path, target)
+            (target / file.relative_to(path) if path.is_dir() else target).write_bytes(data)
+            return target
+
+        return write
+
+    def of_member(member: str) -> Write:
+        def write(data: bytes) -> Path:
+            with zipfile.ZipFile(path) as before, zipfile.ZipFile(target, "w") as after:
+                for each in before.namelist():
+                    after.writestr(each, data if each == member else before.read(each))
+            return target
+
+        return write
+
+    def of_cell(table: str, column: str, row: int) -> Write:
+        def write(data: bytes) -> Path:
+            shutil.copy(path, target)
+            with closing(sqlite3.connect(target)) as database, database:
+                database.execute(f"update {table} set {column} = ? where rowid = ?", (data.decode(), row))
+            return target
+
+        return write
+
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if not file.is_file():
+            continue
+        head = file.read_bytes()[:16]
+        if head.startswith(b"PK\x03\x04") and file == path:
+            with zipfile.ZipFile(file) as archive, suppress(NotImplementedError):
+                for member in archive.namelist():
+                    yield f"{member}: ", archive.read(member), of_member(member)
+        elif head.startswith(b"SQLite format 3") and file == path:
+            for table, column, row, text in cells(file):
+                yield f"{table}.{column}: ", text.encode(), of_cell(table, column, row)
+        else:
+            yield "" if file == path else f"{file.name}: ", file.read_bytes(), of_file(file)
+
+
+def cells(database: Path) -> Iterator[tuple[str, str, int, str]]:
+    """The first and the last text of each column that begins like JSON."""
+    with closing(sqlite3.connect(f"file:{database}?mode=ro&immutable=1", uri=True)) as reading:
+        for (table,) in reading.execute("select name from sqlite_master where type = 'table'").fetchall():
+            for _, column, *_ in reading.execute(f"pragma table_info({table})").fetchall():
+                query = f"select rowid, {column} from {table} where {column} like '{{%' or {column} like '[%'"
+                with suppress(sqlite3.OperationalError):
+                    found = reading.execute(query).fetchall()
+                    for row, text in dict.fromkeys(found[:1] + found[-1:]):
+                        yield table, column, row, text
+
+
+def variants(path: Path, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Copies of a golden file with the key in one object each: the object's place, and the copy."""
+    for name, data, write in documents(path, folder):
+        for place, changed in changes(data):
+            yield name + place, write(changed)
+
+
+def changes(data: bytes) -> Iterator[tuple[str, bytes]]:
+    try:
+        document = json.loads(data)
+    except ValueError:
+        try:
+            lines = [json.loads(line) for line in data.splitlines() if line.strip()]
+        except ValueError:
+            return  # not JSON: a picture, a note
+        for place in chosen(lines):
+            changed = with_unknown_key(lines, place)
+            yield kind(place), b"".join(json.dumps(line).encode() + b"\n" for line in changed)
+        return
+    # Files of google-adk up to 1.21 hold their JSON in a JSON string.
+    inner = json.loads(document) if isinstance(document, str) else document
+    for place in chosen(inner):
+        text = json.dumps(with_unknown_key(inner, place))
+        yield kind(place), (json.dumps(text) if isinstance(document, str) else text).encode()
+
+
+def held(path: Path, name: str) -> bytes | None:
+    """All that is read of a file; None when something of it is refused."""
+    broken: list[ReadError] = []
+    try:
+        run = read(path, format=name, on_broken=broken.append)
+        found = encode(header_of(run)) + b"".join([encode(sample) for sample in run.samples])
+    except ReadError:
+        return None
+    return None if broken else found
+
+
+def goldens(known: dict[str, str], formats: Collection[str]) -> list[Any]:
+    found = []
+    for name, path in golden_inputs():
+        title = f"{name}/{path.name}"
+        marks = [pytest.mark.xfail(strict=True, reason=known[title])] if title in known else []
+        if name in formats:
+            found.append(pytest.param(name, path, id=title, marks=marks))
+    return found
+
+
+@pytest.mark.parametrize(("name", "path"), goldens(FORGOTTEN, names()))
+def test_an_unknown_key_is_in_the_model(name: str, path: Path, tmp_path: Path) -> None:
+    lost = set()
+    for place, variant in variants(path, tmp_path):
+        found = held(variant, name)
+        if found is not None and VALUE.encode() not in found:
+            lost.add(place)
+    assert not lost
+
+
+@pytest.mark.parametrize(("name", "path"), goldens(DISPLACED, TO_THEIR_PLACE))
+def test_an_unknown_key_comes_back_where_it_stood(name: str, path: Path, tmp_path: Path) -> None:
+    displaced = set()
+    (tmp_path / "in").mkdir()
+    for place, variant in variants(path, tmp_path / "in"):
+        target = tmp_path / "out"
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir()
+        with suppress(PantraceError):
+            format_ = by_name(name)
+            one_each = format_.layout == "document" and format_.save is None
+            write_run(read(variant, format=name), target / "x" if one_each else target / f"x{format_.suffix}", to=name)
+            if held(variant, name) is not None and kind_of_key(target) != place.rpartition(": ")[2]:
+                displaced.add((place, kind_of_key(target)))
+    assert not displaced
+
+
+def kind_of_key(folder: Path) -> str | None:
+    """The kind of the object that has the key in what was written."""
+    for file in sorted(each for each in folder.rglob("*") if each.is_file()):
+        for _, data, _ in documents(file, folder):
+            try:
+                found: Any = json.loads(data)
+            except ValueError:
+                with suppress(ValueError):
+                    found = [json.loads(line) for line in data.splitlines() if line.strip()]
+            for place in objects(found):
+                inner = found
+                for key in place:
+                    inner = inner[key]
+                if inner.get(KEY) == VALUE:
+                    return kind(place)
+    return None
