@@ -27,7 +27,7 @@ lint: .venv/ready ## Style, types, layers
 	$(BIN)/lint-imports
 
 test: lint ## Everything quick: lint, types, layers, tests
-	$(BIN)/python -m pytest -n 2 tests --ignore=tests/peers --ignore=tests/browser
+	$(BIN)/python -m pytest -n 2 tests --ignore=tests/peers --ignore=tests/browser --ignore=tests/viewer/pages
 
 golden: .venv/ready ## Write the expected readings of the golden files anew; read the diff
 	PANTRACE_ACCEPT=1 $(BIN)/python -m pytest tests/formats/test_every_format.py -k golden_reads
@@ -57,12 +57,12 @@ bench: .venv/ready ## Ratios to reach; against peers only where their environmen
 
 .venvs/browser/ready: tests/browser/requirements.txt pyproject.toml
 	$(PYTHON) -m venv .venvs/browser
-	.venvs/browser/bin/python -m pip install --quiet --disable-pip-version-check --editable . pytest -r tests/browser/requirements.txt
+	.venvs/browser/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[analysis,view]' pytest -r tests/browser/requirements.txt
 	@touch $@
 
-browser: .venvs/browser/ready ## The logs we write, shown by `inspect view` in a real Chromium (Debian's, installed when missing)
+browser: .venvs/browser/ready ## Our pages, and our logs in `inspect view`, in a real Chromium (Debian's, installed when missing)
 	@test -x /usr/bin/chromium || { apt-get update -qq && apt-get install -y -qq chromium; }
-	.venvs/browser/bin/python -m pytest -W default tests/browser
+	.venvs/browser/bin/python -m pytest -W default tests/browser tests/viewer/pages
 
 clean: ## Remove environments and outputs
 	rm -rf .venv .venvs demo-out

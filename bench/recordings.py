@@ -62,32 +62,36 @@ def made_sample(number: int, *, turns: int = 10) -> Any:
 def native(folder: Path, count: int, *, turns: int = 10) -> Path:
     """A native file of made samples."""
     from pantrace.formats import by_name
-    from pantrace.model import Run
+    from pantrace.model import RunHeader
+    from pantrace.wire.written import Row
 
     format_ = by_name("native")
-    assert format_.save is not None
+    assert format_.save is not None and format_.dump is not None
     path = folder / "made.trace.jsonl"
     samples = (made_sample(number, turns=turns) for number in range(count))
-    format_.save(Run(name="bench", samples=samples), path, format_.options())
+    rows = (Row(sample, format_.dump(sample, format_.options())) for sample in samples)
+    format_.save(RunHeader(name="bench"), rows, path, format_.options())
     return path
 
 
 def eval_log(folder: Path, count: int, *, turns: int = 10) -> Path:
     """An `.eval` log of made samples, without the notes that only pantrace reads."""
     from pantrace.formats import by_name
-    from pantrace.model import Run
+    from pantrace.model import RunHeader
+    from pantrace.wire.written import Row
 
     format_ = by_name("inspect")
     assert format_.save is not None and format_.dump is not None and format_.load is not None
 
-    def samples() -> Iterator[Any]:
+    def rows() -> Iterator[Row]:
         for number in range(count):
             row = format_.dump(made_sample(number, turns=turns), format_.options())
             row["metadata"].pop("pantrace", None)
-            yield format_.load(row)
+            sample = format_.load(row)
+            yield Row(sample, format_.dump(sample, format_.options()))
 
     path = folder / "made.eval"
-    format_.save(Run(name="bench", model="model/one", samples=samples()), path, format_.options())
+    format_.save(RunHeader(name="bench", model="model/one"), rows(), path, format_.options())
     return path
 
 

@@ -55,6 +55,8 @@ def main() -> None:
     print(f"\nWrote {len(written)} files to {OUT}/:")
     for path in written:
         print(f"  {path}")
+    print("\nAll of it in one file that opens in any browser:")
+    run("report", str(OUT / "results"), "-o", str(OUT / "report.html"))
     print("\nNext: pantrace eval YOUR_RUNS --out results/today, or pantrace convert YOUR_RUNS --to inspect -o out.eval")
 
 

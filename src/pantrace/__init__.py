@@ -6,15 +6,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .engine.compare_runs import compare
     from .engine.convert import convert, write
+    from .engine.power import power
     from .engine.read import read
     from .engine.validate import validate
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "convert", "read", "validate", "write"]
+__all__ = ["__version__", "compare", "convert", "power", "read", "validate", "write"]
 
-_HOMES = {"convert": "convert", "read": "read", "validate": "validate", "write": "convert"}
+_HOMES = {
+    "compare": "compare_runs",
+    "convert": "convert",
+    "power": "power",
+    "read": "read",
+    "validate": "validate",
+    "write": "convert",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -39,7 +39,7 @@ def test_what_a_reader_forgets_is_named(tmp_path: Path) -> None:
     assert balance(tau).missing == {}
     forgetful = replace(by_name("tau-bench"), load=_forgetting(by_name("tau-bench")))
     found = Balance()
-    run = found.open(tau, forgetful, raise_broken, lambda broken: open_run(tau, forgetful, "", broken))
+    run = found.open(tau, forgetful, "", raise_broken, lambda broken: open_run(tau, forgetful, "", broken))
     assert len(list(run.samples)) == 2
     assert found.missing == {("tau-bench", "rating"): 1}
     assert found.sentence() == "1 of 11 values have no place in the model: rating 1"

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from pantrace.engine.compare import Comparison, compare_sides, side_of
+from pantrace.engine.compare import compare_sides, side_of
+from pantrace.engine.compare_result import Comparison
 from pantrace.model import Case, Maker, Run, Sample, Scale, Score
+from pantrace.stats import mcnemar_power
 
 UP, DOWN = Scale(low=0, high=1), Scale(low=0, high=1, better="lower")
 
@@ -81,10 +83,12 @@ def test_no_common_case_is_compared_as_independent() -> None:
 def test_a_few_values_far_out_are_warned_of() -> None:
     constant = side(many(20, 1.0), scale=None)
     far_out = side(many(20, lambda n: 0.5 + (n == 7) * 10 + (n == 12) * 4), scale=None)
-    assert any("the differences are skewed: it takes about" in note for note in compared(constant, far_out).notes)
-    even = side(many(20, lambda n: n / 20), scale=None)
-    assert not any("skewed" in note for note in compared(constant, even).notes)
-    other = side({f"x{n}": 0.5 + (n == 7) * 10 for n in range(20)}, scale=None)
+    assert any("far larger than all others" in note for note in compared(constant, far_out).notes)
+    below = side(many(20, lambda n: 0.5 - (n == 7) * 10 - (n == 12) * 4), scale=None)
+    assert any("the differences are skewed: up to" in note for note in compared(constant, below).notes)
+    even = side(many(20, lambda n: 1 + n / 20), scale=None)
+    assert not any("skewed" in note or "larger" in note for note in compared(constant, even).notes)
+    other = side({f"x{n}": 0.5 - (n == 7) * 10 for n in range(20)}, scale=None)
     assert any("the values of B are skewed" in note for note in compared(even, other).notes)
 
 
@@ -122,7 +126,7 @@ def test_a_count_of_our_own_is_neither_good_nor_bad() -> None:
     found = compared(samples(0.0), samples(1.0))
     assert found.verdict == "higher"
     assert found.difference is not None
-    assert found.difference.method == "paired t, sign-flip permutation"
+    assert found.difference.method == "paired bootstrap-t and t (the wider), sign-flip permutation"
 
 
 def test_a_count_with_an_open_scale_is_no_share() -> None:
@@ -279,8 +283,12 @@ def test_what_could_have_been_seen_is_less_when_more_is_looked_at() -> None:
     assert alone.difference == many_.difference
     assert alone.detectable is not None
     assert many_.detectable is not None
-    # z for 0.05 / 20 is 3.02, for 0.05 it is 1.96: (3.02 + 0.84) / (1.96 + 0.84).
-    assert many_.detectable / alone.detectable == pytest.approx(3.8650 / 2.8016, abs=1e-3)
+    for found, alpha in ((alone, 0.05), (many_, 0.05 / 20)):
+        assert found.detectable is not None
+        other_way = min(found.wins or 0, found.losses or 0) / 60
+        power = mcnemar_power(60, other_way, other_way + found.detectable, alpha)
+        assert power == pytest.approx(0.8, abs=1e-3)
+    assert many_.detectable > alone.detectable
 
 
 def test_false_alarms_of_the_whole_comparison() -> None:
@@ -296,7 +304,7 @@ def test_false_alarms_of_the_whole_comparison() -> None:
                 {f"{chr(97 + n // 4)}{n}": (dice.random(repeats) < p).astype(float).tolist() for n, p in enumerate(own)}
                 for _ in range(2)
             ]
-            alarms += compared(*map(side, values), cluster=cluster).verdict in ("better", "worse")
+            alarms += compared(*map(side, values), cluster=cluster, power=False).verdict in ("better", "worse")
         assert alarms / draws < 0.05 + 4 * (0.05 * 0.95 / draws) ** 0.5
 
 
@@ -364,7 +372,7 @@ def test_files_that_hold_only_numbers_are_compared_over_episodes(tmp_path: Any) 
         paths[-1].write_bytes(
             encode({"config_path": "c", "backend": "qwen3", "metrics": {**metrics, "mean_coord_error": 0.1}})
         )
-    found = {each.metric: each for each in compare_stored(*paths)}
+    found = {each.metric: each for each in compare_stored([(("a", paths[0]), ("b", paths[1]))])}
     success = found["episode_success_rate"]
     assert success.difference is not None
     assert (success.verdict, success.difference.method) == ("better", "Newcombe, Fisher exact")

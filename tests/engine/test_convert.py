@@ -13,7 +13,7 @@ from pantrace.engine.read import Notes, read_pile
 from pantrace.engine.select import Selection
 from pantrace.errors import LossRefused, NothingWritten, ReadError, UsageError, WriteError
 from pantrace.formats import all_formats, by_name
-from pantrace.model import Aggregate, Loss, Run, Sample, Step, Text, ToolCall, Trajectory
+from pantrace.model import Aggregate, Loss, Purpose, Run, Sample, Step, Text, ToolCall, Trajectory, Usage, said
 
 SESSION = ROOT / "opencode/bad_tool_calls.json"
 EVALUATION = ROOT / "openadapt-eval/v1_full.json"
@@ -265,3 +265,42 @@ def test_no_epoch_is_the_first_one(tmp_path: Path) -> None:
     report = write_run(run, tmp_path / "out.eval", to="inspect")
     assert report.renamed == [("a", "other/a")]
     assert len(list(pantrace.read(tmp_path / "out.eval").samples)) == 3
+
+
+def _graded() -> Sample:
+    """An agent with a sub-agent, a grader, and a simulated user inside the sub-agent."""
+
+    def talk(
+        name: str, purpose: Purpose = "agent", tokens: int = 1, children: tuple[Trajectory, ...] = ()
+    ) -> Trajectory:
+        usage = Usage(input=tokens, output=tokens, total=2 * tokens)
+        steps = (
+            Step(role="user", parts=(Text(text=f"ask {name}"),)),
+            Step(role="agent", parts=(Text(text=f"words of {name}"),), usage=usage),
+        )
+        return Trajectory(id=name, purpose=purpose, steps=steps, children=children)
+
+    helper = talk("helper", tokens=10, children=(talk("customer", "simulated_user", 1000),))
+    return Sample(id="main", trajectory=talk("main", children=(helper, talk("judge", "grader", 1000))))
+
+
+@pytest.mark.parametrize("to", ["opencode", "explain", "vertex-seed", "adk-session"])
+def test_graders_and_simulated_users_are_no_rows_of_their_own(tmp_path: Path, to: str) -> None:
+    target = tmp_path / ("out" if by_name(to).layout == "document" else f"out{by_name(to).suffix}")
+    report = write_run(Run(samples=[_graded()]), target, to=to)
+    assert report.samples == 2
+    samples = list(read_pile([target], notes=Notes()).samples)
+    assert {sample.id for sample in samples} == {"main", "helper"}
+    spoken = [said(step) for sample in samples if sample.trajectory for step in sample.trajectory.steps]
+    assert not [text for text in spoken if text and ("judge" in text or "customer" in text)]
+    kept = b"words of judge" in b"".join(path.read_bytes() for path in report.outputs)
+    lost = [path for path, _, _ in report.losses if path.startswith("trajectory.children")]
+    assert kept or lost
+
+
+def test_a_grader_stays_a_scorer_in_a_log_of_inspect(tmp_path: Path) -> None:
+    target = tmp_path / "out.eval"
+    assert not write_run(Run(samples=[_graded()]), target, to="inspect").losses
+    (sample,) = read_pile([target], notes=Notes()).samples
+    assert sample.trajectory is not None
+    assert [child.purpose for child in sample.trajectory.children] == ["agent", "grader"]

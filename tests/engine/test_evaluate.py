@@ -223,7 +223,7 @@ def test_killed_at_random_moments_it_ends_like_an_undisturbed_run(recordings: Pa
     pooled = {each.metric: each.together for each in summarise(torn).metrics if each.together}
     assert pooled == {each.metric: each.together for each in summarise(whole).metrics if each.together}
     # 667 of the 2,000 calls failed.
-    assert pooled["tool_success_rate"][0].value == 1333 / 2000
+    assert pooled["tool_success_rate.tool_success_rate"].value == 1333 / 2000
 
 
 def test_a_reference_lies_beside_the_plan(recordings: Path, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_null_of_a_stored_aggregate_stays_null() -> None:
 
 def turn_tokens(sample: Sample) -> list[tuple[int | None, int | None]]:
     found = measure_samples([sample], choose(["token_usage"], [], []), by_turn=True)
-    return [(turn, scores[0].details.get("total_tokens") if scores else None) for _, turn, scores in found]
+    return [(turn, scores[0].values.get("total_tokens") if scores else None) for _, turn, scores in found]
 
 
 def test_turns_lose_nothing_that_the_agent_did() -> None:

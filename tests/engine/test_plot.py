@@ -13,7 +13,7 @@ from pantrace.engine.plot import figure
 from pantrace.engine.read import Notes, read
 from pantrace.errors import UsageError
 from pantrace.model import Case, Run, Sample, Scale, Score
-from pantrace.stats import clustered_mean
+from pantrace.stats import paired_difference
 
 BEFORE = (0.1, 0.4, 0.5, 0.2, 0.9, 0.6, 0.3, 0.8)
 AFTER = (0.3, 0.6, 0.7, 0.1, 0.8, 0.5, 0.4, 0.9)
@@ -59,8 +59,7 @@ def test_the_band_is_the_interval_that_compare_gives(cluster: str | None, files:
 
 def test_cases_of_one_cluster_count_together_and_those_without_alone(files: list[Path]) -> None:
     found = drawn(files, "topic")
-    differences = [after - before for before, after in zip(BEFORE, AFTER, strict=True)]
-    asked = clustered_mean(differences, [topic or place for place, topic in enumerate(TOPICS)])
+    asked = paired_difference(BEFORE, AFTER, [topic or place for place, topic in enumerate(TOPICS)]).estimate
     assert band(found) == (asked.low, asked.high)
     assert band(found) != band(drawn(files, None))
     subtitle = found["title"]["subtitle"]  # type: ignore[index]

@@ -657,3 +657,27 @@ def test_a_changed_score_makes_the_stored_totals_stale(tmp_path: Path) -> None:
 
     write_run(msgspec.structs.replace(run, samples=map(more, run.samples)), target, to="explain")
     assert json.loads(target.read_bytes())["perAgent"]["tour-planner"]["metricAverages"]["length"]["averageScore"] == 7
+
+
+CALL, RESULT = ToolCall(id="call_1", name="t", arguments={}), ToolResult(call_id="call_1", name="t", output="o")
+
+
+@pytest.mark.parametrize(
+    "parts", [(Text(text="Now."), CALL, RESULT), (CALL, RESULT, Text(text="Done."))], ids=["before", "after"]
+)
+def test_an_answer_keeps_its_place_among_the_calls(parts: tuple[Any, ...]) -> None:
+    steps = (Step(role="user", parts=(Text(text="go"),)), Step(role="agent", agent="a", parts=parts))
+    assert FORMAT.dump is not None and FORMAT.load is not None
+    row = FORMAT.dump(Sample(id="a-001", trajectory=Trajectory(steps=steps)), Options())
+    again = FORMAT.load(decode(encode(row)))
+    assert again.trajectory is not None
+    assert again.trajectory.steps[-1].parts == parts
+
+
+def test_a_case_of_no_known_agent_can_be_read_by_everybody(tmp_path: Path) -> None:
+    sample = Sample(id="x", case=Case(id="x", question="q"))
+    target = tmp_path / "out.jsonl"
+    assert not write_run(Run(samples=[sample]), target, to="explain").losses
+    assert not [each for each in validate(target) if each.level == "error"]
+    (again,) = read(target).samples
+    assert again.case is not None and again.case.agent is None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,12 @@ from corpus import CORPUS, needs_corpus
 from goldens import ROOT, as_native, without_source
 from pantrace.engine.convert import convert, write_run
 from pantrace.engine.read import read
+from pantrace.engine.select import Selection
 from pantrace.engine.validate import validate
 from pantrace.errors import ReadError
 from pantrace.formats import by_name
 from pantrace.formats.inspect import FORMAT, resolved_events, summaries
+from pantrace.formats.inspect.samples import dump, load
 from pantrace.model import (
     Action,
     Aggregate,
@@ -609,6 +613,7 @@ def test_json_logs_hold_the_header_in_front_of_the_samples(tmp_path: Path) -> No
     keys = list(json.loads(target.read_bytes()))
     assert keys.index("stats") < keys.index("samples") < keys.index("reductions")
     after, before = as_native(read(target)), as_native(read(GOLDEN / "basic.eval"))
+    assert before[0]["run"]["extra"]["inspect"].pop("start"), "a document has no journal"
     assert without_source(after) == without_source(before)
 
 
@@ -692,13 +697,97 @@ def test_own_recordings_read_as_the_table_says(path: Path) -> None:
             summaries(path)
 
 
+def written_in(path: Path) -> dict[str, Any]:
+    """Everything a log says, member by member."""
+    if path.suffix == ".json":
+        return {"document": json.loads(path.read_bytes())}
+    with ziplog.reading(path) as archive:
+        return {name: json.loads(bytes(archive.read(name))) for name in archive.members}
+
+
 @needs_corpus
 @pytest.mark.parametrize("path", [*_files(OWN), *_files(PUBLIC)], ids=lambda path: path.name)
-def test_recordings_return_without_loss(path: Path, tmp_path: Path) -> None:
-    before = without_source(as_native(read(path)))
-    target = tmp_path / "out.eval"
+def test_a_log_is_written_as_it_was_read(path: Path, tmp_path: Path) -> None:
+    """Header, samples, summaries, reductions and journal; only a log with errors is repaired, as the report says."""
+    target = tmp_path / f"out{path.suffix}"
+    report = convert(path, target, to="inspect")
+    if any(each.level == "error" for each in validate(path)):
+        assert report.losses or written_in(target) == written_in(path)
+        assert [each.id for each in read(target).samples] == [each.id for each in read(path).samples]
+    else:
+        assert not report.losses
+        assert repr(written_in(target)) == repr(written_in(path)) or written_in(target) == written_in(path)
+
+
+@pytest.mark.parametrize("name", ["basic.eval", "basic_cut.json", "crafted_minimal.eval", "partial_kill.eval"])
+def test_a_log_comes_back_through_the_native_format(name: str, tmp_path: Path) -> None:
+    native, target = tmp_path / "x.trace.jsonl", tmp_path / f"out{Path(name).suffix}"
+    convert(GOLDEN / name, native, to="native")
+    convert(native, target, to="inspect")
+    assert written_in(target) == written_in(GOLDEN / name)
+
+
+@pytest.mark.parametrize("ids", [list(range(1, 80)), [1, 2, 3, 4, 5], None])
+def test_the_size_of_a_dataset_is_not_the_number_of_samples(ids: list[int] | None, tmp_path: Path) -> None:
+    members = written_in(GOLDEN / "basic.eval")
+    for name in ("header.json", "_journal/start.json"):
+        members[name]["eval"]["dataset"] |= {"samples": 79, "sample_ids": ids}
+    path, target, part = log(tmp_path, members), tmp_path / "out.eval", tmp_path / "part.eval"
     assert not convert(path, target, to="inspect").losses
-    assert without_source(as_native(read(target))) == before
+    assert written_in(target) == members
+    convert(path, part, to="inspect", selection=Selection(limit=2))
+    dataset = written_in(part)["header.json"]["eval"]["dataset"]
+    assert dataset["samples"] == 79
+    assert dataset["sample_ids"] == ([1, 2] if ids else None), "readers walk this list"
+
+
+EMPTIES: list[Any] = [None, [], {}, "", "absent"]
+
+
+@pytest.mark.parametrize("empty", EMPTIES, ids=repr)
+def test_what_is_empty_stays_empty_and_what_is_absent_absent(empty: Any, tmp_path: Path) -> None:
+    """Put nothing in the place of something, key by key: whatever can still be read comes back as it stood."""
+    (row,) = written_in(GOLDEN / "basic_cut.json")["document"]["samples"][:1]
+    message = {"id": "m" * 20, "role": "assistant", "model": "m", "source": "generate", "metadata": {"a": 1}}
+    call = {"id": "c1", "function": "f", "arguments": {"x": 1}, "type": "function"}
+    thought = {"type": "reasoning", "reasoning": "r", "summary": "s", "signature": "t", "redacted": True}
+    cited = {"type": "text", "text": "t", "citations": [{"type": "url", "url": "u", "cited_text": "c", "title": "t"}]}
+    picture = {"type": "image", "image": "data:image/png;base64,aGk=", "detail": "auto"}
+    answer = {"id": "n" * 20, "role": "tool", "content": "o", "tool_call_id": "c1", "function": "f"}
+    answer["error"] = {"type": "timeout", "message": "late"}
+    row = {**row, "messages": [{**message, "content": [thought, cited, picture], "tool_calls": [call]}, answer]}
+    tried = 0
+    for place in objects(row):
+        if place[:1] in (("events",), ("events_data",), ("output",)):
+            continue  # kept whole
+        for key in inner_of(row, place).keys() - (set() if place else {"id", "epoch"}):
+            changed = deepcopy(row)
+            inner = inner_of(changed, place)
+            if empty == "absent":
+                del inner[key]
+            else:
+                inner[key] = empty
+            try:
+                sample = load(deepcopy(changed))
+            except (ReadError, KeyError, TypeError, ValueError, AttributeError):
+                continue
+            tried += 1
+            assert json.loads(encode(dump(sample))) == changed, (*place, key)
+    assert tried > 60
+
+
+def objects(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if isinstance(value, dict):
+        yield place
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from objects(item, (*place, key))
+
+
+def inner_of(value: Any, place: tuple[Any, ...]) -> Any:
+    for key in place:
+        value = value[key]
+    return value
 
 
 @needs_corpus

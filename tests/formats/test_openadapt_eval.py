@@ -131,7 +131,7 @@ def test_the_documents_examples_are_in_order() -> None:
 @pytest.mark.parametrize(
     ("changes", "wanted"),
     [
-        ({"num_steps": None}, ("error", "metrics.num_steps")),
+        ({"num_steps": None}, ("warning", "metrics.num_steps")),
         ({"num_steps": -1}, ("error", "metrics.num_steps")),
         ({"num_steps": 1.5}, ("error", "metrics.num_steps")),
         ({"num_steps": True}, ("error", "metrics.num_steps")),

@@ -12,6 +12,7 @@ import pytest
 from corpus import CORPUS, needs_corpus
 from pantrace.engine.read import read
 from pantrace.errors import UsageError
+from pantrace.metrics import measure_named
 from pantrace.model import Maker, Scale, Score
 from pantrace.policy import Profile, decide, load_profile, profile_names
 
@@ -174,8 +175,43 @@ ROWS: list[tuple[str, dict[str, Any], list[Score], bool | None, str]] = [
         "not applicable beside a pass",
         {"scale": [1, 5], "thresholds": {"a": 3, "b": 3}},
         [scored("a", 3), not_applicable("b")],
+        None,
+        "b is not applicable: no tools",
+    ),
+    (
+        "not applicable and optional",
+        {"scale": [1, 5], "thresholds": {"a": 3, "b": 3}, "optional": ["b"]},
+        [scored("a", 3), not_applicable("b")],
         True,
         "",
+    ),
+    (
+        "not applicable and ignored",
+        {"scale": [1, 5], "thresholds": {"a": 3, "b": 3}, "not_applicable": "ignore"},
+        [scored("a", 3), not_applicable("b")],
+        True,
+        "",
+    ),
+    (
+        "a limit on seconds beside a scale",
+        {**LINE, "limits": {"waited": 10}},
+        [scored("a", 3), scored("waited", 12.5, None)],
+        False,
+        "Above limit: waited=12.50 (>10.00)",
+    ),
+    (
+        "a limit on seconds that is kept beside a scale",
+        {**LINE, "limits": {"waited": 10}},
+        [scored("a", 3), scored("waited", 9.5, Scale(low=0, better="lower"))],
+        True,
+        "",
+    ),
+    (
+        "the digits that decide",
+        {"limits": {"a": 0.5}},
+        [scored("a", 0.500001, None)],
+        False,
+        "Above limit: a=0.500001 (>0.500000)",
     ),
     (
         "unscored ignored where told so",
@@ -199,6 +235,49 @@ ROWS: list[tuple[str, dict[str, Any], list[Score], bool | None, str]] = [
 )
 def test_decisions(fields: dict[str, Any], scores: list[Score], passed: bool | None, reasons: str) -> None:
     decision = decide("x", scores, profile(**fields))
+    assert (decision.passed, "; ".join(decision.reasons)) == (passed, reasons)
+
+
+USED = Score(
+    name="token_usage",
+    value=0.0053,
+    values={"estimated_cost_usd": 0.0053, "total_tokens": 4826, "cached_tokens": None},
+    scale=Scale(low=0, better="lower"),
+)
+WAITED = Score(name="latency_metrics", value=2.5, values={"total_latency_seconds": 2.5})
+CALLED = Score(name="tool_utilization", value=7, values={"total_tool_calls": 7})
+
+
+@pytest.mark.parametrize(
+    ("fields", "passed", "reasons"),
+    [
+        ({"limits": {"cost": 0.005}}, False, "Above limit: cost 0.0053 USD, limit 0.0050"),
+        ({"limits": {"token_usage.estimated_cost_usd": 0.01}}, True, ""),
+        ({"limits": {"tokens": 4000}}, False, "Above limit: tokens 4826 tokens, limit 4000"),
+        ({"limits": {"token_usage": 0.005}}, False, "Above limit: token_usage 0.0053 USD, limit 0.0050"),
+        ({"limits": {"latency": 2}}, False, "Above limit: latency 2.50 s, limit 2.00"),
+        ({"limits": {"token_usage.total_tokens": 5000, "latency": 3}}, True, ""),
+        ({**LINE, "limits": {"latency": 2}}, False, "Above limit: latency 2.50 s, limit 2.00"),
+        ({**LINE, "limits": {"latency": 3}, "optional": ["a"]}, True, ""),
+        (
+            {"scale": [1, 5], "thresholds": {"tool_utilization": 8}},
+            False,
+            "Below threshold: tool_utilization=7.00 (<8.00)",
+        ),
+        ({"scale": [1, 5], "thresholds": {"tool_utilization.total_tool_calls": 6}}, True, ""),
+        (
+            {"limits": {"token_usage.cached_tokens": 1}},
+            None,
+            "token_usage.cached_tokens is not applicable: no reason given",
+        ),
+        ({"limits": {"token_usage.llm_calls": 1}}, None, "token_usage.llm_calls is not applicable: no reason given"),
+        ({"limits": {"gui.num_steps": 1}}, None, "gui.num_steps was not evaluated"),
+    ],
+)
+def test_a_profile_decides_by_measures(fields: dict[str, Any], passed: bool | None, reasons: str) -> None:
+    chosen = profile(**fields)
+    known = {name: found for name in chosen.metrics if (found := measure_named(name)) is not None}
+    decision = decide("x", [USED, WAITED, CALLED], chosen, measures=known)
     assert (decision.passed, "; ".join(decision.reasons)) == (passed, reasons)
 
 

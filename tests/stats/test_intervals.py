@@ -21,7 +21,7 @@ from pantrace.stats import (
     clustered_mean,
     difference_of_clusters,
     difference_of_means,
-    discordant_needed,
+    least_by_mcnemar,
     mcnemar,
     mean,
     paired_difference,
@@ -294,11 +294,11 @@ def test_clusters_let_a_real_difference_through() -> None:
 def test_how_many_pairs_must_change() -> None:
     # Six changes one way give 2 / 2^6 = 0.03125, five 0.0625: of 50 pairs, at least six must change.
     assert mcnemar(0, 5) > 0.05 > mcnemar(0, 6)
-    share = discordant_needed(50)
-    assert scipy_stats.binom.sf(5, 50, share) == pytest.approx(0.8)
-    assert discordant_needed(5) == float("inf")
+    share = least_by_mcnemar(50, 0)
+    assert scipy_stats.binom.sf(5, 50, share) == pytest.approx(0.8, abs=1e-5)
+    assert least_by_mcnemar(5, 0) == float("inf")
     # After Holm over twenty metrics, nine must change: 2 / 2^9 = 0.0039 > 0.0025 > 2 / 2^10.
-    assert scipy_stats.binom.sf(9, 50, discordant_needed(50, 0.05 / 20)) == pytest.approx(0.8)
+    assert scipy_stats.binom.sf(9, 50, least_by_mcnemar(50, 0, 0.05 / 20)) == pytest.approx(0.8, abs=1e-5)
 
 
 def test_clustered_means_within_bounds() -> None:

@@ -158,3 +158,14 @@ def test_a_part_may_be_larger_than_what_is_kept_in_memory(tmp_path: Path) -> Non
     assert query(tmp_path, "select count(*), max(number) from calls").rows == [(50_000, 999)]
     groups = query(tmp_path, "select max(step), count(distinct number) from steps").rows
     assert groups == [(0, 1000)]
+
+
+def test_tokens_of_graders_are_not_the_samples(tmp_path: Path) -> None:
+    def asked(tokens: int, **fields: Any) -> Trajectory:
+        usage = Usage(input=tokens, output=tokens, total=2 * tokens)
+        return Trajectory(steps=(Step(role="agent", usage=usage),), **fields)
+
+    graders = (asked(1000, purpose="grader"), asked(500, purpose="simulated_user"), asked(10))
+    written(tmp_path, Result(sample=Sample(id="s", trajectory=asked(1, children=graders))))
+    columns = "total_tokens, input_tokens, output_tokens"
+    assert query(tmp_path, f"select {columns} from samples").rows == [(22, 11, 11)]

@@ -55,9 +55,10 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "metrics": ("metrics", 0, ("tool_success_rate higher Share of the answered tool calls",)),
     "migrate": ("migrate examples/openadapt/eval.json -o new", 0, ("openadapt-eval: migrated",)),
     "plot": ("plot examples/openadapt/eval.json -o picture.svg", 0, ("drew 1 evaluation to picture.svg",)),
-    "power": ("power --delta 0.03", 0, ("969 cases: a difference of 0.03 is found 80% of the time",)),
+    "power": ("power --delta 0.05", 0, ("1,438 cases: a difference of 0.05 is found 80% of the time", "Assumed: ")),
     "query": ("query results SELECT", 0, ("ANSWERS 13", "RECOVERS 13")),
     "redact": ("redact examples/opencode -o clean", 0, ("wrote 2 samples as opencode", "no secret was found")),
+    "report": ("report results -o report.html", 0, ("wrote report.html: 13 samples of 1 run",)),
     "rubrics": ("rubrics", 0, ("HelpfulnessExplain", "Is the answer free of harm")),
     "schema": ("schema", 0, ('"title": "one line of a pantrace native file',)),
     "show": (
@@ -66,6 +67,7 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
         ("S4: Make bad tool calls.", "Recovered from three bad tool calls.", "total: 9875 in (4937 cached), 70 out"),
     ),
     "validate": ("validate examples/explain", 1, ("1 checked:", "errors", "'walk-3' is not an agent's name")),
+    "view": ("view nothing.json --no-open", 2, ("nothing.json: no such file or directory",)),
 }
 """Command -> its words, its exit code, and what must stand on the screen, however it is folded."""
 

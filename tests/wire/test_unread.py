@@ -58,7 +58,7 @@ def test_a_value_that_says_little_needs_its_key(value: Any) -> None:
 
 def test_a_key_that_the_reader_knows_is_believed() -> None:
     assert missing({"rating": 33, "kept": True}, words=("rating", "kept")) == {}
-    assert missing({"rating": 34}, words=("rating",)) == {"rating": 1}
+    assert missing({"rating": 3400}, words=("rating",)) == {"rating": 1}
 
 
 def test_a_short_word_is_not_found_inside_another() -> None:

@@ -32,10 +32,12 @@ COMMANDS = {
     "power": "Say how many cases a comparison needs to see a difference.",
     "query": "Ask run directories a question in SQL.",
     "redact": "Replace secrets in recordings.",
+    "report": "Write runs and recordings as one file to look at and to send.",
     "rubrics": "List the rubrics that judges grade by, or show some of them whole.",
     "schema": "Print the JSON Schema of the native format.",
     "show": "Print a recording as a readable transcript.",
     "validate": "Name every place where a file is not as its format demands.",
+    "view": "Show runs and recordings in the browser, and label them.",
 }
 
 EPILOG = """

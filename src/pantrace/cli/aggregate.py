@@ -7,9 +7,12 @@ from typing import Any
 import click
 
 from pantrace.engine.aggregate import Group, Summary, aggregate, group_evaluations
-from pantrace.engine.metric_values import KNOWN, Evaluation, copies_among, read_evaluations, warnings_of, without_groups
+from pantrace.engine.metric_values import Evaluation, copies_among, read_evaluations, warnings_of, without_groups
 from pantrace.engine.read import Notes
+from pantrace.engine.reliability import reliability_words
 from pantrace.errors import UsageError
+from pantrace.metrics import full_address, measure_named
+from pantrace.model import Unit, in_words
 
 from .arguments import as_json, expand, from_format, sources
 from .left_out import left_out, tell_left_out
@@ -52,9 +55,13 @@ def command(
     fields = [name for text in by for name in text.split(",")]
     notes = Notes.keeping()
     found = read_evaluations(expand(sources), format=from_, by=fields, notes=notes)
-    if metrics:
-        for each in found:
-            each.metrics = {name: each.metrics[name] for name in each.metrics if name in metrics}
+    wanted = {full_address(name) for name in metrics} | {*metrics}
+    for each in found:
+        each.metrics = {
+            name: values
+            for name, values in each.metrics.items()
+            if (name in wanted or name.partition(".")[0] in wanted if metrics else values.headline or as_json)
+        }
     if not any(each.metrics for each in found):
         listed = ", ".join(metrics) if metrics else "a stored result or a score"
         raise UsageError(f"nothing to aggregate: no input has {listed}")
@@ -121,11 +128,11 @@ def _print(groups: list[Group], by: list[str], metrics: list[str]) -> None:
             name,
             str(each.evaluations),
             str(each.null),
-            _words(each.mean, each.low, each.high),
-            _words(each.weighted_mean, each.weighted_low, each.weighted_high),
+            _words(_unit(name), each.mean, each.low, each.high),
+            _words(_unit(name), each.weighted_mean, each.weighted_low, each.weighted_high),
             "" if each.weight is None else f"{each.weight:.0f}",
-            _words(each.lowest),
-            _words(each.highest),
+            _words(_unit(name), each.lowest),
+            _words(_unit(name), each.highest),
         ]
         for group in groups
         for name, each in group.metrics.items()
@@ -134,15 +141,26 @@ def _print(groups: list[Group], by: list[str], metrics: list[str]) -> None:
     table(columns, rows, right=("have it", "null", "weight", "min", "max"), spare=("weight", "min", "max"))
 
 
-def _words(value: float | None, low: float | None = None, high: float | None = None) -> str:
+def _unit(name: str) -> Unit | None:
+    """Of one of our measures; a stored number has none, and stays as its file has it."""
+    found = measure_named(name) if "." in name else None
+    return found.unit if found is not None else None
+
+
+def _words(unit: Unit | None, value: float | None, low: float | None = None, high: float | None = None) -> str:
     if value is None:
         return "-"
-    span = f" [{low:.3f}, {high:.3f}]" if low is not None and high is not None else ""
-    return f"{value:.3f}{span}"
+
+    def told(number: float) -> str:
+        return f"{number:.3f}" if unit is None else in_words(number, unit)
+
+    span = f" [{told(low)}, {told(high)}]" if low is not None and high is not None else ""
+    return f"{told(value)}{span}"
 
 
 def _explain(whole: Group, found: list[Evaluation], null_as_zero: bool) -> None:
-    totals = ", ".join(f"{value:.0f} {KNOWN[name].unit}" for name, value in whole.totals.items())
+    units = {name: unit for each in found for name, unit in each.units.items()}
+    totals = ", ".join(f"{value:.0f} {units[name]}" for name, value in whole.totals.items())
     noun = "evaluation" if len(found) == 1 else "evaluations"
     click.echo(f"{len(found)} {noun}{': ' + totals if totals else ''}")
     methods = {each.method for each in whole.metrics.values()} | {
@@ -161,5 +179,8 @@ def _explain(whole: Group, found: list[Evaluation], null_as_zero: bool) -> None:
             noted.setdefault("scores without a number, left out", []).append(f"{name} {each.left_out}")
         for note in each.notes if each.evaluations else ():
             noted.setdefault(note, []).append(name)
+    for name, each in whole.metrics.items():
+        if each.reliability is not None:
+            click.echo(harmless(f"repeats, {name}: {reliability_words(each.reliability)}"))
     for note, names in noted.items():
         click.echo(harmless(f"{note}: {', '.join(names)}"))

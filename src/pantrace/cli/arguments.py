@@ -25,7 +25,7 @@ from pantrace.wire.limits import allow_unpacked
 from .output import say
 
 
-def _size(text: str) -> int:
+def size(text: str) -> int:
     """A number of bytes: 500MB, 4GB, 64MiB."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kmgt]?)(i?)b?", text, re.IGNORECASE)
     if found is None:
@@ -41,7 +41,7 @@ def _allow(context: click.Context, option: click.Parameter, size: int | None) ->
 
 max_unpacked = click.option(
     "--max-unpacked",
-    type=_size,
+    type=size,
     metavar="SIZE",
     expose_value=False,
     callback=_allow,

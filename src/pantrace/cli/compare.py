@@ -2,43 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pantrace.engine.compare import Comparison, Side, compare_sides, side_of
-from pantrace.engine.compare_stored import compare_stored
-from pantrace.engine.read import Notes, read_pile
-from pantrace.engine.reports import estimate_words
 from pantrace.errors import UsageError
 from pantrace.wire.output import writing
 
 from .arguments import as_json, expand, keep_inputs, max_unpacked
 from .output import harmless, print_json, say, table
 
+if TYPE_CHECKING:
+    from pantrace.engine.compare_result import Comparison, Flip
+    from pantrace.engine.compare_runs import Comparisons
+    from pantrace.engine.trend import History
+
 
 @click.command("compare")
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="B")
+@click.argument("runs", nargs=-1, required=True, metavar="A B...")
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric; repeat for more.")
 @click.option(
     "--pair-by", type=click.Choice(["case", "sample"]), default="case", show_default=True, help="What makes a pair."
 )
 @click.option("--cluster", metavar="NAME", help="Cases that belong together: task, scenario, agent or a label's name.")
-@click.option("--margin", type=float, metavar="X", help="Differences within this count as equivalent.")
-@click.option("--gate", is_flag=True, help="Exit 0 better or equivalent, 1 worse, 3 inconclusive.")
+@click.option("--all-pairs", is_flag=True, help="Compare each run with each, not only with the first.")
+@click.option("--trend", is_flag=True, help="Show the history of the runs, and which changes hold up.")
+@click.option(
+    "--margin",
+    "margins",
+    multiple=True,
+    metavar="X|X%|NAME=X",
+    help="A difference that does not matter: a number, or a share of A's mean; for all metrics, or for one.",
+)
+@click.option("--gate", is_flag=True, help="Exit 0 no worse than A by more than the margin, 1 worse, 3 not proven.")
 @click.option("--markdown", metavar="FILE", help="Write the result as Markdown.")
-@click.option("--flips", type=click.IntRange(min=0), default=10, show_default=True, help="Changed cases to list.")
+@click.option("--flips", type=click.IntRange(min=0), default=10, show_default=True, help="Changed cases, each way.")
 @as_json
 @max_unpacked
 def command(
-    first: str,
-    second: str,
+    runs: tuple[str, ...],
     metrics: tuple[str, ...],
     pair_by: str,
     cluster: str | None,
-    margin: float | None,
+    all_pairs: bool,
+    trend: bool,
+    margins: tuple[str, ...],
     gate: bool,
     markdown: str | None,
     flips: int,
@@ -46,129 +56,188 @@ def command(
 ) -> None:
     """Say whether run B is better than run A, or whether it is noise.
 
-    A and B are run directories or any recordings with scores. Cases are paired; each metric gets both means, their
-    difference with its interval and p-value (adjusted over the metrics shown), the method's name, and one verdict:
-    better, worse, equivalent (only with --margin), or inconclusive.
+    Runs are run directories or any recordings with scores. Cases are paired. For each metric you get a sentence, then
+    both means and their difference with its interval and p-value (adjusted over all tests), the method's name, and a
+    verdict: better, worse, equivalent (only with --margin), or inconclusive. Further runs are compared with the first,
+    too.
 
     \b
     pantrace compare results/monday results/tuesday
-    pantrace compare a.eval b.eval --metric accuracy --gate
+    pantrace compare results/baseline results/new --metric accuracy --margin 0.02 --gate
+    pantrace compare --trend results/*
     """
-    if margin is not None and margin <= 0:
-        raise UsageError("--margin must be above 0")
-    keep_inputs((first, second), others=[markdown])
-    sides = [_side(path, cluster, pair_by) for path in (first, second)]
-    if cluster is not None and any(side.cases for side in sides) and not any(side.clusters for side in sides):
-        raise UsageError(f"--cluster {cluster!r}: no case says so; known are task, scenario, agent and names of labels")
-    if not any(side.cases for side in sides):
-        if cluster is not None:
-            raise UsageError("--cluster: these files hold no cases, only numbers over all of them")
-        found = compare_stored(Path(first), Path(second), metrics=metrics, margin=margin)
-    else:
-        found = _paired(sides, metrics, margin)
-    if not found:
-        raise UsageError(f"{first} and {second} share no metric that has a number on both sides")
+    from pantrace.engine.compare_runs import compare_sources, exit_code
+    from pantrace.engine.trend import trend_of_sources
+
+    if trend and (gate or margins or all_pairs or markdown):
+        raise UsageError("--trend shows a history: it goes with --metric, --cluster, --pair-by and --json only")
+    keep_inputs(runs, others=[markdown])
+    sources = [(path, expand((path,))) for path in runs]
+    if trend:
+        history = trend_of_sources(sources, metrics=metrics, cluster=cluster, pair_by=pair_by)
+        if as_json:
+            print_json(history)
+        else:
+            _tell_history(history)
+        return
+    found = compare_sources(
+        sources, metrics=metrics, cluster=cluster, pair_by=pair_by, margins=margins, all_pairs=all_pairs
+    )
     if markdown:
         with writing(Path(markdown)) as file:
-            file.write(as_markdown(found, first, second).encode())
+            file.write(as_markdown(found).encode())
     if as_json:
-        print_json({"first": first, "second": second, "comparisons": [_complete(each) for each in found]})
+        print_json({"first": runs[0], "second": runs[1], **all_fields(found)})
     else:
-        _tell(found, sides, flips)
-    raise click.exceptions.Exit(exit_code(found) if gate else 0)
+        tell_comparisons(found, flips)
+    if not gate:
+        return
+    code = exit_code(found.comparisons)
+    say(f"gate: {GATE[code]}")
+    raise click.exceptions.Exit(code)
 
 
-def _paired(sides: list[Side], metrics: tuple[str, ...], margin: float | None) -> list[Comparison]:
-    for side in sides:
-        if not side.cases:
-            raise UsageError(f"{side.name}: there are no samples to compare with those of the other side")
-        for name in metrics:
-            if name not in side.values:
-                known = ", ".join(sorted(side.values)) or "none"
-                raise UsageError(f"{side.name} has no numbers for {name!r}; it has: {known}")
-    found = compare_sides(*sides, metrics=metrics, margin=margin)
-    if not found:
-        listed = [", ".join(sorted(side.values)) or "no scores" for side in sides]
-        raise UsageError(f"the two sides share no metric: A has {listed[0]}; B has {listed[1]}")
-    return found
+GATE = {0: "passed", 1: "failed: proven worse", 3: "could not decide, which is not a pass"}
 
 
-def exit_code(found: list[Comparison]) -> int:
-    """1 if anything is worse, 0 if all that can be good or bad is better or equivalent, else 3."""
-    verdicts = {each.verdict for each in found}
-    if "worse" in verdicts:
-        return 1
-    judged = [each for each in found if each.better is not None]
-    return 0 if judged and all(each.verdict in ("better", "equivalent") for each in judged) else 3
+def all_fields(found: Comparisons) -> dict[str, Any]:
+    """All fields, those that are empty too."""
+    return {
+        "runs": found.runs,
+        "correction": found.correction,
+        "comparisons": [{name: getattr(each, name) for name in each.__struct_fields__} for each in found.comparisons],
+    }
 
 
-def _side(path: str, cluster: str | None, pair_by: str) -> Side:
-    run = read_pile(expand((path,)), notes=Notes())
-    side = side_of(run, run.samples, cluster=cluster, pair_by=pair_by)
-    side.name = path
-    return side
-
-
-def _complete(each: Comparison) -> dict[str, Any]:
-    return {name: getattr(each, name) for name in Comparison.__struct_fields__}
-
-
-def _tell(found: list[Comparison], sides: list[Side], flips: int) -> None:
-    columns = ["metric", "A", "B", "difference", "p (Holm)", "won/lost/tied", "could have seen", "verdict"]
-    rows = [
-        [
-            each.metric,
-            estimate_words(each.first),
-            estimate_words(each.second),
-            estimate_words(each.difference, signed=True),
-            "" if each.p_adjusted is None else f"{each.p_adjusted:.3g}",
-            "" if each.wins is None else f"{each.wins}/{each.losses}/{each.ties}",
-            "" if each.detectable is None else f"±{each.detectable:.3g}",
-            each.verdict,
-        ]
-        for each in found
-    ]
-    table(columns, rows, spare=("could have seen", "won/lost/tied"))
-    one, two = (side.cases for side in sides)
-    only = len(one - two), len(two - one)
-    for each in found:
+def tell_comparisons(found: Comparisons, flips: int = 0) -> None:
+    """The sentences, the table, the methods, and the cases that changed."""
+    _tell_answers(found.comparisons)
+    click.echo()
+    columns, rows = _rows(found)
+    table(columns, rows, spare=("could have seen", "won/lost/tied", "p (Holm)"))
+    only = {(one, two): (first, second) for one, two, first, second in found.only}
+    if found.comparisons[0].tests > 1:
+        click.echo(f"p: {found.correction}")
+    for each in found.comparisons:
         notes = [*([each.difference.method] if each.difference else []), *each.notes]
         if each.left_out:
             notes.append(f"{each.left_out} scores are no numbers and left out")
-        if each.common and (each.only_first, each.only_second) != only:
-            notes.append(f"{each.only_first} cases have it only in A and {each.only_second} only in B: left out")
-        click.echo(harmless(f"{each.metric}: {'; '.join(notes)}"))
-    if any(only):
-        click.echo(f"cases only in A: {only[0]}, only in B: {only[1]}{', left out of pairs' if one & two else ''}")
-    for each in found:
-        if each.flips and flips:
-            click.echo(harmless(f"\nchanged on {each.metric}, worst first:"))
-            table(
-                ["case", "A", "B"],
-                [[flip.case, f"{flip.before:.3g}", f"{flip.after:.3g}"] for flip in each.flips[:flips]],
+        if each.common and (each.only_first, each.only_second) != only.get(each.runs):
+            one, two = each.runs
+            notes.append(
+                f"{each.only_first} cases have it only in {one} and {each.only_second} only in {two}: left out"
             )
-            if len(each.flips) > flips:
-                say(f"and {len(each.flips) - flips} more; --flips N lists them")
+        of = f" ({' against '.join(reversed(each.runs))})" if len(found.runs) > 2 else ""
+        click.echo(harmless(f"{each.metric}{of}: {'; '.join(notes)}"))
+    for (one, two), (first, second) in only.items():
+        if first or second:
+            paired = any(each.common for each in found.comparisons if each.runs == (one, two))
+            left = ", left out of pairs" if paired else ""
+            click.echo(harmless(f"cases only in {one}: {first}, only in {two}: {second}{left}"))
+    for each in found.comparisons:
+        if each.flips and flips:
+            _tell_flips(each, flips)
 
 
-def as_markdown(found: list[Comparison], first: str, second: str) -> str:
-    """The comparison as a Markdown table."""
-    lines = [
-        f"## {second} against {first}",
-        "",
-        "| metric | A | B | difference | p (Holm) | verdict |",
-        "|---|---|---|---|---|---|",
-    ]
-    for each in found:
-        p = "" if each.p_adjusted is None else f"{each.p_adjusted:.3g}"
-        cells = [
-            each.metric,
-            estimate_words(each.first),
-            estimate_words(each.second),
-            estimate_words(each.difference, signed=True),
-            p,
-            f"**{each.verdict}**",
-        ]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    methods = sorted({each.difference.method for each in found if each.difference is not None})
-    return "\n".join([*lines, "", f"Methods: {', '.join(methods) or 'none'}. 95 % intervals.", ""])
+FEW = 8
+"""Up to so many sentences are read; of more, those that say something."""
+
+
+def _tell_answers(found: Sequence[Comparison]) -> None:
+    told = [each for each in found if len(found) <= FEW or each.verdict not in ("inconclusive", "equivalent")]
+    for each in told:
+        click.echo(harmless(each.sentence))
+    others = [each for each in found if each not in told]
+    for verdict, words in (("inconclusive", "not proven"), ("equivalent", "equivalent")):
+        count = sum(each.verdict == verdict for each in others)
+        if count:
+            click.echo(f"{count} of {len(found)} comparisons: {words} (--metric NAME or --json tells each)")
+
+
+def _rows(found: Comparisons) -> tuple[list[str], list[list[str]]]:
+    from pantrace.engine.compare_words import difference_words, size_words
+    from pantrace.engine.reports import estimate_words
+
+    several = len(found.runs) > 2
+    means = ["run", "mean", "against", "its mean"] if several else list(found.runs)
+    columns = ["metric", *means, "difference", "p (Holm)", "won/lost/tied", "could have seen", "verdict"]
+    rows = []
+    for each in found.comparisons:
+        one, two = estimate_words(each.first, each.unit), estimate_words(each.second, each.unit)
+        rows.append(
+            [
+                each.metric,
+                *([each.runs[1], two, each.runs[0], one] if several else [one, two]),
+                difference_words(each),
+                "" if each.p_adjusted is None else f"{each.p_adjusted:.3g}",
+                "" if each.wins is None else f"{each.wins}/{each.losses}/{each.ties}",
+                "" if each.detectable is None else f"±{size_words(each, each.detectable)}",
+                each.verdict,
+            ]
+        )
+    return columns, rows
+
+
+def _tell_flips(each: Comparison, most: int) -> None:
+    down = -1 if each.better == "lower" else 1
+    ways = [[flip for flip in each.flips if way * down * (flip.after - flip.before) > 0] for way in (-1, 1)]
+    names = ("got worse", "got better") if each.better else ("went down", "went up")
+    one, two = each.runs
+    for name, flips in zip(names, (ways[0], ways[1][::-1]), strict=True):
+        if flips:
+            click.echo(harmless(f"\n{len(flips)} cases {name} on {each.metric} ({one} to {two}):"))
+            table(["case", one, two], [_flip(flip) for flip in flips[:most]])
+            if len(flips) > most:
+                say(f"and {len(flips) - most} more; --flips N lists them")
+
+
+def _flip(flip: Flip) -> list[str]:
+    return [flip.case, f"{flip.before:.3g}", f"{flip.after:.3g}"]
+
+
+def _tell_history(found: History) -> None:
+    from datetime import UTC, datetime
+
+    from pantrace.engine.compare_words import difference_words
+    from pantrace.engine.reports import estimate_words
+
+    dated = any(point.created is not None for each in found.trends for point in each.points)
+    for each in found.trends:
+        click.echo(harmless(each.metric))
+        rows = []
+        for point in each.points:
+            change = point.change
+            when = "" if point.created is None else f"{datetime.fromtimestamp(point.created, UTC):%Y-%m-%d %H:%M}"
+            rows.append(
+                [
+                    point.run,
+                    *([when] if dated else []),
+                    estimate_words(point.estimate, each.unit),
+                    "" if change is None else difference_words(change),
+                    "" if change is None else change.runs[0],
+                    f"<- {change.verdict}" if change is not None and point.holds_up else "",
+                ]
+            )
+        made = ["made"] if dated else []
+        table(["run", *made, "value", "change", "since", "holds up"], rows, spare=("made",))
+    told = "" if found.in_time else " Runs are in the order given: not all say when they were made."
+    click.echo(f"A mark stands where a change since the last mark is proven ({found.correction}).{told}")
+
+
+def as_markdown(found: Comparisons) -> str:
+    """The comparison as Markdown: the sentences, then the table."""
+    columns, rows = _rows(found)
+    kept = [place for place, name in enumerate(columns) if name not in ("won/lost/tied", "could have seen")]
+    lines = [f"## {', '.join(found.runs[1:])} against {found.runs[0]}", ""]
+    lines += [f"- {_cell(each.sentence)}" for each in found.comparisons]
+    lines += ["", f"| {' | '.join(_cell(columns[place]) for place in kept)} |", "|---" * len(kept) + "|"]
+    for row in rows:
+        cells = [f"**{row[place]}**" if place == len(columns) - 1 else _cell(row[place]) for place in kept]
+        lines.append(f"| {' | '.join(cells)} |")
+    methods = sorted({each.difference.method for each in found.comparisons if each.difference is not None})
+    told = f"Methods: {'; '.join(methods) or 'none'}. 95 % intervals. Adjusted p: {found.correction}."
+    return "\n".join([*lines, "", told, ""])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -95,7 +95,7 @@ def _described(path: Path, chosen: Format, variant: str, quick: bool, notes: Not
         return row
     broken: list[ReadError] = []
     unread = Balance()
-    run = unread.open(path, chosen, broken.append, partial(open_run, path, chosen, variant))
+    run = unread.open(path, chosen, variant, broken.append, partial(open_run, path, chosen, variant))
     row["keys"] = _keys(path)
     row["run"] = header_of(run)
     row["data"] = contents(run.samples)

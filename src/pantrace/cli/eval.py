@@ -10,14 +10,22 @@ import click
 from msgspec.structs import replace
 
 from pantrace.engine.calibration_files import uncalibrated
+from pantrace.engine.denominator import denominator_words
 from pantrace.engine.evaluate import evaluate_into
 from pantrace.engine.intake import Done
 from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.plan import JudgeTable, Ready, load_plan, prepare
-from pantrace.engine.reports import as_junit, as_markdown, estimate_words, write_explain_report
+from pantrace.engine.reduce import total_words
+from pantrace.engine.reports import (
+    as_junit,
+    as_markdown,
+    decided_samples,
+    estimate_words,
+    repeats,
+    write_explain_report,
+)
 from pantrace.engine.select import Selection
 from pantrace.engine.summary import EvalSummary, gate_code, summarise
-from pantrace.engine.totals import total_words
 from pantrace.errors import UsageError
 from pantrace.judges import Calibrations, Managed, Project, Settings
 from pantrace.wire.output import writing
@@ -137,6 +145,7 @@ def command(
                 **left_out(done.notes),
                 "judging": judging.summary() if judging else None,
                 "summary": summary,
+                "decisions": decided_samples(Path(out)),
             }
         )
     else:
@@ -146,7 +155,11 @@ def command(
             tell_judging(judging)
     if gate or loaded.gate is not None:
         rate = loaded.gate.min_pass_rate if loaded.gate is not None else 1.0
-        raise click.exceptions.Exit(tell_gate(Path(out), summary, rate, ready.calibrations))
+        used = {each.profile for each in summary.decisions}
+        complete = (loaded.gate is not None and loaded.gate.complete) or any(
+            each.complete for each in ready.profiles.values() if each.name in used
+        )
+        raise click.exceptions.Exit(tell_gate(Path(out), summary, rate, ready.calibrations, complete=complete))
 
 
 def _judging(ready: Ready, table: JudgeTable, vertex: Project | None, cache: str | None, replay: bool) -> Bench | None:
@@ -234,7 +247,8 @@ def write_reports(
             file.write(as_junit(out, profile))
     if markdown:
         with writing(Path(markdown)) as file:
-            file.write(as_markdown(summary, f"Evaluation of {out.name}").encode())
+            page = as_markdown(summary, f"Evaluation of {out.name}", decided_samples(out, profile))
+            file.write(page.encode())
 
 
 def tell_summary(summary: EvalSummary) -> None:
@@ -244,17 +258,18 @@ def tell_summary(summary: EvalSummary) -> None:
         [
             each.metric,
             each.maker or "",
-            estimate_words(each.estimate),
-            total_words(each.together, briefly=True),
+            estimate_words(each.estimate, each.unit, scored=each.scored),
+            total_words(each.together, each.unit, briefly=True),
             str(each.scored),
             str(each.not_applicable),
             str(each.unscored),
             (each.why_not or "") if not each.scored else "",
         ]
         for each in summary.metrics
+        if each.headline
     ]
     _table(columns, rows, right=("scored", "n/a", "unscored"), spare=("maker", "together"))
-    shown = [each for each in summary.groups if each.estimate is not None]
+    shown = [each for each in summary.groups if each.estimate is not None and each.headline]
     if len(shown) > 40:
         say(f"{len(shown)} rows by group: those of deterministic metrics are in --markdown and --json")
         shown = [each for each in shown if each.maker != "check"]
@@ -263,17 +278,25 @@ def tell_summary(summary: EvalSummary) -> None:
         _table(
             ["group", "metric", "value", "together"],
             [
-                [each.group or "", each.metric, estimate_words(each.estimate), total_words(each.together)]
+                [
+                    each.group or "",
+                    each.metric,
+                    estimate_words(each.estimate, each.unit),
+                    total_words(each.together, each.unit),
+                ]
                 for each in shown
             ],
         )
     for each in summary.decisions:
         click.echo(
             f"\n{each.profile}: {each.passed} passed, {each.failed} failed, {each.undecided} could not be decided"
-            f" (pass rate {estimate_words(each.rate)})"
+            f" (pass rate {estimate_words(each.rate, 'share')})"
         )
         for reason, count in each.reasons:
             click.echo(f"  {count} x {reason}")
+    for name, told in repeats(summary):
+        click.echo(f"repeats, {name}: {told}")
+    click.echo(f"\n{denominator_words(summary.denominator)}")
 
 
 def _table(
@@ -287,13 +310,21 @@ def _table(
 
 
 def tell_gate(
-    out: Path, summary: EvalSummary, rate: float, calibrations: Calibrations, profile: str | None = None
+    out: Path,
+    summary: EvalSummary,
+    rate: float,
+    calibrations: Calibrations,
+    profile: str | None = None,
+    *,
+    complete: bool = False,
 ) -> int:
     """Say how the gate went, and on which judges it rests that nobody has calibrated; gives the exit code."""
-    code = gate_code(summary, rate, profile)
+    code = gate_code(summary, rate, profile, complete=complete)
     if doubtful := uncalibrated(out, calibrations, profile):
         named = ", ".join(dict.fromkeys(each.metric for each in doubtful))
         say(f"warning: decided by judges that were not calibrated: {named} (`pantrace calibrate`)")
+    if complete and not summary.denominator.complete:
+        say(f"not complete, and the gate demands it: {denominator_words(summary.denominator)}")
     words = {0: "passed", 1: "failed", 3: "could not decide, which is not a pass"}
     say(f"gate (at least {rate:.0%} must pass): {words[code]}")
     return code

@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from pantrace.engine.calibration_files import calibrations_for
+from pantrace.engine.compare_runs import compare, exit_code
 from pantrace.engine.evaluate import decide_again
 from pantrace.engine.known_names import refuse_unknown
-from pantrace.engine.reports import write_explain_report
+from pantrace.engine.reports import decided_samples, write_explain_report
 from pantrace.engine.summary import summarise
 from pantrace.errors import UsageError
 from pantrace.policy import load_profile, profile_names
 from pantrace.store import is_run_directory
 
 from .arguments import as_json, calibration_files, keep_inputs
+from .compare import GATE, all_fields, tell_comparisons
 from .eval import tell_gate, tell_summary, write_reports
-from .output import print_json
+from .output import print_json, say
 
 
 @click.command("gate")
 @click.argument("directory", metavar="DIR")
-@click.option("--profile", required=True, metavar="NAME|FILE", help="Profile to decide by.")
+@click.option("--profile", metavar="NAME|FILE", help="Profile to decide by.")
+@click.option("--baseline", metavar="DIR", help="Also demand that the run is no worse than this one: see --margin.")
+@click.option(
+    "--margin",
+    "margins",
+    multiple=True,
+    metavar="X|X%|NAME=X",
+    help="By how much a metric may be worse than in the baseline; a number, or a share of the baseline's mean.",
+)
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Compare only this metric; repeat for more.")
+@click.option("--cluster", metavar="NAME", help="Cases that belong together, when compared with the baseline.")
 @click.option("--min-pass-rate", type=click.FloatRange(0, 1), default=1.0, show_default=True, metavar="X")
+@click.option("--complete", is_flag=True, help="Do not pass while a case was not run, not read or left out.")
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
 @click.option("--markdown", metavar="FILE", help="Write the summary as Markdown.")
 @click.option("--report", metavar="FILE", help="Write evals and decisions as a report of the Explain policy (JSON).")
@@ -31,8 +45,13 @@ from .output import print_json
 @as_json
 def command(
     directory: str,
-    profile: str,
+    profile: str | None,
+    baseline: str | None,
+    margins: tuple[str, ...],
+    metrics: tuple[str, ...],
+    cluster: str | None,
     min_pass_rate: float,
+    complete: bool,
     junit: str | None,
     markdown: str | None,
     report: str | None,
@@ -41,27 +60,57 @@ def command(
 ) -> None:
     """Decide a run directory by a profile, without measuring or judging again.
 
-    What could not be evaluated does not pass. A profile that names a metric that nobody knows is refused.
+    What could not be evaluated does not pass. A profile that names a metric that nobody knows is refused. --json and
+    --markdown name every sample's decision and its reasons.
+
+    With --baseline, every metric of which an end is good must be proven no worse than in the baseline by more than its
+    margin (without a margin: proven better). Both runs are only read for that.
 
     \b
     pantrace gate results/today --profile prep_default
+    pantrace gate results/today --baseline results/released --margin 0.02 --metric accuracy
     pantrace gate results/today --profile our-profile.toml --min-pass-rate 0.9 --junit gate.xml
 
     Exit code: 0 pass, 1 fail, 2 refused, 3 could not decide.
     """
     if not is_run_directory(Path(directory)):
         raise UsageError(f"{directory} is not a run directory; `pantrace eval … --out DIR` makes one")
-    keep_inputs([directory], beside=[profile, *calibrations], recordings=[report], others=[junit, markdown])
-    chosen = load_profile(profile)
-    refuse_unknown(chosen, Path(directory), file=None if profile in profile_names() else Path(profile))
-    known = calibrations_for(Path(directory), [*map(Path, calibrations)])
-    decide_again(Path(directory), chosen, known)
-    summary = summarise(Path(directory))
-    write_reports(Path(directory), summary, junit, markdown, chosen.name)
-    if report:
-        write_explain_report(Path(directory), Path(report), chosen.name)
+    if profile is None and baseline is None:
+        raise UsageError("name what to decide by: --profile NAME, --baseline DIR, or both")
+    if baseline is None and (margins or metrics or cluster):
+        raise UsageError("--margin, --metric and --cluster go with --baseline DIR")
+    if profile is None and (junit or markdown or report or calibrations or complete):
+        raise UsageError("--junit, --markdown, --report, --calibration and --complete go with --profile")
+    keep_inputs([directory], beside=[profile, baseline, *calibrations], recordings=[report], others=[junit, markdown])
+    # Before anything is decided: a baseline that cannot be compared with is an error, not a decision.
+    against = None
+    if baseline is not None:
+        against = compare(baseline, directory, metrics=metrics, margins=margins, cluster=cluster)
+    told: dict[str, Any] = {}
+    codes: list[int] = []
+    if profile is not None:
+        out = Path(directory)
+        chosen = load_profile(profile)
+        refuse_unknown(chosen, out, file=None if profile in profile_names() else Path(profile))
+        known = calibrations_for(out, [*map(Path, calibrations)])
+        decide_again(out, chosen, known)
+        summary = summarise(out)
+        write_reports(out, summary, junit, markdown, chosen.name)
+        if report:
+            write_explain_report(out, Path(report), chosen.name)
+        if not as_json:
+            tell_summary(summary)
+        told |= {"profile": chosen.name, "profiles": profile_names(), "summary": summary}
+        told["decisions"] = decided_samples(out, chosen.name)
+        demanded = complete or chosen.complete
+        codes.append(tell_gate(out, summary, min_pass_rate, known, chosen.name, complete=demanded))
+    if against is not None:
+        told["baseline"] = all_fields(against)
+        codes.append(exit_code(against.comparisons))
+        if not as_json:
+            tell_comparisons(against)
+        say(f"gate (no worse than {baseline}): {GATE[codes[-1]]}")
     if as_json:
-        print_json({"profile": chosen.name, "profiles": profile_names(), "summary": summary})
-    else:
-        tell_summary(summary)
-    raise click.exceptions.Exit(tell_gate(Path(directory), summary, min_pass_rate, known, chosen.name))
+        print_json(told)
+    # Failed beats undecided, and both beat passed.
+    raise click.exceptions.Exit(1 if 1 in codes else max(codes))

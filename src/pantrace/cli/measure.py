@@ -10,14 +10,25 @@ from pathlib import Path
 
 import click
 
-from pantrace.engine.measure import Chosen, References, Row, choose, kind_of, measure_samples, row, stored_row
+from pantrace.engine.measure import (
+    Chosen,
+    References,
+    Row,
+    choose,
+    kind_of,
+    measure_samples,
+    only_measures,
+    row,
+    stored_row,
+)
 from pantrace.engine.overview import Overview
 from pantrace.engine.read import Notes, read_pile, split_children
+from pantrace.engine.reduce import total_words
 from pantrace.engine.select import Selection
 from pantrace.engine.tables import encode_table, write_table
-from pantrace.engine.totals import number_words, total_words
 from pantrace.errors import UsageError
-from pantrace.model import Run, Sample
+from pantrace.metrics import ALIASES, full_address
+from pantrace.model import Run, Sample, in_words
 
 from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources, sub_agents
 from .left_out import tell_left_out
@@ -31,7 +42,13 @@ GUI = "gui"
 @click.command("measure")
 @sources
 @from_format
-@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric; repeat for more.")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="Only this metric, or one measure of it (token_usage.total_tokens, cost); repeat for more.",
+)
 @click.option("--reference", metavar="PATH", help="What is expected, joined by sample or case id, else by prompt.")
 @click.option("--by", type=click.Choice(["sample", "turn"]), default="sample", help="Measure whole samples or turns.")
 @click.option("--set", "settings", multiple=True, metavar="METRIC.KEY=VALUE", help="A metric's setting.")
@@ -81,7 +98,7 @@ def command(
         ("--milestones", milestones, f"{GUI}.milestones"),
     ):
         metric = setting.partition(".")[0]
-        if file and metrics and metric not in metrics:
+        if file and metrics and metric not in [full_address(name).partition(".")[0] for name in metrics]:
             raise UsageError(f"{option} is for the metric {metric}, which is not among those measured")
         settings = (*settings, f"{setting}={file}") if file else settings
     kind = _kind(format_, out, as_json)
@@ -96,11 +113,14 @@ def command(
     references = References.of(read_pile([Path(reference)], notes=Notes())) if reference else None
     if references is not None:
         samples = map(references.join, samples)
+        if not chosen.narrows:
+            # Asked for behind the samples: by then it is known which references nobody ran.
+            samples = chain(samples, _when_asked(references.not_run))
     measuring = _Measuring(checks, notes, chosen, by == "turn", not no_stored and by != "turn", set(metrics))
     failed: dict[str, list[str]] = {}
     with progress("samples", printing=out is None and kind != "table") as count:
         rows = chain(measuring.rows(samples, count), *([] if chosen.narrows else [measuring.stored_rows()]))
-        tell = _write(_noting(rows, failed), kind, out, checks, run)
+        tell = _write(_noting(rows, failed), kind, out, checks, run, metrics)
     tell()
     if references is not None:
         for told in references.to_tell(reference):
@@ -111,6 +131,11 @@ def command(
     for metric, reasons in failed.items():
         say(f"{metric} failed on {len(reasons)} samples or turns: {reasons[0]}")
     raise click.exceptions.Exit(3 if failed else 0)
+
+
+def _when_asked(make: Callable[[], Iterator[Sample]]) -> Iterator[Sample]:
+    """The samples that a function gives, called when the first of them is wanted."""
+    yield from make()
 
 
 def _noting(rows: Iterable[Row], failed: dict[str, list[str]]) -> Iterator[Row]:
@@ -180,14 +205,17 @@ class _Measuring:
             yield f"left out by --by turn, since only whole samples can be measured by it: {', '.join(whole)}"
 
 
-def _write(rows: Iterator[Row], kind: str, out: str | None, checks: list[Chosen], run: Run) -> Callable[[], None]:
+def _write(
+    rows: Iterator[Row], kind: str, out: str | None, checks: list[Chosen], run: Run, wanted: tuple[str, ...]
+) -> Callable[[], None]:
     """Measure and write all rows; gives what is to be said of them when the progress is gone."""
     if kind == "openadapt-eval":
         assert out is not None
         return _write_evaluation(rows, out, [each for each in checks if each[0].name == GUI], run)
     if kind == "table":
         found = Overview(checks).add_all(each for each in rows if not each.details.get("labels"))
-        return lambda: _print_table(found)
+        return lambda: _print_table(found, wanted)
+    rows = only_measures(rows, wanted) if wanted else rows
     if out is not None:
         written = write_table(rows, Path(out), kind, COLUMNS)  # type: ignore[arg-type]
         return lambda: say(f"wrote {written} rows to {out}")
@@ -207,27 +235,24 @@ def _write_evaluation(rows: Iterator[Row], out: str, gui: list[Chosen], run: Run
 
     def tell() -> None:
         say(f"wrote {len(results)} metrics to {out}")
-        line = overview.lines.get((GUI, "check"))
+        line = next((each for each, _, _ in overview.shown([]) if each.known is not None), None)
         if line is not None and not line.scored:
             say(f"no episode was measured: {line.usual_reason}")
 
     return tell
 
 
-def _print_table(found: Overview) -> None:
-    together = {name: total_words(numbers) for name, numbers in found.together().items()}
-    lines = [
-        [
-            line.metric,
-            line.kind,
-            str(line.scored),
-            str(line.not_applicable),
-            str(line.unscored),
-            *(["", "", ""] if line.mean is None else map(number_words, (line.mean, line.least, line.largest))),
-            together.get(line.metric, "") if line.kind == "check" else "",
-            line.usual_reason if line.mean is None else "",
-        ]
-        for line in found.lines.values()
-    ]
+def _print_table(found: Overview, wanted: tuple[str, ...]) -> None:
+    lines = []
+    for line, moments, total in found.shown([*wanted, *(ALIASES[name] for name in wanted if name in ALIASES)]):
+        unit = line.known.unit if line.known is not None else None
+        numbers = [""] * 3
+        if moments is not None and moments.lowest is not None and moments.highest is not None:
+            numbers = [in_words(number, unit) for number in (moments.mean, moments.lowest, moments.highest)]
+            # The unit stands behind the mean already.
+            numbers[1:] = [text.removesuffix(f" {unit}") for text in numbers[1:]]
+        counts = [str(line.scored), str(line.not_applicable), str(line.unscored)]
+        why = line.usual_reason if moments is None else ""
+        lines.append([line.measure, line.kind, *counts, *numbers, total_words(total, unit, briefly=True), why])
     columns = ["metric", "maker", "scored", "n/a", "unscored", "mean", "min", "max", "together", "why not"]
     table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"), spare=("min", "max", "maker"))

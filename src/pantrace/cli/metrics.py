@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from pantrace.engine.measure import load_plugins
-from pantrace.metrics import Metric, all_metrics, by_name
+from pantrace.metrics import ALIASES, Metric, all_metrics, by_name
 from pantrace.wire.json import encode
 
 from .arguments import as_json
@@ -22,12 +22,13 @@ from .output import print_json, say, table
 @click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Also the metrics of this Python file.")
 @as_json
 def command(names: tuple[str, ...], plugins: tuple[str, ...], as_json: bool) -> None:
-    """List the deterministic metrics, or tell of some their formula, when they do not apply, source and settings.
+    """List all measures with unit and direction, or tell of some metrics their formula, when they do not apply, source,
+    measures and settings.
 
     \b
     pantrace metrics
     pantrace metrics cache_efficiency trajectory_accuracy
-    pantrace metrics --json | jq '.[] | {name, formula}'
+    pantrace metrics --json | jq '.[].measures[] | {address, unit, better}'
     """
     own = load_plugins([Path(path) for path in plugins])
     found = [own.get(name) or by_name(name) for name in names] or [*all_metrics(), *own.values()]
@@ -37,7 +38,14 @@ def command(names: tuple[str, ...], plugins: tuple[str, ...], as_json: bool) -> 
         for each in found:
             _show(describe(each))
     else:
-        table(["metric", "better", "what it measures"], [[each.name, _better(each), each.summary] for each in found])
+        rows = [
+            [measure.address, measure.unit or "-", measure.better or "-", measure.what or each.summary]
+            for each in found
+            for measure in each.measures
+        ]
+        table(["measure", "unit", "better", "what it is"], rows)
+        aliases = ", ".join(f"{alias} = {address}" for alias, address in ALIASES.items())
+        say(f"short names: {aliases}; a metric's name means its first measure")
         say("formula, source and settings of one: pantrace metrics NAME")
 
 
@@ -51,6 +59,7 @@ def _show(told: dict[str, Any]) -> None:
         ("source", told["source"]),
         ("better", scale["better"] if scale else "neither: it is only reported"),
         ("by turn", "yes" if told["per_turn"] else "no, whole samples only"),
+        *((each["address"], _measure(each)) for each in told["measures"] if each["name"]),
         *((f"--set {told['name']}.{each['name']}", _setting(each)) for each in told["settings"]),
     ):
         if text:
@@ -58,13 +67,16 @@ def _show(told: dict[str, Any]) -> None:
     click.echo()
 
 
+def _measure(each: dict[str, Any]) -> str:
+    how = {"mean": "mean over cases", "sum": "mean over cases, and the sum", "rate": "share of samples"}
+    ratio = f"mean over cases, and the sum of {' / the sum of '.join(each['over'])}" if each["over"] else ""
+    better = f", {each['better']} is better" if each["better"] else ""
+    return f"{each['what']} ({each['unit'] or 'no unit'}{better}; {ratio or how[each['pooling']]})"
+
+
 def _setting(each: dict[str, Any]) -> str:
     default = "" if each["default"] in (None, (), [], {}) else f" (default: {encode(each['default']).decode()})"
     return f"{each['help']}{default}".strip()
-
-
-def _better(each: Metric) -> str:
-    return each.scale.better if each.scale is not None else "-"
 
 
 def describe(each: Metric) -> dict[str, Any]:
@@ -79,6 +91,7 @@ def describe(each: Metric) -> dict[str, Any]:
         "not_applicable_when": documented.get("Not applicable when"),
         "source": documented.get("Source"),
         "scale": msgspec.structs.asdict(each.scale) if each.scale else None,
+        "measures": [{"address": measure.address, **msgspec.structs.asdict(measure)} for measure in each.measures],
         "per_turn": each.per_turn,
         "settings": [
             {"name": field.name, "default": _default(field), "help": docs.get(field.name, "")}

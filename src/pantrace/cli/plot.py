@@ -12,6 +12,7 @@ from pantrace.engine.metric_values import read_evaluations, warnings_of
 from pantrace.engine.plot import Kind, figure, kind_of, label_names, save
 from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
+from pantrace.metrics import full_address
 from pantrace.plots import KINDS
 
 from .arguments import as_json, expand, from_format, keep_inputs, sources
@@ -78,8 +79,9 @@ def command(
     found = read_evaluations(expand(sources), format=from_, cluster=cluster, notes=notes)
     if not found:
         raise UsageError("nothing to draw: no input has a stored result or a score")
+    asked = [full_address(name) for name in metrics]
     named = label_names(found, [name.strip() for row in csv.reader(labels) for name in row])
-    save(figure(kind, found, named, metrics, title, cluster), target, written)
+    save(figure(kind, found, named, asked, title, cluster), target, written)
     for warning in warnings_of(found):
         say(f"warning: {warning}")
     tell_left_out(notes)

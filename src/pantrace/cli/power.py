@@ -3,60 +3,123 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil
+from typing import TYPE_CHECKING
 
 import click
 
 from pantrace.errors import UsageError
-from pantrace.stats import samples_needed
 
 from .arguments import as_json
-from .output import print_json
+from .output import harmless, print_json, table
+
+if TYPE_CHECKING:
+    from pantrace.engine.power import Plan
 
 
-def _number(text: str) -> float:
+def _number(text: str | None) -> float | None:
+    if text is None:
+        return None
     try:
         return float(Fraction(text))
-    except (ValueError, ZeroDivisionError):
+    except (ValueError, ZeroDivisionError, OverflowError):
         raise UsageError(f"{text!r} is not a number (0.1 or 1/9)") from None
 
 
 @click.command("power")
-@click.option("--delta", required=True, metavar="X", help="The difference that must be seen, such as 0.03.")
-@click.option(
-    "--variance", default="1/9", show_default=True, metavar="V", help="Variance of the cases' own differences."
-)
-@click.option(
-    "--sampling-variance", default="0", show_default=True, metavar="V", help="Variance of one trial of a case."
-)
+@click.option("--delta", metavar="X", help="The difference that must be seen, such as 0.03.")
+@click.option("--cases", type=int, metavar="N", help="The cases that there are: which difference do they see?")
+@click.option("--run", "runs", multiple=True, metavar="DIR", help="Take variances from this run; twice: from a pair.")
+@click.option("--metric", metavar="NAME", help="Which number of the run.")
+@click.option("--cluster", metavar="NAME", help="Cases of the run that belong together.")
+@click.option("--scores", is_flag=True, help="Plan for scores, not for pass or fail.")
+@click.option("--variance", metavar="V", help="Variance of what the change does to a case.  [default: 1/9]")
+@click.option("--sampling-variance", metavar="V", help="Variance of one trial of a case.  [default: 1/6; --scores: 0]")
+@click.option("--correlation", type=float, default=0.9, show_default=True, help="Of cases' means, with one --run.")
 @click.option("--samples-per-case", type=click.IntRange(min=1), default=1, show_default=True, metavar="K")
+@click.option("--case-cost", type=click.FloatRange(0), default=0.0, metavar="X", help="What one more case costs.")
+@click.option(
+    "--trial-cost", type=click.FloatRange(0), default=1.0, show_default=True, metavar="X", help="What one trial costs."
+)
 @click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
 @click.option("--power", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.8, show_default=True)
 @as_json
 def command(
-    delta: str,
-    variance: str,
-    sampling_variance: str,
+    delta: str | None,
+    cases: int | None,
+    runs: tuple[str, ...],
+    metric: str | None,
+    cluster: str | None,
+    scores: bool,
+    variance: str | None,
+    sampling_variance: str | None,
+    correlation: float,
     samples_per_case: int,
+    case_cost: float,
+    trial_cost: float,
     alpha: float,
     power: float,
     as_json: bool,
 ) -> None:
-    """Say how many cases a paired comparison needs to see a difference.
+    """Say how many cases a comparison of two runs needs to see a difference, or what so many cases can see.
+
+    It plans for pass or fail, each case tried once, unless you say otherwise. The assumptions are printed; a run that
+    exists makes better ones.
 
     \b
-    pantrace power --delta 0.03
-    pantrace power --delta 0.03 --sampling-variance 1/6 --samples-per-case 10
+    pantrace power --delta 0.05
+    pantrace power --cases 200
+    pantrace power --delta 0.05 --run results/today --metric accuracy
+    pantrace power --delta 0.03 --samples-per-case 10
     """
-    wanted, between, within = _number(delta), _number(variance), _number(sampling_variance)
-    if wanted == 0:
-        raise UsageError("--delta 0 can never be seen")
-    if min(between, within) < 0:
-        raise UsageError("a variance cannot be negative")
-    needed = samples_needed(wanted, between, within, samples_per_case, alpha, power)
-    cases = ceil(needed - 1e-9)
+    from pantrace.engine.power import power as planned
+
+    plan = planned(
+        delta=_number(delta),
+        cases=cases,
+        runs=runs,
+        metric=metric,
+        cluster=cluster,
+        variance=_number(variance),
+        sampling_variance=_number(sampling_variance),
+        correlation=correlation,
+        scores=scores,
+        trials=samples_per_case,
+        alpha=alpha,
+        wanted=power,
+        case_cost=case_cost,
+        trial_cost=trial_cost,
+    )
     if as_json:
-        print_json({"cases": cases, "exact": needed, "trials_per_side": cases * samples_per_case})
+        sides = None if plan.cases is None else plan.cases * plan.trials
+        print_json({**{name: getattr(plan, name) for name in plan.__struct_fields__}, "trials_per_side": sides})
         return
-    trials = f" ({cases * samples_per_case} trials on each side)" if samples_per_case > 1 else ""
-    click.echo(f"{cases} cases{trials}: a difference of {wanted:g} is found {power:.0%} of the time at alpha {alpha:g}")
+    _tell(plan, backwards=delta is None, case_cost=case_cost)
+
+
+def _tell(plan: Plan, *, backwards: bool, case_cost: float) -> None:
+    cases = f"{plan.cases:,} cases"
+    if plan.trials > 1:
+        cases += f" of {plan.trials} trials ({(plan.cases or 0) * plan.trials:,} trials on each side)"
+    if plan.delta is None:
+        click.echo(f"{cases} can show no difference: not even the largest is found {plan.power:.0%} of the time")
+    elif backwards:
+        click.echo(f"{cases} see a difference of {plan.delta:.3g} {plan.power:.0%} of the time at alpha {plan.alpha:g}")
+    else:
+        click.echo(
+            f"{cases}: a difference of {plan.delta:g} is found {plan.power:.0%} of the time at alpha {plan.alpha:g}"
+        )
+    click.echo(harmless(f"Assumed: {'; '.join(plan.assumptions)}. Test: {plan.test}."))
+    if len(plan.ways) > 1 and plan.cheapest is not None:
+        shown = [each for each in plan.ways if each.trials in (1, 2, 3, 5, 10, 20, 50, 100, plan.cheapest.trials)]
+        click.echo()
+        table(
+            ["trials per case", "cases", "trials in all", "cost"],
+            [
+                [str(each.trials), f"{each.cases:,}", f"{2 * each.trials * each.cases:,}", f"{each.cost:,.6g}"]
+                for each in shown
+            ],
+            right=("trials per case", "cases", "trials in all", "cost"),
+        )
+        best = f"{plan.cheapest.cases:,} cases, {plan.cheapest.trials} trials of each"
+        hint = "" if case_cost else " (a case counts nothing: --case-cost says what one more costs)"
+        click.echo(f"cheapest: {best}{hint}")

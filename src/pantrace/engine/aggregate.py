@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import fsum
 
-from pantrace.model import Record, Scale
+from pantrace.model import Record
 from pantrace.stats import Estimate, mean
 
-from .compare_cases import average
 from .metric_values import Evaluation, MetricValues, share_of
+from .reduce import estimate_of, moments_of, within
+from .reliability import Reliability, reliability_of
 
 DOCUMENTED = {
     "mean_action_accuracy": "action_type_accuracy",
@@ -46,6 +47,8 @@ class Summary(Record, frozen=True, kw_only=True):
     highest: float | None = None
     left_out: int = 0
     """Scores of samples that are no numbers."""
+    reliability: Reliability | None = None
+    """pass@k and pass^k, where cases were tried several times and say pass or fail."""
     notes: tuple[str, ...] = ()
 
 
@@ -127,35 +130,21 @@ def _summary(name: str, found: list[MetricValues], *, null_as_zero: bool) -> Sum
         lowest=min(values, default=None),
         highest=max(values, default=None),
         left_out=sum(each.left_out for each in found),
+        reliability=_reliability(found),
         notes=tuple(notes),
     )
 
 
+def _reliability(found: list[MetricValues]) -> Reliability | None:
+    """Of the one evaluation; runs of several are no repeats of each other, as another agent may have made them."""
+    tried = [each.passes for each in found if each.passes]
+    if len(tried) != 1:
+        return None
+    return reliability_of((len(passes), sum(passes), 1) for passes in tried[0].values())
+
+
 def _whole(count: float) -> float:
     return int(count) if count == int(count) else count
-
-
-def within(estimate: Estimate, scale: Scale | None) -> Estimate:
-    """The estimate with its interval cut where the scale ends: a t interval does not know that a share ends at 1.
-    An interval of no width claims a certainty that nobody has; it is left out."""
-    if estimate.low is None or estimate.high is None:
-        return estimate
-    low, high = estimate.low, estimate.high
-    if low == high:
-        note = "all values are equal: no spread to take an interval from"
-        return Estimate(value=estimate.value, n=estimate.n, method=estimate.method, p=estimate.p, note=note)
-    if scale is not None:
-        low = low if scale.low is None else max(scale.low, low)
-        high = high if scale.high is None else min(scale.high, high)
-    return Estimate(
-        value=estimate.value,
-        low=low,
-        high=high,
-        n=estimate.n,
-        method=estimate.method,
-        p=estimate.p,
-        note=estimate.note,
-    )
 
 
 def _weighted(found: list[MetricValues]) -> tuple[Estimate | None, float | None, int]:
@@ -165,7 +154,7 @@ def _weighted(found: list[MetricValues]) -> tuple[Estimate | None, float | None,
         for each in found:
             for case, numbers in each.values.items():
                 values.setdefault(case, []).extend(numbers)
-        estimate = average(values, all(each.binary for each in found))
+        estimate = estimate_of(moments_of(values), binary=all(each.binary for each in found))
         return (within(estimate, found[0].bounds) if estimate else None), float(len(values)), len(found)
     known = [(each.estimate.value, each.weight, each.independent) for each in found if each.estimate and each.weight]
     if not known:

@@ -12,6 +12,7 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.formats import Format
 from pantrace.model import Run, RunHeader, Sample, header_of, with_samples
+from pantrace.wire.census import Census
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.tap import Listener, listening
 from pantrace.wire.unread import Ledger
@@ -32,14 +33,31 @@ class Balance:
     unfinished: int = 0
     """Inputs of which only a part was read: what the rest would have held is not known."""
 
+    copied_as: str | None = None
+    """A format, of which a source is counted value by value as well, to be held against its copy."""
+    census: Census | None = None
+    variant: str | None = None
+    """Of the source that was counted."""
+
     @property
     def count(self) -> int:
         return self.missing.total()
 
-    def open(self, path: Path, chosen: Format, on_broken: OnBroken, open_with: Callable[[OnBroken], Run]) -> Run:
+    def open(
+        self, path: Path, chosen: Format, variant: str, on_broken: OnBroken, open_with: Callable[[OnBroken], Run]
+    ) -> Run:
         """The run of an input, which is measured while its samples are iterated."""
         ledger = Ledger(chosen.reencoded, vocabulary(chosen))
-        tell = ledger.source if path.is_dir() else partial(_of_one_file, ledger, path)
+        tell: Listener = ledger.source
+        if self.census is not None:
+            self.census = self.copied_as = (
+                None  # several inputs become one: there is no one source to hold a copy against
+            )
+        elif chosen.name == self.copied_as:
+            self.census, self.variant = Census(), variant
+            tell = partial(_both, ledger.source, self.census.tell)
+        if not path.is_dir():
+            tell = partial(_of_one_file, tell, path)
 
         def broken(error: ReadError) -> None:
             ledger.broken()
@@ -84,8 +102,13 @@ class Balance:
         return {"values": self.values, "unread": self.count, "missing": missing, "unfinished": self.unfinished}
 
 
-def _of_one_file(ledger: Ledger, path: Path, place: Hashable, data: Any) -> None:
+def _both(one: Listener, two: Listener, place: Hashable, data: Any) -> None:
+    one(place, data)
+    two(place, data)
+
+
+def _of_one_file(tell: Listener, path: Path, place: Hashable, data: Any) -> None:
     """A record of this file; files beside it, in which a reader looks things up, are inputs of their own."""
     file = place[0] if isinstance(place, tuple) else place
     if not isinstance(file, Path) or file == path:
-        ledger.source(place, data)
+        tell(place, data)

@@ -3,87 +3,112 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
-from typing import Literal
+from functools import lru_cache
+from math import inf, isfinite
 
 from msgspec.structs import replace
 
-from pantrace.model import Record, Run, Sample, Scale, Score
-from pantrace.stats import ALPHA, CONFIDENCE, Estimate, detectable_difference, discordant_needed, holm, normal_quantile
+from pantrace.metrics import full_address, measure_named
+from pantrace.model import Measure, Run, Sample, Scale, Score, Unit, numbers_of
+from pantrace.stats import ALPHA, Estimate, holm
+from pantrace.wire.grades import GRADES
 
-from .compare_cases import Difference, Values, average, difference_with_notes, mean_of, unpaired_difference
-
-Verdict = Literal["better", "worse", "higher", "lower", "equivalent", "inconclusive"]
+from .compare_cases import (
+    Difference,
+    Values,
+    average,
+    difference_of_pairs,
+    difference_of_sides,
+    kind_of,
+    mean_of,
+)
+from .compare_power import Reach, whole
+from .compare_result import Comparison, Flip, Verdict
+from .compare_words import sentence_of
 
 
 @dataclass
 class Side:
-    """The scores of one run, by metric and case."""
+    """The numbers of one run, by measure and case."""
 
     name: str
     values: dict[str, dict[str, list[float]]] = field(default_factory=dict)
-    """metric -> case -> values, one for each epoch."""
+    """metric or measure -> case -> values, one for each epoch."""
     binary: dict[str, bool] = field(default_factory=dict)
     scales: dict[str, Scale | None] = field(default_factory=dict)
+    """Where numbers end; None where nobody says."""
+    better: dict[str, str | None] = field(default_factory=dict)
+    units: dict[str, Unit | None] = field(default_factory=dict)
+    spare: set[str] = field(default_factory=set)
+    """Measures that are compared only when they are named: each one more makes all others harder to prove."""
     left_out: Counter[str] = field(default_factory=Counter)
     """metric -> scores that are not numbers: unscored, failed, not applicable."""
     clusters: dict[str, str] = field(default_factory=dict)
     """case -> cluster."""
     cases: set[str] = field(default_factory=set)
+    created: float | None = None
+    """When the run was made."""
+
+    def add(self, name: str, case: str, number: float, score: Score) -> None:
+        """Keep one number of a case, with what is declared of it."""
+        self.values.setdefault(name, {}).setdefault(case, []).append(number)
+        measure = _declared(name)
+        if measure is None:
+            yes_or_no = is_yes_or_no(score, number)
+            self.scales.setdefault(name, score.scale)
+            self.better.setdefault(name, score.scale.better if score.scale is not None else None)
+        else:
+            yes_or_no = measure.yes_or_no and number in (0.0, 1.0)
+            self.scales.setdefault(name, Scale(low=measure.low, high=measure.high, better=measure.better or "higher"))
+            self.better.setdefault(name, measure.better)
+            self.units.setdefault(name, measure.unit)
+            if not measure.headline:
+                self.spare.add(name)
+        self.binary[name] = self.binary.get(name, True) and yes_or_no
 
 
-class Flip(Record, frozen=True, kw_only=True):
-    """A case whose score changed."""
+@lru_cache(maxsize=1024)
+def _declared(address: str) -> Measure | None:
+    """What is declared of a measure; None of rubrics, and of scores that a source stores, be their name an alias."""
+    found = measure_named(address)
+    return found if found is not None and found.address == address else None
 
-    case: str
-    before: float
-    after: float
 
-
-class Comparison(Record, frozen=True, kw_only=True):
-    """One metric on both sides."""
-
-    metric: str
-    first: Estimate | None
-    second: Estimate | None
-    difference: Estimate | None
-    p_adjusted: float | None = None
-    """By Holm over the metrics shown."""
-    verdict: Verdict
-    wins: int | None = None
-    losses: int | None = None
-    ties: int | None = None
-    common: int
-    only_first: int
-    only_second: int
-    left_out: int = 0
-    detectable: float | None = None
-    """The least true difference that this size would have shown, four times of five."""
-    better: str | None = None
-    """Which end of the metric is good; None where it does not say."""
-    flips: tuple[Flip, ...] = ()
-    notes: tuple[str, ...] = ()
+def address_among(name: str, *sides: Side) -> str:
+    """What a name means here: a number of that name if there is one, else the measure that it is short for."""
+    return name if any(name in side.values for side in sides) else full_address(name)
 
 
 def side_of(run: Run, samples: Iterable[Sample], *, cluster: str | None = None, pair_by: str = "case") -> Side:
-    """Collect the scores of a run."""
-    side = Side(name=run.name or "run")
+    """Collect the numbers of a run."""
+    side = Side(name=run.name or "run", created=run.created)
     for sample in samples:
         case = _case(sample, pair_by)
         side.cases.add(case)
         if cluster is not None and (found := cluster_of(sample, cluster)):
             side.clusters[case] = found
         for score in sample.scores:
-            number = as_number(score)
-            if number is None:
-                side.left_out[score.name] += 1
-                continue
-            side.values.setdefault(score.name, {}).setdefault(case, []).append(number)
-            side.binary[score.name] = side.binary.get(score.name, True) and is_yes_or_no(score, number)
-            side.scales.setdefault(score.name, score.scale)
+            for name, value in score.values.items():
+                if value is None:
+                    side.left_out[f"{score.name}.{name}"] += 1
+            if score.values:
+                for address, number in numbers_of(score):
+                    side.add(address, case, number, score)
+            if not score.values or not _is_measured(score.name):
+                number_of_all = as_number(score)
+                if number_of_all is None:
+                    side.left_out[score.name] += 1
+                else:
+                    side.add(score.name, case, number_of_all, score)
     return side
+
+
+@lru_cache(maxsize=1024)
+def _is_measured(metric: str) -> bool:
+    """Whether a metric's numbers are all declared, so that its main value is one of them."""
+    return measure_named(metric) is not None
 
 
 def is_yes_or_no(score: Score, number: float) -> bool:
@@ -96,16 +121,12 @@ def is_yes_or_no(score: Score, number: float) -> bool:
     return (score.scale.low, score.scale.high) == (0, 1)
 
 
-_GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-"""Correct, incorrect, partially correct, no answer: the words of Inspect's scorers."""
-
-
 def as_number(score: Score) -> float | None:
     """A score as a number; None where there is none. Grades of Inspect count as Inspect counts them."""
     if score.status != "scored" or score.value is None:
         return None
     if isinstance(score.value, str):
-        return _GRADES.get(score.value)
+        return GRADES.get(score.value)
     return float(score.value) if isfinite(score.value) else None
 
 
@@ -124,21 +145,68 @@ def cluster_of(sample: Sample, name: str) -> str | None:
     return case.labels.get(name) or own.get(name)
 
 
+Margin = Callable[[str, Estimate | None], float | None]
+"""From a metric and the baseline's mean, the difference that does not matter; None where none is set."""
+
+
 def compare_sides(
-    first: Side, second: Side, *, metrics: Sequence[str] = (), margin: float | None = None
+    first: Side,
+    second: Side,
+    *,
+    metrics: Sequence[str] = (),
+    margin: float | None = None,
+    power: bool = True,
 ) -> list[Comparison]:
-    """Every metric that both sides have (or those named), p-values adjusted together."""
-    shared = [name for name in first.values if name in second.values]
-    found = [_compare(name, first, second) for name in list(metrics) or shared]
+    """Every metric that both sides have (or those named), p-values adjusted together. Without `power` it is not said
+    what could have been seen, which takes most of the time."""
+    return compare_pairs([(first, second)], metrics=metrics, margin=lambda *_: margin, power=power)
+
+
+def compare_pairs(
+    pairs: Sequence[tuple[Side, Side]],
+    *,
+    metrics: Sequence[str] = (),
+    margin: Margin = lambda *_: None,
+    power: bool = True,
+) -> list[Comparison]:
+    """Every metric that both sides of a pair have (or those named), p-values adjusted over all pairs and metrics."""
+    found = []
+    for pair in pairs:
+        chosen = [address_among(name, *pair) for name in metrics] or shared_metrics(*pair)
+        found += [_compare(name, *pair) for name in chosen]
     p_values = [each.estimate.p for _, each in found if each.estimate is not None and each.estimate.p is not None]
     adjusted = iter(holm(p_values))
     return [
         with_verdict(
-            _with_power(comparison, each, len(p_values)),
+            _with_power(replace(comparison, tests=len(p_values)), each.reach if power else None, each.estimate),
             next(adjusted) if each.estimate is not None and each.estimate.p is not None else None,
-            margin,
+            margin(comparison.metric, comparison.first),
         )
         for comparison, each in found
+    ]
+
+
+def compare_metric(metric: str, first: Side, second: Side, tests: int) -> Comparison:
+    """One metric of two sides as one of so many tests, by Bonferroni: for tests that are chosen one after another."""
+    comparison, found = _compare(metric, first, second)
+    p = found.estimate.p if found.estimate is not None else None
+    return with_verdict(
+        _with_power(replace(comparison, tests=tests), found.reach, found.estimate),
+        None if p is None else min(1.0, p * tests),
+        None,
+    )
+
+
+def average_of(side: Side, metric: str) -> Estimate | None:
+    """The mean of one side over all its cases; None where it has none."""
+    values = side.values.get(metric, {})
+    return average(values, side.binary.get(metric, False), side.scales.get(metric), side.clusters)
+
+
+def shared_metrics(*sides: Side) -> list[str]:
+    """What all sides have numbers of, but for measures that must be named."""
+    return [
+        name for name in sides[0].values if name not in sides[0].spare and all(name in each.values for each in sides)
     ]
 
 
@@ -153,14 +221,17 @@ def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Differ
     elif common:
         # One row speaks of one set of cases: B - A is the difference.
         one, two = ({case: side[case] for case in common} for side in (one, two))
-        found = difference_with_notes(one, two, binary, clusters, scale)
+        found = difference_of_pairs(one, two, binary, clusters, scale)
     else:
-        found = unpaired_difference(one, two, binary, (first.clusters, second.clusters), scale)
+        found = difference_of_sides(one, two, binary, (first.clusters, second.clusters), scale)
+    better = first.better.get(metric) or ("higher" if binary and scale is None else None)
     comparison = Comparison(
         metric=metric,
+        runs=(first.name, second.name),
         first=average(one, binary, scale, clusters),
         second=average(two, binary, second.scales.get(metric), clusters),
         difference=found.estimate,
+        ratio=found.ratio,
         verdict="inconclusive",
         wins=found.wins,
         losses=found.losses,
@@ -169,40 +240,45 @@ def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Differ
         only_first=only[0],
         only_second=only[1],
         left_out=first.left_out[metric] + second.left_out[metric],
-        better=scale.better if scale is not None else "higher" if binary else None,
-        flips=_flips(one, two) if common and found.estimate is not None else (),
+        kind=kind_of(binary, scale, [value for side in (one, two) for values in side.values() for value in values]),
+        better=better,
+        unit=first.units.get(metric),
+        flips=_flips(one, two, better) if common and found.estimate is not None else (),
         notes=found.notes,
     )
     return comparison, found
 
 
-def _flips(one: Values, two: Values) -> tuple[Flip, ...]:
+def _flips(one: Values, two: Values, better: str | None) -> tuple[Flip, ...]:
     flips = [Flip(case=case, before=mean_of(one[case]), after=mean_of(two[case])) for case in one]
     changed = (flip for flip in flips if flip.before != flip.after)
-    return tuple(sorted(changed, key=lambda flip: (flip.after - flip.before, flip.case)))
+    worse = -1 if better == "lower" else 1
+    return tuple(sorted(changed, key=lambda flip: (worse * (flip.after - flip.before), flip.case)))
 
 
-def _with_power(comparison: Comparison, found: Difference, tests: int) -> Comparison:
-    """The comparison with the least true difference that it would have found four times of five, when so many metrics
+def _with_power(comparison: Comparison, reach: Reach | None, estimate: Estimate | None) -> Comparison:
+    """The comparison with the least true difference that its test would have found four times of five, when so many
     are tested together; a note where it could not have found any."""
-    estimate, alpha = found.estimate, ALPHA / max(1, tests)
-    if estimate is None or estimate.p is None or estimate.low is None or estimate.high is None:
+    tests = comparison.tests
+    if reach is None or estimate is None:
         return comparison
-    if found.least_p >= alpha:
-        together = f", before it is adjusted for {tests} metrics" if tests > 1 else ""
-        note = f"so few cannot show a difference: p is never below {found.least_p:.3g}{together}"
-        return replace(comparison, notes=(*comparison.notes, note))
-    # The half width is about two standard errors; an interval without any spread behind it says nothing of them.
-    spread = 0.0 if "Clopper" in estimate.method else (estimate.high - estimate.low) / (2 * normal_quantile(CONFIDENCE))
-    least = discordant_needed(estimate.n, alpha) if found.yes_or_no else 0.0
-    detectable = max(detectable_difference(spread, alpha), least)
-    return replace(comparison, detectable=detectable or None)
+    alpha = ALPHA / max(1, tests)
+    least = reach.least(alpha) if reach.least_p < alpha else inf
+    if least == inf:
+        together = f", before it is adjusted for {tests} tests" if tests > 1 else ""
+        never = f"p is never below {reach.least_p:.3g}{together}"
+        why = never if reach.least_p >= alpha else "not even the largest difference is found four times of five"
+        return replace(comparison, notes=(*comparison.notes, f"so few cannot show a difference: {why}"))
+    size = abs(estimate.value)
+    needed = whole(reach.needed(size, alpha)) if size else None
+    return replace(comparison, detectable=least or None, needed=needed)
 
 
 def with_verdict(found: Comparison, p: float | None, margin: float | None) -> Comparison:
-    """The comparison with its adjusted p-value and its verdict."""
+    """The comparison with its adjusted p-value, its verdict and its sentence."""
     verdict: Verdict = "inconclusive"
     difference = found.difference
+    no_worse: bool | None = None
     if difference is not None and difference.low is not None and difference.high is not None:
         apart = (difference.low > 0 or difference.high < 0) and p is not None and p < ALPHA
         if margin is not None and -margin <= difference.low and difference.high <= margin:
@@ -213,4 +289,9 @@ def with_verdict(found: Comparison, p: float | None, margin: float | None) -> Co
                 verdict = "higher" if up else "lower"
             else:
                 verdict = "better" if up == (found.better == "higher") else "worse"
-    return replace(found, p_adjusted=p, verdict=verdict)
+        # The end of the interval that is bad for the second run, counted from the first run downwards.
+        worst = difference.low if found.better == "higher" else -difference.high
+        within = found.better is not None and margin is not None and worst >= -margin
+        no_worse = True if within or verdict in ("better", "equivalent") else False if verdict == "worse" else None
+    decided = replace(found, p_adjusted=p, verdict=verdict, margin=margin, no_worse=no_worse)
+    return replace(decided, sentence=sentence_of(decided))

@@ -3,53 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from math import comb, fsum
+from dataclasses import dataclass
+from math import fsum
+from typing import Literal
 
 from msgspec.structs import replace
 
-from pantrace.model import Record, Scale
+from pantrace.model import Scale
 from pantrace.stats import (
     Bounds,
     Estimate,
     PairedDifference,
     TooFew,
-    cases_for_t,
     clustered_mean,
     difference_of_clusters,
     difference_of_means,
     difference_of_proportions,
+    difference_of_skewed,
     mean,
     paired_difference,
     paired_proportions,
+    paired_skewed,
     pooled_share,
+    ratio_of_pairs,
+    ratio_of_sides,
     share_over_cases,
     wilson,
 )
 
-SMALL = 30
-"""Below so many cases an interval is taken with a word of caution."""
-FEW_CLUSTERS = 10
-"""Below so many clusters, too."""
-FEW_VALUES = 8
-"""Below so many values nothing can be said of how they are spread."""
+from .compare_notes import notes_of_pairs, notes_of_sides
+from .compare_power import Reach, reach_of_pairs, reach_of_sides
 
 Values = Mapping[str, Sequence[float]]
 """Case -> values, one for each epoch."""
 Clusters = Mapping[str, str]
 """Case -> what it belongs to."""
+Kind = Literal["binary", "bounded", "positive", "any"]
+"""binary: yes or no; bounded: a scale with two ends; positive: from 0 upwards without an end (cost, tokens)."""
 
 
-class Difference(Record, frozen=True, kw_only=True):
+def kind_of(binary: bool, scale: Scale | None, values: Sequence[float]) -> Kind:
+    """What kind of number a measure is, as its scale declares. Of one without a scale, whether all values are above 0:
+    nothing else about them chooses the method."""
+    if binary:
+        return "binary"
+    if scale is None:
+        return "positive" if min(values, default=0) > 0 else "any"
+    if scale.low is not None and scale.high is not None:
+        return "bounded"
+    return "positive" if scale.low is not None and scale.low >= 0 else "any"
+
+
+@dataclass(frozen=True)
+class Difference:
     """How the second side differs from the first."""
 
     estimate: Estimate | None = None
     wins: int | None = None
     losses: int | None = None
     ties: int | None = None
-    least_p: float = 1.0
-    """The smallest p that any result of this size could have."""
-    yes_or_no: bool = False
-    """Pairs of one yes or no each."""
+    ratio: Estimate | None = None
+    """Of the geometric means, where all values are above 0 and have no upper end."""
+    reach: Reach | None = None
+    """What the test could have seen; None where there is no test."""
     notes: tuple[str, ...] = ()
 
 
@@ -85,11 +101,16 @@ def difference_of_cases(
     one: Values, two: Values, binary: bool, clusters: Clusters, scale: Scale | None = None
 ) -> PairedDifference:
     """Second - first over the same cases: Tango and McNemar for one yes or no per case, clustered where cases belong
-    together (a case without a cluster is one of its own), else t and a sign-flip permutation."""
+    together (a case without a cluster is one of its own), else t and a sign-flip permutation; a method that bears skew
+    for numbers without an upper end."""
     before, after = _means(one), [mean_of(two[case]) for case in one]
     if binary and not clusters and not has_repeats(one, two):
         return paired_proportions([value == 1 for value in before], [value == 1 for value in after])
     grouped = _grouped(one, clusters) if clusters else None
+    if grouped is None and kind_of(binary, scale, before + after) in ("positive", "any"):
+        skewed = paired_skewed(before, after)
+        if skewed.estimate.low is not None:
+            return skewed
     estimates: list[PairedDifference] = []
 
     def estimate(ends: Bounds | None) -> Estimate:
@@ -101,47 +122,40 @@ def difference_of_cases(
     return replace(estimates[-1], estimate=found)
 
 
-def difference_with_notes(
-    one: Values, two: Values, binary: bool, clusters: Clusters, scale: Scale | None
-) -> Difference:
+def difference_of_pairs(one: Values, two: Values, binary: bool, clusters: Clusters, scale: Scale | None) -> Difference:
     """The difference over the cases of both sides, with what to know about it."""
     found = difference_of_cases(one, two, binary, clusters, scale)
-    notes = [] if found.estimate.note is None else [found.estimate.note]
-    again, groups = has_repeats(one, two), len(set(_grouped(one, clusters)))
-    if again:
-        notes.append("epochs are averaged within each case")
-    if len(one) < SMALL:
-        notes.append(f"only {len(one)} pairs")
-    if not binary:
-        means = zip(_means(one), (mean_of(two[case]) for case in one), strict=True)
-        notes += _skewed([after - before for before, after in means], "differences")
-    if clusters and groups < FEW_CLUSTERS:
-        notes.append(f"only {groups} clusters: intervals of so few are rough")
+    before, after = _means(one), [mean_of(two[case]) for case in one]
+    kind = kind_of(binary, scale, before + after)
+    groups = _grouped(one, clusters)
+    again = has_repeats(one, two)
+    positive = kind == "positive" and min(before + after) > 0
     return Difference(
         estimate=found.estimate,
         wins=found.wins,
         losses=found.losses,
         ties=found.ties,
-        least_p=min(1.0, 2 / 2**groups),
-        yes_or_no=binary and not again and not clusters,
-        notes=tuple(notes),
+        ratio=ratio_of_pairs(before, after) if positive and not clusters else None,
+        reach=reach_of_pairs(before, after, groups, found, yes_or_no=binary and not again and not clusters),
+        notes=notes_of_pairs(before, after, found.estimate, groups if clusters else None, kind, repeats=again),
     )
 
 
-def unpaired_difference(
+def difference_of_sides(
     one: Values, two: Values, binary: bool, clusters: tuple[Clusters, Clusters], scale: Scale | None
 ) -> Difference:
     """The difference of sides without a common case."""
     if not one or not two:
         return Difference(notes=("one side has no number",))
     first, second = _means(one), _means(two)
-    notes, sizes = ["no common case: the two sides are compared as independent"], [len(one), len(two)]
+    told = "no common case: the two sides are compared as independent"
+    groups: list[list[Hashable]] = []
+    kind = kind_of(binary, scale, first + second)
     if any(clusters):
         for name, side, each in zip("AB", (one, two), clusters, strict=True):
             if not any(case in each for case in side):
-                return Difference(notes=(*notes, f"no case of {name} says which cluster it belongs to"))
+                return Difference(notes=(told, f"no case of {name} says which cluster it belongs to"))
         groups = [_grouped(side, each) for side, each in zip((one, two), clusters, strict=True)]
-        sizes = [len(set(each)) for each in groups]
 
         def estimate(ends: Bounds | None) -> Estimate:
             return difference_of_clusters((first, groups[0]), (second, groups[1]), bounds=ends)
@@ -150,17 +164,20 @@ def unpaired_difference(
     elif binary and not has_repeats(one, two):
         found = difference_of_proportions((int(fsum(first)), len(first)), (int(fsum(second)), len(second)))
     else:
-        found = _bounded(lambda ends: difference_of_means(first, second, bounds=ends), binary, scale, first + second)
-    notes += [found.note] if found.note else []
-    if not binary:
-        notes += _skewed(first, "values of A") + _skewed(second, "values of B")
-    if min(len(one), len(two)) < SMALL:
-        notes.append(f"only {min(len(one), len(two))} cases on a side")
-    if any(clusters) and min(sizes) < FEW_CLUSTERS:
-        notes.append(f"only {min(sizes)} clusters on a side: intervals of so few are rough")
-    # Capped: of many, the number is too long to reckon with, and p next to nothing.
-    arrangements = comb(min(sum(sizes), 100), min(*sizes, 50))
-    return Difference(estimate=found, least_p=min(1.0, 2 / arrangements), notes=tuple(notes))
+        skewed = difference_of_skewed(first, second) if kind in ("positive", "any") else None
+        if skewed is not None and skewed.low is not None:
+            found = skewed
+        else:
+            found = _bounded(
+                lambda ends: difference_of_means(first, second, bounds=ends), binary, scale, first + second
+            )
+    positive = kind == "positive" and min(first + second) > 0 and not groups
+    return Difference(
+        estimate=found,
+        ratio=ratio_of_sides(first, second) if positive else None,
+        reach=reach_of_sides(first, second, groups, found, yes_or_no=found.method == "Newcombe, Fisher exact"),
+        notes=(told, *notes_of_sides(first, second, found, groups, kind)),
+    )
 
 
 def has_repeats(*sides: Values) -> bool:
@@ -175,14 +192,6 @@ def mean_of(values: Sequence[float]) -> float:
 
 def _means(side: Values) -> list[float]:
     return [mean_of(values) for values in side.values()]
-
-
-def _skewed(values: Sequence[float], what: str) -> list[str]:
-    """A word of caution where few values lie far out on one side: then chance looks like a difference too often."""
-    needed = cases_for_t(values)
-    if needed <= len(values) or len(values) < FEW_VALUES:
-        return []
-    return [f"the {what} are skewed: it takes about {needed} cases until false alarms are as rare as 5 %"]
 
 
 def _grouped(cases: Values, clusters: Clusters) -> list[Hashable]:

@@ -9,22 +9,39 @@ from msgspec.structs import replace
 
 from pantrace.stats import Estimate, difference_of_proportions, holm
 
-from .compare import Comparison, with_verdict
+from .compare import Margin, with_verdict
+from .compare_result import Comparison
 from .metric_values import Evaluation, MetricValues, read_evaluations
 from .read import Notes
 
+Named = tuple[str, Path]
+"""A run's name, and its file."""
+
 
 def compare_stored(
-    first: Path, second: Path, *, metrics: Sequence[str] = (), margin: float | None = None
+    pairs: Sequence[tuple[Named, Named]], *, metrics: Sequence[str] = (), margin: Margin = lambda *_: None
 ) -> list[Comparison]:
-    """Each metric that both have: shares over episodes as independent proportions, others without an interval."""
-    one, two = (_evaluation(path) for path in (first, second))
-    names = [name for name in one.metrics if name in two.metrics and (not metrics or name in metrics)]
-    found = [_comparison(one.metrics[name], two.metrics[name]) for name in names if _tells(one, two, name)]
-    tested = [each for each in found if each.difference is not None and each.difference.p is not None]
-    adjusted = holm([each.difference.p for each in tested if each.difference and each.difference.p is not None])
-    p_values = {each.metric: p for each, p in zip(tested, adjusted, strict=True)}
-    return [with_verdict(each, p_values.get(each.metric), margin) for each in found]
+    """Each metric that both files of a pair have: shares over episodes as independent proportions, others without an
+    interval."""
+    found: list[Comparison] = []
+    for (first, one_path), (second, two_path) in pairs:
+        one, two = _evaluation(one_path), _evaluation(two_path)
+        names = [name for name in one.metrics if name in two.metrics and (not metrics or name in metrics)]
+        found += [
+            replace(_comparison(one.metrics[name], two.metrics[name]), runs=(first, second))
+            for name in names
+            if _tells(one, two, name)
+        ]
+    tested = [each.difference.p for each in found if each.difference is not None and each.difference.p is not None]
+    adjusted = iter(holm(tested))
+    return [
+        with_verdict(
+            replace(each, tests=len(tested)),
+            next(adjusted) if each.difference is not None and each.difference.p is not None else None,
+            margin(each.metric, each.first),
+        )
+        for each in found
+    ]
 
 
 def _evaluation(path: Path) -> Evaluation:
@@ -67,6 +84,7 @@ def _comparison(one: MetricValues, two: MetricValues) -> Comparison:
         second=two.estimate,
         difference=difference,
         verdict="inconclusive",
+        kind="bounded",
         common=0,
         only_first=0,
         only_second=0,

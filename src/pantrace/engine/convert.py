@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,7 +28,7 @@ from pantrace.wire.depth import OURS, is_too_deep
 from pantrace.wire.file_names import FileNames
 from pantrace.wire.json import to_plain
 from pantrace.wire.limits import limits
-from pantrace.wire.loss import header_losses, plain, plain_header, weight
+from pantrace.wire.loss import common_weight, header_losses, own_weight, plain, plain_header, weight
 from pantrace.wire.output import staging
 from pantrace.wire.rows import raise_broken, write_rows
 from pantrace.wire.written import Row
@@ -37,7 +38,7 @@ from .loss_report import Report
 from .overwriting import Output, refuse_overwriting
 from .read import Notes, open_run, read_pile, split_children, watch
 from .select import Selection
-from .weigh import weigh_row
+from .weigh import Scales
 
 OnLoss = Callable[[Loss], None]
 
@@ -76,7 +77,11 @@ def convert(
     paths = [Path(each) for each in ([sources] if isinstance(sources, (str, Path)) else sources)]
     refuse_overwriting(paths, [Output(Path(target), recording=True)])
     report = Report(to=to, notes=Notes() if strict else Notes.keeping(), measured=measure)
-    report.notes.unread = Balance() if measure else None
+    report.notes.unread = (
+        Balance(copied_as=to if len(paths) == 1 and not (selection and selection.narrows) else None)
+        if measure
+        else None
+    )
     run = read_pile(paths, format=format, notes=report.notes)
     samples = selection.apply(run.samples) if selection else run.samples
     if on_sample is not None:
@@ -131,15 +136,19 @@ def write_run(
         raise UsageError(f"{target} is a directory; {to} is written to one file: name it with -o")
     rows = _Rows(format_, chosen, report, on_loss, carry=carry)
     report.notes.on_header = rows.drop_header
-    with staging(target) as place:
+    with closing(rows.scales), staging(target) as place:
         outputs = _save(run, rows.of(run), target, place, format_, chosen, report)
         if _is_split(format_):
             refuse_overwriting(read, [Output(each, recording=True) for each in outputs])
         written = _reopened(place, format_) if format_.save is not None else None
         if measure and not rows.headers:
-            report.values += weight(plain_header(run))
+            report.values += common_weight(plain_header(run))
             for loss in header_losses(run, written or RunHeader(), _header_reasons(format_), to):
-                rows.lose(loss)
+                if not loss.path.startswith(format_.outside):
+                    rows.lose(loss)
+        if measure and report.samples:
+            files = [place / each.name for each in outputs] if place.is_dir() else [place]
+            rows.scales.add_files(files, report.notes.unread)
         if not report.samples:
             _refuse_nothing(rows, place, written)
         if strict and (unread := report.notes.unread) is not None and (sentence := unread.sentence()) is not None:
@@ -165,6 +174,10 @@ class _Rows:
     """Whether what the target has no place for is kept for pantrace."""
     headers: int = 0
     """Inputs of a pile, whose headers have no place in it; its own header is none that an input has."""
+    scales: Scales = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scales = Scales(self.format, self.report, self.lose, full=self.on_loss is not None)
 
     def lose(self, loss: Loss) -> None:
         self.report.add(loss)
@@ -193,8 +206,7 @@ class _Rows:
                 self._lose_sample(sample, "refused", str(error))
                 continue
             if report.measured:
-                for loss in weigh_row(row, format_, report, full=self.on_loss is not None):
-                    self.lose(loss)
+                self.scales.add(row)
             report.samples += 1
             yield row
 
@@ -204,17 +216,19 @@ class _Rows:
         return Row(sample, row if self.carry else without_carried(row, self.format.corners))
 
     def _lose_sample(self, sample: Sample, what: str, why: str) -> None:
-        values = weight(plain(sample)) if self.report.measured else 1
-        self.report.values += values
-        self.lose(Loss(sample=sample.id, path="sample", what=what, why=why, values=values))
+        found = plain(sample) if self.report.measured else {}
+        self.report.values += common_weight(found)
+        values, own = weight(found), own_weight(found)
+        self.lose(Loss(sample=sample.id, path="sample", what=what, why=why, values=values, own=own))
 
     def _staff(self, sample: Sample, child: Trajectory) -> None:
         """A conversation of a grader or of a simulated user, which no target may take for a run of the agent."""
-        values = weight(to_plain(child))
-        self.report.values += values
+        found = to_plain(child)
+        values, own = weight(found), own_weight(found)
+        self.report.values += values - own
         who = child.purpose.replace("_", " ")
         why = f"what a {who} said is no run of the agent, and {self.format.name} holds no others"
-        self.lose(Loss(sample=sample.id, path="trajectory.children[]", what="absent", why=why, values=values))
+        self.lose(Loss(sample=sample.id, path="trajectory.children[]", what="absent", why=why, values=values, own=own))
 
 
 _AROUND = 4

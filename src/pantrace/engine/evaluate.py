@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -56,6 +57,8 @@ def evaluate_into(
         intakes = Intakes(directory, judges, done, circumstances, references, selection, on_sample)
         for path, chosen, variant in opened:
             intakes.take(path, chosen, variant)
+        if ready.reference is not None:
+            intakes.take_not_run(ready.reference)
         intakes.settle()
         broken = [str(error) for error in done.notes.broken]
         directory.finish(
@@ -64,10 +67,18 @@ def evaluate_into(
                 created=directory.header.created,
                 status="complete",
                 config={"broken_records": broken} if broken else {},
+                dataset={**header.dataset, **_left_out(selection)},
             )
         )
     refuse_unknown_of(ready, out)
     return done
+
+
+def _left_out(selection: Selection | None) -> dict[str, Any]:
+    """How many samples were there and not chosen, by reason."""
+    if selection is None or selection.read <= selection.taken:
+        return {}
+    return {"left_out": {"not selected": selection.read - selection.taken}}
 
 
 def _opened(paths: list[Path], out: Path, format_name: str | None, notes: Notes) -> list[tuple[Path, Format, str]]:

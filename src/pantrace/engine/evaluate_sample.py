@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from pantrace.judges import NO_JUDGE, Calibrations
-from pantrace.model import Case, Decision, Sample, Score
+from pantrace.metrics import measure_named
+from pantrace.model import Case, Decision, Measure, Sample, Score
 from pantrace.policy import Profile, decide
 from pantrace.rules import rule_scores
 
@@ -57,7 +59,18 @@ def decide_sample(sample: Sample, scores: Iterable[Score], profile: Profile, cal
         profile,
         required=case.required_evals or (),
         contract=case.contract,
+        measures=_measures(profile),
     )
+
+
+@lru_cache(maxsize=64)
+def _measures_by_name(names: tuple[str, ...]) -> dict[str, Measure]:
+    return {name: found for name in names if (found := measure_named(name)) is not None}
+
+
+def _measures(profile: Profile) -> dict[str, Measure]:
+    """Which measure each name in a profile means; those of rubrics, rules and plugins mean their scores."""
+    return _measures_by_name(tuple(profile.metrics))
 
 
 def all_scores(sample: Sample, scores: Iterable[Score]) -> list[Score]:

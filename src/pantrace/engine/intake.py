@@ -91,7 +91,8 @@ class Intakes:
         circumstances = f"{self._circumstances} {left}"
         found = fingerprint(path, chosen, variant, content, circumstances)
         known = self._directory.intake(name, found)
-        if known is None or any(map(self._lacks_answers, known.parts)):
+        joined = self._references is None or "met" in (known.notes if known is not None else {})
+        if known is None or not joined or any(map(self._lacks_answers, known.parts)):
             known = self._read(path, chosen, variant, Intake(input=name, fingerprint=found), content)
             # One that changed while it was read is read again the next time.
             if signature(path, chosen) == seen:
@@ -103,8 +104,20 @@ class Intakes:
                 self._selection.taken += known.notes["samples"]
             self._done.notes.broken += [ReadError(**each) for each in known.notes["broken"]]
         self._parts += known.parts
+        if self._references is not None:
+            self._references.met.update(known.notes["met"])
         self._done.unmatched += known.notes["unmatched"]
         self._done.prompted += known.notes["prompted"]
+
+    def take_not_run(self, reference: Path) -> None:
+        """Take in the cases of the reference that nobody ran: they count, and no metric has a number for them."""
+        if self._references is None or self._selection is not None:
+            return
+        name = f"{name_of(reference)}r"
+        self._names.add(name)
+        for number, chunk in enumerate(_chunks(self._references.not_run())):
+            self._parts.append(f"{name}-{number:08d}-{samples_hash(chunk)[:16]}")
+            self._keep(self._parts[-1], chunk, [])
 
     def _left(self) -> int | None:
         """Samples that may still be chosen; None without a limit."""
@@ -135,6 +148,9 @@ class Intakes:
     def _read(self, path: Path, chosen: Format, variant: str, empty: Intake, content: str) -> Intake:
         broken, references = self._done.notes.broken, self._references
         before = (len(broken), references.unmatched, references.prompted) if references else (len(broken), 0, 0)
+        met_before = references.met if references else set()
+        if references is not None:
+            references.met = set()
         looked_at = self._selection.read if self._selection is not None else 0
         samples = self._wanted(open_run(path, chosen, variant, self._done.notes.on_broken).samples)
         parts, count = [], 0
@@ -153,6 +169,9 @@ class Intakes:
             "unmatched": references.unmatched - before[1] if references else 0,
             "prompted": references.prompted - before[2] if references else 0,
         }
+        if references is not None:
+            notes["met"] = sorted(references.met)
+            references.met |= met_before
         return Intake(input=empty.input, fingerprint=empty.fingerprint, parts=tuple(parts), notes=notes)
 
     def _wanted(self, samples: Iterable[Sample]) -> Iterable[Sample]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pantrace.errors import UsageError
 from pantrace.judges import managed_names, rubric_names
+from pantrace.metrics import ALIASES, measures
 from pantrace.metrics import names as check_names
 from pantrace.policy import Profile
 from pantrace.rules import load_rules, packs
@@ -21,7 +22,8 @@ from .plan import Ready
 def refuse_unknown(profile: Profile, out: Path, *, file: Path | None = None, own: Iterable[str] = ()) -> None:
     """A UsageError unless each name in a profile is a metric, a rule or a rubric (built in or one's `own`), or the name
     of a score that the run directory holds. `file` is where the profile stands, for the line."""
-    scored = [name for (name,) in query(out, "select distinct name from scores order by name").rows]
+    question = "select distinct measure from measures union select distinct name from scores order by 1"
+    scored = [name for (name,) in query(out, question).rows]
     known = dict.fromkeys((*own, *scored, *_built_in()))
     unknown = [(table, name) for table, name in _spoken_of(profile) if name not in known]
     if not unknown:
@@ -60,7 +62,8 @@ def _spoken_of(profile: Profile) -> Iterator[tuple[str, str]]:
 
 def _built_in() -> list[str]:
     rules = [rule.id for pack in packs() for rule in load_rules(pack).rule]
-    return [*check_names(), *rules, *rubric_names(), *managed_names()]
+    numbers = [each.address for each in measures()]
+    return [*check_names(), *ALIASES, *numbers, *rules, *rubric_names(), *managed_names()]
 
 
 def _places(file: Path) -> dict[str, int]:

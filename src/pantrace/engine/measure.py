@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from pantrace.errors import UsageError
 from pantrace.matching.turns import numbered_turns
-from pantrace.metrics import Metric, by_name, names, parse_settings
+from pantrace.metrics import Metric, by_name, full_address, measure_named, names, parse_settings
 from pantrace.model import (
     Aggregate,
     Case,
@@ -41,9 +43,8 @@ class Row(Record, frozen=True, kw_only=True):
     epoch: int | None
     turn: int | None
     metric: str
+    """The metric, or the address of the one measure that was asked for."""
     value: float | bool | str | None
-    values: dict[str, int | float | None]
-    """All measures of the metric by name."""
     status: str
     explanation: str | None
     scale: dict[str, Any] | None
@@ -52,12 +53,23 @@ class Row(Record, frozen=True, kw_only=True):
     evidence: tuple[str, ...]
     threshold: float | None
     passed: bool | None
+    case: str | None
+    """The case that the sample is a run of; the sample itself where it names none."""
+    values: dict[str, int | float | None]
+    """All measures of the metric by name."""
+
+    @property
+    def repeatable_case(self) -> str | None:
+        """The case, where another number of it may come: another epoch, another turn, another sample of it."""
+        again = self.epoch is not None or self.turn is not None or self.case != self.sample
+        return self.case if again else None
 
 
 def choose(wanted: Sequence[str], settings: Sequence[str], plugins: Sequence[Path]) -> list[Chosen]:
     """The metrics named (all of them if none is), with their settings "NAME.key=value"."""
     own = load_plugins(plugins)
-    found = {name: own.get(name) or by_name(name) for name in wanted or (*names(), *own)}
+    chosen = dict.fromkeys(_metric_of(name, own) for name in wanted) or (*names(), *own)
+    found = {name: own.get(name) or by_name(name) for name in chosen}
     given: dict[str, dict[str, str]] = {}
     for text in settings:
         name, dot, rest = text.partition(".")
@@ -68,6 +80,39 @@ def choose(wanted: Sequence[str], settings: Sequence[str], plugins: Sequence[Pat
             raise UsageError(f"--set {text!r}: the metric {name!r} is not among those measured")
         given.setdefault(name, {})[key] = value
     return [(each, parse_settings(each, given.get(name, {}))) for name, each in found.items()]
+
+
+def _metric_of(name: str, own: Mapping[str, Metric]) -> str:
+    """The metric that a name or the address of one of its measures asks for; a UsageError where it has no such one."""
+    if name in own or name in names():
+        return name
+    address = full_address(name)
+    metric, dot, _ = address.partition(".")
+    if dot and (metric in own or metric in names()) and measure_named(address, own.values()) is None:
+        known = [each.address for each in (own.get(metric) or by_name(metric)).measures]
+        close = get_close_matches(address, known, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(known)}"
+        raise UsageError(f"{metric} has no measure {address.partition('.')[2]!r}; {hint}")
+    return metric
+
+
+def only_measures(rows: Iterable[Row], wanted: Collection[str]) -> Iterator[Row]:
+    """The rows of metrics that were asked for by name, and a row for each measure that was asked for by its address."""
+    addresses = {full_address(name) for name in wanted if name not in names()}
+    for each in rows:
+        asked = [(name, number) for name, number in each.values.items() if f"{each.metric}.{name}" in addresses]
+        if each.metric in wanted or not addresses or kind_of(each) != "check":
+            yield each
+        for name, number in asked:
+            status = "scored" if number is not None else "not_applicable"
+            yield replace(each, metric=f"{each.metric}.{name}", value=number, values={}, status=status)
+        if not asked and each.metric not in wanted and kind_of(each) == "check" and addresses:
+            for address in sorted(address for address in addresses if address.partition(".")[0] == each.metric):
+                yield replace(each, metric=address, value=None, values={}, status=_without_number(each))
+
+
+def _without_number(each: Row) -> str:
+    return each.status if each.status in ("failed", "unscored") else "not_applicable"
 
 
 def load_plugins(paths: Sequence[Path]) -> dict[str, Metric]:
@@ -109,6 +154,9 @@ class References:
     by_id: dict[str, Sample] = field(default_factory=dict)
     by_prompt: dict[str, Sample | None] = field(default_factory=dict)
     """None: several have this prompt, and nobody can say which is meant."""
+    samples: list[Sample] = field(default_factory=list)
+    met: set[str] = field(default_factory=set)
+    """Ids of those that a sample was joined with."""
     unmatched: int = 0
     prompted: int = 0
     """Samples that were joined by their prompt."""
@@ -117,6 +165,7 @@ class References:
     def of(cls, run: Run) -> References:
         found = cls()
         for sample in run.samples:
+            found.samples.append(sample)
             for name in _handles(sample):
                 found.by_id.setdefault(name, sample)
             prompt = _first_prompt(sample)
@@ -133,11 +182,20 @@ class References:
         if other is None:
             self.unmatched += 1
             return sample
+        self.met.add(other.id)
         return msgspec.structs.replace(
             sample,
             expected=other.expected or other.trajectory or sample.expected,
             case=_completed(sample.case, other.case),
         )
+
+    def not_run(self) -> Iterator[Sample]:
+        """A sample without a run for each reference that no sample was joined with: nobody ran that case, and it counts
+        all the same."""
+        for each in self.samples:
+            if each.id not in self.met:
+                expected = each.expected or each.trajectory
+                yield Sample(id=each.id, case=each.case or Case(id=each.id), expected=expected)
 
     def to_tell(self, source: str | None) -> Iterator[str]:
         """What the user must know of the joining."""
@@ -145,6 +203,11 @@ class References:
             yield f"{self.prompted} samples were joined with {source} by their first prompt, not by an id"
         if self.unmatched:
             yield f"{self.unmatched} samples have no counterpart in {source}"
+        missing = [each.id for each in self.samples if each.id not in self.met]
+        if missing:
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            noun = "case" if len(missing) == 1 else "cases"
+            yield f"{len(missing)} {noun} of {source} not run: {', '.join(missing[:3])}{more}; counted, with no score"
 
 
 def _first_prompt(sample: Sample) -> str | None:
@@ -233,11 +296,17 @@ def _turns(trajectory: Trajectory) -> list[Turn]:
     return numbered_turns(trajectory)
 
 
+def case_of(sample: Sample) -> str:
+    """What repeats are repeats of: the case, else the sample."""
+    return sample.case.id if sample.case is not None and sample.case.id else sample.id
+
+
 def row(run: str | None, sample: Sample, turn: int | None, score: Score) -> Row:
     """A score as a flat record."""
     return Row(
         run=run,
         sample=sample.id,
+        case=case_of(sample),
         epoch=sample.epoch,
         turn=turn,
         metric=score.name,
@@ -260,6 +329,7 @@ def stored_row(run: str | None, found: Aggregate) -> Row:
     return Row(
         run=run,
         sample=None,
+        case=None,
         epoch=None,
         turn=None,
         metric=found.name if found.metric is None else f"{found.name}.{found.metric}",

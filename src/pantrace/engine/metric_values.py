@@ -6,50 +6,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal, TypeGuard
+from typing import Any, TypeGuard
 
 from pantrace.errors import ReadError, UsageError
 from pantrace.formats import Format
-from pantrace.model import Aggregate, Record, Run, Sample, Scale, Score
+from pantrace.formats.format import StoredMeasure
+from pantrace.metrics import measure_named
+from pantrace.model import Aggregate, Measure, Run, Sample, Scale, Score, numbers_of
 from pantrace.stats import Estimate, wilson
 from pantrace.wire.json import encode
 
 from .compare import as_number, cluster_of, is_yes_or_no
-from .compare_cases import average
+from .measure import case_of
 from .read import Notes, inputs, open_run
-
-
-class Known(Record, frozen=True, kw_only=True):
-    """What is known of a metric that files store as a bare number."""
-
-    kind: Literal["share", "mean", "count"]
-    """share: successes of trials; mean: of some measure; count: a size, which is summed and never averaged."""
-    of: str | None = None
-    """The count that is its denominator, where the file has it."""
-    unit: str = ""
-    scale: Scale | None = None
-
+from .reduce import estimate_of, moments_of
 
 _SHARE = Scale(low=0.0, high=1.0)
-
-KNOWN = {
-    "num_episodes": Known(kind="count", unit="episodes"),
-    "num_steps": Known(kind="count", unit="steps"),
-    "coord_error_count": Known(kind="count", unit="clicks with coordinates"),
-    "action_type_accuracy": Known(kind="share", of="num_steps", unit="share of steps", scale=_SHARE),
-    "mean_coord_error": Known(
-        kind="mean", of="coord_error_count", unit="distance (share of screen)", scale=Scale(low=0.0, better="lower")
-    ),
-    "click_hit_rate": Known(kind="share", of="coord_error_count", unit="share of clicks", scale=_SHARE),
-    "episode_success_rate": Known(kind="share", of="num_episodes", unit="share of episodes", scale=_SHARE),
-    "bbox_hit_rate": Known(kind="share", unit="share of clicks", scale=_SHARE),
-    "mean_episode_progress": Known(kind="mean", of="num_episodes", unit="share of steps", scale=_SHARE),
-    "mean_episode_step_score": Known(kind="mean", of="num_episodes", unit="share of steps", scale=_SHARE),
-    "weak_episode_success_rate": Known(kind="share", of="num_episodes", unit="share of episodes", scale=_SHARE),
-    "state_success_rate": Known(kind="share", unit="share of episodes", scale=_SHARE),
-    "element_accuracy": Known(kind="share", unit="share of steps", scale=_SHARE),
-}
-"""The metrics of OpenAdapt's eval JSON."""
 
 
 @dataclass
@@ -80,6 +52,15 @@ class MetricValues:
     """The file gives a sentinel instead of a number."""
     stored: bool = False
     """Came with the samples; not measured or judged by pantrace."""
+    measure: Measure | None = None
+    """What the metric declares of it, where it is one of ours."""
+    is_count: bool = False
+    """A size, which is summed and never averaged."""
+
+    @property
+    def headline(self) -> bool:
+        """Whether it stands in tables that have no room for all."""
+        return self.measure is None or self.measure.headline
 
 
 @dataclass
@@ -99,6 +80,8 @@ class Evaluation:
     """What the file says of the run: model, settings, time."""
     withdrawn: tuple[str, ...] = ()
     """Metrics and counts that the file gives a sentinel for."""
+    units: dict[str, str] = field(default_factory=dict)
+    """Of what the counts are."""
 
 
 def read_evaluations(
@@ -158,11 +141,14 @@ def without_groups(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
         whole.samples += part.samples
         whole.withdrawn, whole.origin = part.withdrawn, part.origin
         whole.counts |= part.counts
+        whole.units |= part.units
         for name, measured in part.metrics.items():
             if not measured.values and not measured.left_out:
                 whole.metrics[name] = measured
                 continue
-            mine = whole.metrics.setdefault(name, MetricValues(name, scale=measured.scale, unit=measured.unit))
+            mine = whole.metrics.setdefault(
+                name, MetricValues(name, scale=measured.scale, unit=measured.unit, measure=measured.measure)
+            )
             for case, values in measured.values.items():
                 mine.values.setdefault(case, []).extend(values)
             mine.left_out += measured.left_out
@@ -210,22 +196,45 @@ def _samples_into(
         evaluation = groups[group]
         evaluation.samples += 1
         if cluster is not None and (found := cluster_of(sample, cluster)):
-            evaluation.clusters[_case(sample)] = found
+            evaluation.clusters[case_of(sample)] = found
         for score in sample.scores:
-            stored = score.maker is None or score.maker.kind == "stored"
-            measured = evaluation.metrics.setdefault(
-                f"{score.name} {stored}", MetricValues(score.name, unit="mean of samples", stored=stored)
-            )
-            _add(measured, sample, score)
+            for address, number in _numbers(score):
+                _add(_place(evaluation, score, address), sample, score, number)
 
 
-def _add(measured: MetricValues, sample: Sample, score: Score) -> None:
-    number = as_number(score)
+def _numbers(score: Score) -> Iterator[tuple[str, float | None]]:
+    """The measures of a score by address, or its own value; None where there is no number."""
+    ours = score.maker is not None and score.maker.kind == "check"
+    main = measure_named(score.name) if ours else None
+    named = dict(numbers_of(score)) if score.values else {}
+    yield from named.items()
+    address = main.address if main is not None else score.name
+    if address not in named:
+        yield address, None if score.values else as_number(score)
+
+
+def _place(evaluation: Evaluation, score: Score, address: str) -> MetricValues:
+    stored = score.maker is None or score.maker.kind == "stored"
+    key = f"{address} {stored}"
+    if key not in evaluation.metrics:
+        measure = None if stored else measure_named(address)
+        unit = (measure.unit if measure is not None else None) or "mean of samples"
+        scale = measure.scale if measure is not None and measure.name else None
+        evaluation.metrics[key] = MetricValues(address, unit=unit, stored=stored, measure=measure, scale=scale)
+    return evaluation.metrics[key]
+
+
+def _add(measured: MetricValues, sample: Sample, score: Score, number: float | None) -> None:
     if number is None or not isfinite(number):
         measured.left_out += 1
         return
-    case = _case(sample)
+    case = case_of(sample)
     measured.values.setdefault(case, []).append(number)
+    if measured.measure is not None and measured.measure.name:
+        measured.binary = measured.binary and measured.measure.yes_or_no and number in (0.0, 1.0)
+        if measured.measure.yes_or_no:
+            measured.passes.setdefault(case, []).append(number == 1.0)
+        return
     measured.binary = measured.binary and is_yes_or_no(score, number)
     graded = isinstance(score.value, str) or (score.passed is not None and number in (0.0, 1.0))
     measured.scale = measured.scale or score.scale or (_SHARE if graded else None)
@@ -236,14 +245,10 @@ def _add(measured: MetricValues, sample: Sample, score: Score) -> None:
         measured.passes.setdefault(case, []).append(passed)
 
 
-def _case(sample: Sample) -> str:
-    return sample.case.id if sample.case is not None and sample.case.id else sample.id
-
-
 def _finish(measured: MetricValues) -> None:
     if not measured.values:
         return
-    measured.estimate = average(measured.values, measured.binary)
+    measured.estimate = estimate_of(moments_of(measured.values), binary=measured.binary)
     measured.weight = len(measured.values)
     # Zeros and ones end at 0 and 1; which of them is good, only a declared scale or a grade says.
     measured.bounds = measured.scale or (_SHARE if measured.binary else None)
@@ -257,12 +262,14 @@ def _stored(run: Run, chosen: Format, place: Path, keys: list[GroupKey]) -> Eval
     numbers = {name: float(each.value) for name, each in results.items() if is_number(each.value)}
     evaluation.withdrawn = tuple(name for name, each in reversed(results.items()) if each.withdrawn)
     for name, each in reversed(results.items()):
-        known = KNOWN.get(name)
+        known = chosen.stored.get(name)
         if known is not None and known.kind == "count":
+            evaluation.units[name] = known.unit
             if name in numbers:
                 evaluation.counts[name] = numbers[name]
         elif not isinstance(each.value, str):
-            evaluation.metrics[name] = _measured(name, each, known, numbers)
+            independent = numbers.get(chosen.clusters) if chosen.clusters else None
+            evaluation.metrics[name] = _measured(name, each, known, numbers, independent)
     return evaluation
 
 
@@ -282,7 +289,9 @@ def is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and isfinite(value)
 
 
-def _measured(name: str, each: Aggregate, known: Known | None, numbers: dict[str, float]) -> MetricValues:
+def _measured(
+    name: str, each: Aggregate, known: StoredMeasure | None, numbers: dict[str, float], clusters: float | None
+) -> MetricValues:
     scale = known.scale if known else None
     unit = known.unit if known else ""
     measured = MetricValues(name, scale=scale, bounds=scale, unit=unit, withdrawn=each.withdrawn)
@@ -293,7 +302,7 @@ def _measured(name: str, each: Aggregate, known: Known | None, numbers: dict[str
     measured.weight = count
     if known is not None and known.kind == "share" and count:
         # Steps of one episode may succeed or fail together: at worst an episode counts once.
-        measured.independent = min(count, numbers.get("num_episodes", count)) or None
+        measured.independent = min(count, count if clusters is None else clusters) or None
     if each.low is not None and each.high is not None and each.low <= value <= each.high:
         measured.estimate = Estimate(value=value, low=each.low, high=each.high, n=int(count or 0), method="as stored")
     elif measured.independent and 0 <= value <= 1:

@@ -1,97 +1,123 @@
-"""Overview: what the scores of many samples come to, metric by metric, without keeping them whole."""
+"""Overview: what the scores of many samples come to, measure by measure, without keeping them whole."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import inf
 
-from pantrace.model import Aggregate, Score
+from pantrace.metrics.pooling import Sums
+from pantrace.model import Aggregate, Measure, Score
+from pantrace.stats.moments import Moments
 
-from .intervals import with_intervals
 from .measure import Chosen, Row, kind_of
-from .totals import Total, totals_of
+from .reduce import REASONS, CaseMeans, Total, total_of, usual_reason
 
 
 @dataclass
 class Line:
-    """The scores of one metric that one kind of maker gave."""
+    """The scores of one measure that one kind of maker gave."""
 
-    metric: str
+    measure: str
+    """Its address."""
     kind: str
+    known: Measure | None = None
     scored: int = 0
     not_applicable: int = 0
     unscored: int = 0
     """Could not be measured, or were not judged."""
-    numbers: int = 0
-    total: float = 0
-    least: float = inf
-    largest: float = -inf
+    means: CaseMeans = field(default_factory=CaseMeans)
     reasons: Counter[str] = field(default_factory=Counter)
     """Why it does not apply."""
 
-    def add(self, row: Row) -> None:
-        self.scored += row.status == "scored"
-        self.not_applicable += row.status == "not_applicable"
-        self.unscored += row.status in ("failed", "unscored")
-        if row.status == "not_applicable":
-            self.reasons[row.explanation or ""] += 1
-        if isinstance(row.value, (int, float)):
-            number = float(row.value)
-            self.numbers += 1
-            self.total += number
-            self.least, self.largest = min(self.least, number), max(self.largest, number)
-
-    @property
-    def mean(self) -> float | None:
-        """Of the values that are numbers; None where there is none."""
-        return self.total / self.numbers if self.numbers else None
+    def count(self, row: Row, number: float | None, *, has_value: bool) -> None:
+        """Take in one score; without a number it counts as what its status says."""
+        if has_value:
+            self.scored += 1
+        elif row.status in ("failed", "unscored"):
+            self.unscored += 1
+        else:
+            self.not_applicable += 1
+            if row.explanation and (row.explanation in self.reasons or len(self.reasons) < REASONS):
+                self.reasons[row.explanation] += 1
+        if number is not None:
+            self.means.add(number, row.repeatable_case)
 
     @property
     def usual_reason(self) -> str:
         """The most frequent reason why it does not apply."""
-        return self.reasons.most_common(1)[0][0] if self.reasons else ""
+        return usual_reason(self.reasons) or ""
 
 
 class Overview:
-    """Lines in the order in which metrics come, and what the metrics themselves say of all samples together."""
+    """Lines in the order in which measures come, and what they come to over all samples together."""
 
     def __init__(self, checks: Sequence[Chosen], *, whole: bool = False) -> None:
         self.lines: dict[tuple[str, str], Line] = {}
-        self._aggregated = {check.name: check for check, _ in checks}
-        self._kept: dict[str, list[Score]] = {name: [] for name in self._aggregated}
-        self._whole = {name for name, check in self._aggregated.items() if whole or not check.is_ours}
-        """Metrics of which all details are kept; of others, only the numbers that sums and ratios of sums need."""
+        self._metrics = {metric.name: metric for metric, _ in checks}
+        self._sums = {metric.name: (0, Sums()) for metric, _ in checks}
+        self._kept: dict[str, list[Score]] = {
+            name: [] for name, metric in self._metrics.items() if whole and metric.aggregate is not None
+        }
 
     def add(self, row: Row) -> None:
+        """One score of one sample or turn."""
         kind = kind_of(row)
-        line = self.lines.get((row.metric, kind))
+        metric = self._metrics.get(row.metric) if kind == "check" else None
+        if metric is None:
+            number = float(row.value) if isinstance(row.value, (int, float)) else None
+            self._line(row.metric, kind, None).count(row, number, has_value=row.status == "scored")
+            return
+        for measure in metric.measures:
+            number = row.values.get(measure.name) if measure.name else _number(row.value)
+            # The main measure has a line whether or not it has a number; of the others, those that have one.
+            if number is not None or measure is metric.main or (measure.address, kind) in self.lines:
+                self._line(measure.address, kind, measure).count(row, number, has_value=number is not None)
+        count, sums = self._sums[row.metric]
+        sums.add(row.values)
+        self._sums[row.metric] = count + 1, sums
+        if row.metric in self._kept:
+            self._kept[row.metric].append(
+                Score(name=row.metric, value=row.value, status=row.status, values=row.values, details=row.details)  # type: ignore[arg-type]
+            )
+
+    def _line(self, address: str, kind: str, measure: Measure | None) -> Line:
+        line = self.lines.get((address, kind))
         if line is None:
-            line = self.lines[(row.metric, kind)] = Line(row.metric, kind)
-        line.add(row)
-        if kind == "check" and row.metric in self._kept:
-            self._kept[row.metric].append(self._light(row))
+            line = self.lines[(address, kind)] = Line(address, kind, measure)
+        return line
 
     def add_all(self, rows: Iterable[Row]) -> Overview:
         for row in rows:
             self.add(row)
         return self
 
-    def _light(self, row: Row) -> Score:
-        details = row.details
-        if row.metric not in self._whole:
-            details = {name: value for name, value in details.items() if type(value) in (int, float)}
-        return Score(name=row.metric, value=row.value, status=row.status, values=row.values, details=details)  # type: ignore[arg-type]
+    def shown(self, wanted: Iterable[str]) -> Iterator[tuple[Line, Moments | None, Total | None]]:
+        """Lines for a table: those that were asked for by address, all of a metric that was asked for by name, else the
+        headlines; each with its moments over cases, and what it comes to over all samples."""
+        names = set(wanted)
+        addresses = [measure.address for metric in self._metrics.values() for measure in metric.measures]
+        place = {address: number for number, address in enumerate(addresses)}
+        for line in sorted(self.lines.values(), key=lambda line: place.get(line.measure, len(place))):
+            known = line.known
+            if known is not None and not (known.headline if not names else {known.address, known.metric} & names):
+                continue
+            yield line, line.means.moments(), self._total(known)
+
+    def _total(self, known: Measure | None) -> Total | None:
+        if known is None:
+            return None
+        count, sums = self._sums[known.metric]
+        return total_of(known, sums, count)
 
     def aggregates(self) -> list[Aggregate]:
-        """The numbers over all samples that the metrics themselves define."""
+        """The numbers over all samples that metrics define beyond their measures."""
         found: list[Aggregate] = []
-        for name, check in self._aggregated.items():
-            if check.aggregate is not None:
-                found += with_intervals(check.aggregate(self._kept[name]), self._kept[name])
+        for name, scores in self._kept.items():
+            if (aggregate := self._metrics[name].aggregate) is not None:
+                found += aggregate(scores)
         return found
 
-    def together(self) -> dict[str, tuple[Total, ...]]:
-        """The same as tables tell it, by metric: without intervals, and with how many samples have no number."""
-        return {name: totals_of(check, self._kept[name]) for name, check in self._aggregated.items()}
+
+def _number(value: float | bool | str | None) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None

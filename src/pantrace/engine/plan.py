@@ -109,6 +109,8 @@ class GateTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     min_pass_rate: Annotated[float, Meta(ge=0, le=1)] = 1.0
     """Least share of decided samples that pass; a sample that could not be decided keeps the gate from passing."""
+    complete: bool = False
+    """The gate does not pass while a case of the dataset or reference was not run, not read or left out."""
 
 
 class Plan(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -23,9 +23,9 @@ from pantrace.plots import (
 from pantrace.stats import Estimate, pass_hat_k, pass_k
 from pantrace.wire.output import writing
 
-from .aggregate import within
 from .compare_cases import difference_of_cases
-from .metric_values import KNOWN, Evaluation, MetricValues, short_names
+from .metric_values import Evaluation, MetricValues, short_names
+from .reduce import within
 
 Figure = dict[str, Any]
 Kind = Literal["comparison", "distribution", "paired", "passk"]
@@ -78,7 +78,7 @@ def figure(
 def _known(evaluations: Sequence[Evaluation], metrics: Sequence[str]) -> None:
     there = sorted({name for each in evaluations for name in each.metrics})
     for name in metrics:
-        if name in KNOWN and KNOWN[name].kind == "count":
+        if any(name in each.units for each in evaluations):
             raise UsageError(f"{name} is a count, nothing to compare evaluations by")
         if name not in there:
             raise UsageError(f"no input has the metric {name!r}; there are: {', '.join(there) or 'none'}")
@@ -95,10 +95,10 @@ def _single(evaluations: Sequence[Evaluation], metrics: Sequence[str], kind: str
 
 
 def _present(evaluations: Sequence[Evaluation]) -> list[str]:
-    """Metrics that any evaluation has a value of: those of the document in its order, then the others."""
-    names = dict.fromkeys(name for each in evaluations for name in each.metrics)
-    ordered = [name for name in KNOWN if name in names] + [name for name in names if name not in KNOWN]
-    return [name for name in ordered if any(_estimate(each, name) is not None for each in evaluations)]
+    """Metrics that any evaluation has a value of, in the order of the first that has them; of the many measures of
+    ours, the headlines."""
+    names = dict.fromkeys(name for each in evaluations for name, found in each.metrics.items() if found.headline)
+    return [name for name in names if any(_estimate(each, name) is not None for each in evaluations)]
 
 
 def _estimate(evaluation: Evaluation, metric: str) -> Estimate | None:

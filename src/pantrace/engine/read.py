@@ -225,7 +225,7 @@ def _chained(opened: list[tuple[Path, Format, str]], notes: Notes) -> Iterator[S
 def _open_noting(path: Path, chosen: Format, variant: str, notes: Notes) -> Run:
     if notes.unread is None:
         return open_run(path, chosen, variant, notes.on_broken)
-    return notes.unread.open(path, chosen, notes.on_broken, partial(open_run, path, chosen, variant))
+    return notes.unread.open(path, chosen, variant, notes.on_broken, partial(open_run, path, chosen, variant))
 
 
 def _counted(run: Run, chosen: Format, notes: Notes, name: str) -> Iterator[Sample]:

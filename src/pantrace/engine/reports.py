@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 import msgspec
 
-from pantrace.model import Decision, Maker, Run, Sample, Score, with_samples
+from pantrace.model import Decision, Maker, Record, Run, Sample, Score, Unit, in_words, with_samples
 from pantrace.stats import Estimate
 from pantrace.store import Result, RunDirectory, query
 
 from .check import xml_text
+from .denominator import denominator_words
 from .evaluate_sample import all_scores
+from .reduce import total_words
+from .reliability import reliability_words
 from .summary import EvalSummary, MetricSummary
-from .totals import total_words
 
 
-def estimate_words(estimate: Estimate | None, *, signed: bool = False) -> str:
-    """0.42 [0.3, 0.54] n=200."""
+def estimate_words(
+    estimate: Estimate | None, unit: Unit | None = None, *, signed: bool = False, scored: int | None = None
+) -> str:
+    """0.42 [0.3, 0.54] n=200; with a unit, 42 % [30, 54] n=200. Where `scored` stands beside it and says the same, n is
+    left out."""
     if estimate is None:
         return "-"
     form = "+.3g" if signed else ".3g"
-    value = format(estimate.value, form)
+
+    def told(number: float) -> str:
+        return format(number, form) if unit is None else in_words(number, unit)
+
+    value = told(estimate.value)
     # An interval of fewer than five values is so wide that it only distracts; --json has it.
+    count = "" if scored == estimate.n else f" n={estimate.n}"
     if estimate.low is None or estimate.high is None or (estimate.n < 5 and estimate.method == "t"):
-        return f"{value} n={estimate.n}"
-    return f"{value} [{format(estimate.low, form)}, {format(estimate.high, form)}] n={estimate.n}"
+        return f"{value}{count}"
+    # The unit stands behind the value already.
+    ends = [
+        told(number).removesuffix(f" {'%' if unit == 'share' else unit}") for number in (estimate.low, estimate.high)
+    ]
+    return f"{value} [{', '.join(ends)}]{count}"
 
 
 def as_junit(out: Path, only: str | None = None) -> bytes:
@@ -67,14 +82,52 @@ def as_junit(out: Path, only: str | None = None) -> bytes:
     return text + b"\n"
 
 
-def as_markdown(summary: EvalSummary, title: str) -> str:
-    """The summary as a page that reads well in a pull request."""
-    lines = [f"# {title}", "", f"{summary.samples} samples.", ""]
+class DecidedSample(Record, frozen=True, kw_only=True):
+    """How one sample was decided, and why."""
+
+    sample: str
+    epoch: int | None = None
+    case: str | None = None
+    profile: str
+    passed: bool | None
+    """None: could not decide."""
+    composite: float | None = None
+    reasons: tuple[str, ...] = ()
+
+
+def decided_samples(out: Path, profile: str | None = None) -> list[DecidedSample]:
+    """Every decision, failures first, then what could not be decided."""
+    from msgspec.json import decode
+
+    question = """
+    select d.sample, d.epoch, x.case_id, d.profile, d.passed, d.composite, d.reasons
+    from decisions d join samples x using (run, part, number)
+    order by d.profile, case when d.passed then 2 when d.passed is null then 1 else 0 end, d.sample, d.epoch
+    """
+    return [
+        DecidedSample(
+            sample=sample,
+            epoch=epoch,
+            case=case,
+            profile=name,
+            passed=passed,
+            composite=composite,
+            reasons=tuple(decode(reasons)),
+        )
+        for sample, epoch, case, name, passed, composite, reasons in query(out, question).rows
+        if profile in (None, name)
+    ]
+
+
+def as_markdown(summary: EvalSummary, title: str, decided: Sequence[DecidedSample] = ()) -> str:
+    """The summary as a page that reads well in a pull request; with `decided`, each sample's decision and reasons."""
+    lines = [f"# {title}", "", f"{denominator_words(summary.denominator)}.", ""]
     if summary.decisions:
         lines += ["## Decisions", "", "| profile | passed | failed | undecided | pass rate |", "|---|---|---|---|---|"]
         for each in summary.decisions:
             lines.append(
-                f"| {each.profile} | {each.passed} | {each.failed} | {each.undecided} | {estimate_words(each.rate)} |"
+                f"| {_cell(each.profile)} | {each.passed} | {each.failed} | {each.undecided} "
+                f"| {estimate_words(each.rate, 'share')} |"
             )
         reasons = [(reason, count) for each in summary.decisions for reason, count in each.reasons]
         if reasons:
@@ -82,16 +135,35 @@ def as_markdown(summary: EvalSummary, title: str) -> str:
             lines += [
                 f"- {count} × {_cell(reason)}" for reason, count in sorted(reasons, key=lambda item: -item[1])[:8]
             ]
+        lines += [f"\nRepeats, {_cell(name)}: {told}" for name, told in repeats(summary)]
+        lines.append("")
+    if decided:
+        lines += ["## Samples", "", "| sample | profile | decision | why |", "|---|---|---|---|"]
+        lines += [_decided_row(each) for each in decided]
         lines.append("")
     lines += ["## Metrics", "", *_table(summary.metrics)]
     if summary.groups:
         lines += ["", "## By group", "", *_table(summary.groups)]
     foot = (
-        "Intervals are 95 %: Wilson for shares, t for means, clustered where a case was repeated, cut where the scale "
-        "ends. What cannot be measured is left out and counted."
+        "The value is the mean over cases, repeats averaged within the case; `together` is what all samples come to: a "
+        "ratio of sums (pooled) or a sum. Intervals are 95 %: Wilson for shares of yes, over cases where these were "
+        "repeated, t for other means, cut where the scale ends. What cannot be measured is left out and counted."
     )
     lines += ["", foot]
     return "\n".join(lines) + "\n"
+
+
+def _decided_row(each: DecidedSample) -> str:
+    word = {True: "passed", False: "failed", None: "undecided"}[each.passed]
+    name = each.sample if each.epoch is None else f"{each.sample} (epoch {each.epoch})"
+    return f"| {_cell(name)} | {_cell(each.profile)} | {word} | {_cell('; '.join(each.reasons))} |"
+
+
+def repeats(summary: EvalSummary) -> list[tuple[str, str]]:
+    """pass^k and pass@k of the decisions and of each headline that says yes or no, where cases were repeated."""
+    decided = [(each.profile, each.reliability) for each in summary.decisions]
+    measured = [(each.metric, each.reliability) for each in summary.metrics if each.headline]
+    return [(name, reliability_words(found)) for name, found in (*decided, *measured) if found is not None]
 
 
 def write_explain_report(out: Path, target: Path, profile: str | None = None) -> None:
@@ -142,8 +214,8 @@ def _table(metrics: tuple[MetricSummary, ...]) -> list[str]:
         cells = ([each.group or ""] if grouped else []) + [
             each.metric,
             each.maker or "",
-            estimate_words(each.estimate),
-            total_words(each.together),
+            estimate_words(each.estimate, each.unit, scored=each.scored),
+            total_words(each.together, each.unit),
             str(each.scored),
             str(each.not_applicable),
             str(each.unscored),

@@ -75,35 +75,26 @@ def _violations(path: Path, chosen: Format, unread: Balance | None) -> Iterator[
             message = f"{MOST:,} errors: the rest of the file is not checked"
             yield Violation(level="error", message=message, path=str(path))
             return
-    if unread is not None:
-        _read_measured(path, chosen, unread)
+    for violation in _doubts(path, chosen, unread):
+        yield msgspec.structs.replace(violation, path=str(path))
 
 
-def _read_measured(path: Path, chosen: Format, unread: Balance) -> None:
-    """Read it all, for what has no place in the model; what is broken has been reported as a violation."""
+def _doubts(path: Path, chosen: Format, unread: Balance | None) -> Iterator[Violation]:
+    """Warnings that no single format gives: they are seen in what is read, whoever wrote it. What has no place in the
+    model is measured on the way; what is broken has been reported as a violation."""
     with suppress(ReadError):
-        run = unread.open(path, chosen, lambda _: None, partial(open_run, path, chosen, ""))
-        for _ in run.samples:
-            pass
+        opening = partial(open_run, path, chosen, "")
+        run = opening(_ignored) if unread is None else unread.open(path, chosen, "", _ignored, opening)
+        for sample in run.samples:
+            for place, doubt in doubts(sample):
+                yield Violation(level="warning", message=doubt, place=f"sample {sample.id}, {place}")
+
+
+def _ignored(_: ReadError) -> None:
+    pass
 
 
 def _of(path: Path, chosen: Format) -> Iterator[Violation]:
-    yield from _of_format(path, chosen)
-    if chosen.reads:
-        yield from _doubts(path, chosen)
-
-
-def _doubts(path: Path, chosen: Format) -> Iterator[Violation]:
-    """Warnings that no single format gives: they are seen in what was read, whoever wrote it."""
-    try:
-        for sample in open_run(path, chosen, "", lambda _: None).samples:
-            for place, doubt in doubts(sample):
-                yield Violation(level="warning", message=doubt, place=f"sample {sample.id}, {place}")
-    except ReadError:
-        return  # the format has told it already
-
-
-def _of_format(path: Path, chosen: Format) -> Iterator[Violation]:
     if chosen.validate is not None:
         yield from chosen.validate(path)
         return

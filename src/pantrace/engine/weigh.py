@@ -1,58 +1,172 @@
-"""Weigh: what of a sample the row that was written for it says, read back as anybody would read it.
+"""Weigh: what of a run the files that were written say, read back as anybody would read them, before they get a name.
 
-Three readings are held against each other: the sample, the row, and the row as the target's own tools see it (without
-the corners that only pantrace reads). What is missing in the second is lost; what is missing only in the third is kept
-for pantrace alone. Both are weighed by values, so that an absent step weighs what it held, for every target alike.
+Three readings are held against each other: the sample, what was written for it, and that as the target's own tools see
+it (without the corners that only pantrace reads). What is missing in the second is lost; what is missing only in the
+third is kept for pantrace alone. Both are weighed by values, so that an absent step weighs what it held, for every
+target alike.
+
+A row of a row format is read back as soon as it is encoded. Of a container only the whole file tells: samples wait
+outside memory until it is written. Then all of them must be there, in their order and under their ids.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
 
-from pantrace.errors import ReadError, WriteError
-from pantrace.formats import Format
+from pantrace.errors import ReadError, UnknownFormat, WriteError
+from pantrace.formats import Format, detect
 from pantrace.model import Loss, Sample
-from pantrace.wire.align import Plain
 from pantrace.wire.carried import CARRIER, without_carried
+from pantrace.wire.census import Census, changes
 from pantrace.wire.json import decode, encode
-from pantrace.wire.loss import MISSING, Found, as_loss, differences, general, plain, weight
+from pantrace.wire.loss import MISSING, Found, as_loss, common_weight, differences, own_weight, weight, without_source
+from pantrace.wire.rows import count_rows, raise_broken
+from pantrace.wire.tap import listening
 from pantrace.wire.written import Row
 
+from .balance import Balance
 from .loss_report import Report
+from .read import open_run
 
 _MARK = f'"{CARRIER}":'.encode()
 
+Key = tuple[str, int | None]
+Hidden = list[tuple[str, int, int]]
+"""Paths that the target's own tools do not see, with their values and how many of these are `Loss.own`."""
 
-def weigh_row(row: Row, format_: Format, report: Report, *, full: bool) -> Iterator[Loss]:
-    """Losses of one sample; counts what it held and what is carried. `full`: with the values that were lost."""
-    if format_.load is None:
-        return
-    before = plain(row.sample)
-    report.values += weight(before)
-    try:
-        read_back = format_.load(decode(row.data))
-    except ReadError as error:
-        message = f"sample {row.sample.id}: what was written as {format_.name} cannot be read back: {error}"
-        raise WriteError(message) from None
-    found = _difference(before, read_back)
-    yield from (as_loss(each, format_.lost, format_.name, row.sample.id, full=full) for each in found)
-    if format_.corners and _MARK in row.data:
+
+class _Waiting(NamedTuple):
+    key: Key
+    begin: int
+    length: int
+    hidden: Hidden
+
+
+class Scales:
+    """Takes rows as they are written, then the files that they became."""
+
+    def __init__(self, format_: Format, report: Report, lose: Callable[[Loss], None], *, full: bool) -> None:
+        self._format = format_
+        self._report = report
+        self._lose = lose
+        self._full = full
+        """Whether losses are told with their values."""
+        self._spool = tempfile.TemporaryFile()  # noqa: SIM115 -- `close` closes it
+        self._waiting: list[_Waiting] = []
+        self._rows = 0
+
+    def close(self) -> None:
+        self._spool.close()
+
+    def add(self, row: Row) -> None:
+        """A row, before it is written."""
+        format_, sample = self._format, row.sample
+        if format_.load is None:
+            return
+        before = encode(without_source(sample))
+        self._report.values += common_weight(decode(before))
+        self._rows += 1
+        hidden = self._hidden(row, before) if format_.corners and _MARK in row.data else []
+        if format_.open is not None and format_.save is not None:
+            self._waiting.append(_Waiting((sample.id, sample.epoch), self._spool.tell(), len(before), hidden))
+            self._spool.write(before)
+            return
+        try:
+            after = format_.load(decode(row.data))
+        except ReadError as error:
+            raise self._unreadable(f"sample {sample.id}: ", error) from None
+        self._settle(sample.id, before, encode(without_source(after)), hidden)
+
+    def add_files(self, files: list[Path], source: Balance | None) -> None:
+        """The files as a whole; `source` has counted what they are a copy of, if they are one."""
+        written = Census()
+        is_copy = source is not None and source.census is not None and not self._report.renamed
+        try:
+            with listening(written.tell if is_copy else None):
+                if self._waiting:
+                    self._compare(files)
+                else:
+                    self._count(files)
+        except ReadError as error:
+            raise self._unreadable("", error) from None
+        if source is not None and source.census is not None and is_copy and self._is_same_shape(files[0], source):
+            self._tell(changes(source.census, written), "the copy does not say it as its source did")
+
+    def _hidden(self, row: Row, before: bytes) -> Hidden:
+        """What the target's own tools do not see; all of it where they could not read the row at all."""
+        assert self._format.load is not None
+        try:
+            seen = self._format.load(without_carried(decode(row.data), self._format.corners))
+        except (ReadError, KeyError, TypeError, ValueError, AttributeError):
+            value = decode(before)
+            return [("sample", weight(value), own_weight(value))]
+        found = _differences(before, encode(without_source(seen)))
+        outside = self._format.outside
+        return [
+            (each.path, each.values, each.own)
+            for each in found
+            if each.what in MISSING and not each.path.startswith(outside)
+        ]
+
+    def _settle(self, name: str, before: bytes, after: bytes, hidden: Hidden) -> None:
+        found = _differences(before, after)
+        for each in found:
+            self._lose(as_loss(each, self._format.lost, self._format.name, name, full=self._full))
         lost = {each.path for each in found}
-        for each in _seen_difference(before, row, format_):
-            if each.what in MISSING and each.path not in lost:
-                report.carried[general(each.path)] += each.values
+        for path, values, own in hidden:
+            if path not in lost:
+                self._report.carry(path, values, own)
+
+    def _compare(self, files: list[Path]) -> None:
+        found: list[Key] = []
+        for number, sample in enumerate(self._samples(files)):
+            found.append((sample.id, sample.epoch))
+            if number < len(self._waiting):
+                meant = self._waiting[number]
+                self._settle(meant.key[0], self._said(meant), encode(without_source(sample)), meant.hidden)
+        if len(found) == len(self._waiting):
+            return  # another order, other ids: the samples themselves have told
+        gone = Counter(each.key for each in self._waiting) - Counter(found)
+        new = Counter(found) - Counter(each.key for each in self._waiting)
+        lost = [Found("sample", "absent", before=key[0]) for key in gone.elements()]
+        self._tell([*lost, *(Found("sample", "added", note=key[0]) for key in new.elements())], _WHOLE)
+
+    def _count(self, files: list[Path]) -> None:
+        found = sum(count_rows(path) for path in files)
+        if found != self._rows and self._format.open is None:
+            self._tell([Found("sample", "absent", abs(self._rows - found), before=f"{found} rows")], _WHOLE)
+
+    def _samples(self, files: list[Path]) -> Iterator[Sample]:
+        for path in files:
+            yield from open_run(path, self._format, "", raise_broken).samples
+
+    def _said(self, meant: _Waiting) -> bytes:
+        self._spool.seek(meant.begin)
+        return self._spool.read(meant.length)
+
+    def _tell(self, found: Iterator[Found] | list[Found], why: str) -> None:
+        for each in found:
+            told = each.text() if self._full else each.what
+            self._lose(Loss(path=each.path, what=told, why=why, values=each.values))
+
+    def _unreadable(self, which: str, error: ReadError) -> WriteError:
+        return WriteError(f"{which}what was written as {self._format.name} cannot be read back: {error}")
+
+    def _is_same_shape(self, file: Path, source: Balance) -> bool:
+        """Only then source and copy can be held against each other value by value."""
+        try:
+            found, variant = detect(file)
+        except UnknownFormat:
+            return False
+        return found is self._format and variant == (source.variant or "")
 
 
-def _difference(before: Plain, read_back: Sample) -> list[Found]:
-    after = plain(read_back)
-    return [] if encode(before) == encode(after) else list(differences(before, after))
+_WHOLE = "the file as a whole does not say it"
 
 
-def _seen_difference(before: Plain, row: Row, format_: Format) -> list[Found]:
-    """What the target's own tools do not see; all of it where they could not read the row at all."""
-    assert format_.load is not None
-    try:
-        seen = format_.load(without_carried(decode(row.data), format_.corners))
-    except (ReadError, KeyError, TypeError, ValueError, AttributeError):
-        return [Found("sample", "absent", weight(before))]
-    return _difference(before, seen)
+def _differences(before: bytes, after: bytes) -> list[Found]:
+    return [] if before == after else list(differences(decode(before), decode(after)))

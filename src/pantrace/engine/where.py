@@ -10,7 +10,8 @@ from math import isfinite
 from typing import Any
 
 from pantrace.errors import UsageError
-from pantrace.model import Sample
+from pantrace.metrics import by_name, measure_named
+from pantrace.model import Sample, numbers_of
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
@@ -35,9 +36,13 @@ class Condition:
     open: bool = False
     """Whether the data decides if there is such a field: a label, a key of `extra`."""
     pattern: re.Pattern[str] | None = None
+    measure: str | None = None
+    """Address of the measure that the condition is about, where it is about one."""
 
     def values(self, sample: Sample) -> list[Any]:
         """All that the sample has in this field."""
+        if self.measure is not None:
+            return measured(sample, self.measure)
         from .fields import values_at
 
         return [value for path in self.paths for value in values_at(sample, path.split("."))]
@@ -62,8 +67,8 @@ class Condition:
 
 
 def parse_where(text: str) -> Condition:
-    """agent=build, label.difficulty!=easy, title~^S1, trajectory.steps.usage.input>1000."""
-    from .fields import field
+    """agent=build, label.difficulty!=easy, title~^S1, trajectory.steps.usage.input>1000, tokens>1000."""
+    from .fields import Field, field
 
     match = _FORM.fullmatch(text)
     if match is None:
@@ -71,14 +76,30 @@ def parse_where(text: str) -> Condition:
     name, op, value = match.groups()
     op = "=" if op == "==" else op
     try:
-        found = field(name)
+        measure = None
+        try:
+            found = field(name)
+        except UsageError:
+            if (measure := measure_named(name)) is None:
+                raise
+            found = Field(paths=(), number=True, text=False, words=(), open=False)
         _refuse_what_never_holds(name, op, value, found.number, found.text, found.words)
         pattern = re.compile(value) if op == "~" else None
     except UsageError as error:
         raise UsageError(f"--where {text!r}: {error}") from None
     except re.error as error:
         raise UsageError(f"--where {text!r}: not a regular expression: {error}") from None
-    return Condition(text, name, found.paths, op, value, found.open, pattern)
+    address = measure.address if measure is not None else None
+    return Condition(text, name, found.paths, op, value, found.open, pattern, address)
+
+
+def measured(sample: Sample, address: str) -> list[float]:
+    """The numbers of a measure: those that came with the sample, else what its metric finds with its usual settings."""
+    stored = [number for score in sample.scores for name, number in numbers_of(score) if name == address]
+    if stored:
+        return stored
+    score = by_name(address.partition(".")[0]).score(sample)
+    return [number for name, number in numbers_of(score) if name == address]
 
 
 def _refuse_what_never_holds(name: str, op: str, value: str, number: bool, text: bool, words: tuple[str, ...]) -> None:

@@ -206,8 +206,6 @@ FORMAT = Format(
     note="live (audio) sessions were not available for testing",
     reencoded={
         "update_time": "in a store also of the states of apps and users, which are no sessions",
-        "*.role": "roles are user, agent, tool and system in the model",
-        "*andidates*oken*ount": "output without thoughts; the model counts them in",
     },
     corners=("events[].custom_metadata.pantrace", "events[].customMetadata.pantrace"),
 )

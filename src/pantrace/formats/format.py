@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pantrace.model import Record, Run, RunHeader, Sample, Violation
+from pantrace.model import Record, Run, RunHeader, Sample, Scale, Violation
 from pantrace.wire.claim import Claim
 from pantrace.wire.head import Head
 from pantrace.wire.rows import Layout, OnBroken
 from pantrace.wire.written import Row
+
+
+class StoredMeasure(Record, frozen=True, kw_only=True):
+    """What a format says of a number that its files store for whole runs."""
+
+    kind: Literal["share", "mean", "count"]
+    """share: successes of trials; mean: of some measure; count: a size, which is summed and never averaged."""
+    of: str | None = None
+    """The stored count that is its denominator."""
+    unit: str = ""
+    """Of what: "share of steps", "episodes"."""
+    scale: Scale | None = None
 
 
 class NoOptions(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,11 +77,17 @@ class Format:
     """Whether a sample holds the trajectories of its sub-agents; if not, they are written as samples of their own."""
     corners: tuple[str, ...] = ()
     """Where a row has room for what the format cannot say (`wire.carried`): "metadata.pantrace"."""
+    outside: tuple[str, ...] = ()
+    """Notes on a file that `save` heeds, and that a row does not tell: "extra.inspect.summary". They are no losses."""
     lost: Mapping[str, str] = field(default_factory=dict)
     """Why a path of the model has no place here: "trajectory.steps[].usage" -> a reason."""
     reencoded: Mapping[str, str] = field(default_factory=dict)
     """Values of a source that the model holds in another form, and so are not found there as they are: a sum, another
     unit, a repetition. Path without numbers (`*` for anything) -> why nothing is lost."""
+    stored: Mapping[str, StoredMeasure] = field(default_factory=dict)
+    """What the numbers mean that files of it store for whole runs, in the order in which they are shown."""
+    clusters: str | None = None
+    """The stored count of what is independent: steps of one episode are not."""
     note: str = ""
     """A caveat for the tables: what was not verified."""
 

@@ -167,5 +167,4 @@ FORMAT = Format(
     suffix=".trace.jsonl",
     typed=True,
     nests=True,
-    reencoded={"pantrace": "the version of the format"},
 )

@@ -88,12 +88,12 @@ def in_words(number: float, unit: Unit | None) -> str:
 
 def apart_in_words(number: float, other: float, unit: Unit | None) -> tuple[str, str]:
     """Two numbers with as many digits as it takes to tell them apart, without their unit."""
-    factor = 100 if unit == "share" else 1
-    for places in range(2 if unit != "USD" else 4, 17):
-        texts = f"{number * factor:.{places}f}", f"{other * factor:.{places}f}"
+    whole = unit == "tokens" and number == int(number) and other == int(other)
+    for places in range(0 if whole else 4 if unit == "USD" else 2, 17):
+        texts = f"{number:.{places}f}", f"{other:.{places}f}"
         if texts[0] != texts[1] or number == other:
             return texts
-    return repr(number * factor), repr(other * factor)
+    return repr(number), repr(other)
 
 
 def _trimmed(number: float, places: int, *, keep: int = 0) -> str:

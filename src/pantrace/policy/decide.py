@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, isfinite
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from pantrace.model import Decision, Score
+from pantrace.model import Decision, Measure, Scale, Score, apart_in_words
 
 from .profile import Profile
 
@@ -33,16 +34,21 @@ def decide(
     *,
     required: Iterable[str] = (),
     contract: str | None = None,
+    measures: Mapping[str, Measure] | None = None,
 ) -> Decision:
     """The decision on one sample. A definite failure fails; else what could not be evaluated leaves it undecided.
 
-    `required` and `contract` are what the sample's case names: the evals it requires, its output contract."""
+    `required` and `contract` are what the sample's case names: the evals it requires, its output contract. `measures`
+    says which measure a name in the profile means: an address, an alias, or a metric for its main one."""
+    known = measures or {}
+    scores = [*(_with_ends(score, known) for score in scores), *_measured(scores, profile, known)]
     wanted = profile.metrics
     by_name = {score.name: score for score in scores}
     # The original texts list metrics in the order of the case.
     order = [score.name for score in scores if score.name in wanted]
     readings = [_only_reading(name, scores, profile) for name in dict.fromkeys(order)]
     values = {reading.name: reading.value for reading in readings if reading.value is not None}
+    limited = {name: value for name in dict.fromkeys(order) if (value := _limited(by_name[name], profile)) is not None}
 
     failures = _hard_fails(values, profile)
     hard = set(failures)
@@ -55,15 +61,15 @@ def decide(
     if held is not None and held.value is False:
         reasons.append(f"Contract violation: {held.explanation or 'the answer breaks its contract'}")
     missed = [
-        f"{name}={value:.2f} (<{profile.thresholds[name]:.2f})"
+        _told(name, value, "<", profile.thresholds[name], known)
         for name, value in values.items()
         if name in profile.thresholds and name not in hard and value < profile.thresholds[name]
     ]
     if missed:
         reasons.append(f"Below threshold: {', '.join(missed)}")
     exceeded = [
-        f"{name}={value:.2f} (>{limit:.2f})"
-        for name, value in values.items()
+        _told(name, value, ">", limit, known)
+        for name, value in (values | limited).items()
         if (limit := profile.limits.get(name)) is not None and value > limit
     ]
     if exceeded:
@@ -71,7 +77,10 @@ def decide(
     composite, refusal = _composite(values, by_name, profile)
     if composite is not None and profile.composite_min is not None and composite < profile.composite_min:
         reasons.append(f"Composite={composite:.2f} (<{profile.composite_min:.2f})")
-    missing = [reading for reading in readings if reading.value is None]
+    missing = [
+        reading for reading in readings if reading.value is None and not _only_limited(reading, limited, profile)
+    ]
+    values |= {name: value for name, value in limited.items() if name not in values}
     reasons += [f"{reading.name} {reading.problem}" for reading in missing if reading.means == "fail"]
     if reasons:
         return _decision(sample, profile, False, composite, reasons, values)
@@ -87,6 +96,56 @@ def decide(
     elif values and composite is None and refusal is None and profile.composite_min is not None:
         open_questions.append("no metric with a weight has a number, so there is no composite")
     return _decision(sample, profile, None if open_questions else True, composite, open_questions, values)
+
+
+def _measured(scores: Sequence[Score], profile: Profile, known: Mapping[str, Measure]) -> list[Score]:
+    """A score of its own for each name in the profile that means one measure of a metric."""
+    named = {score.name for score in scores}
+    by_metric = {score.name: score for score in scores if score.values}
+    found = []
+    for name in profile.metrics:
+        measure = known.get(name)
+        metric, _, own = (measure.metric, "", measure.name) if measure is not None else name.rpartition(".")
+        score = by_metric.get(metric)
+        if name in named or score is None or (measure is not None and not measure.name):
+            continue
+        number = score.values.get(own)
+        status = "scored" if number is not None else "not_applicable" if score.status == "scored" else score.status
+        found.append(_with_ends(replace(score, name=name, value=number, scale=None, status=status), known))
+    return found
+
+
+def _with_ends(score: Score, known: Mapping[str, Measure]) -> Score:
+    """A score with the scale that its measure declares, also where neither end is good."""
+    measure = known.get(score.name)
+    if measure is None or score.scale is not None:
+        return score
+    return replace(score, scale=Scale(low=measure.low, high=measure.high, better=measure.better or "higher"))
+
+
+def _limited(score: Score, profile: Profile) -> float | None:
+    """A number that has a limit and no upper end: it is compared as it is, whatever scale the profile has."""
+    scale, value = score.scale, score.value
+    if score.name not in profile.limits or score.status != "scored" or isinstance(value, str | None):
+        return None
+    open_ended = scale is None or scale.low is None or scale.high is None
+    return float(value) if open_ended and isfinite(value) else None
+
+
+def _only_limited(reading: Reading, limited: Mapping[str, float], profile: Profile) -> bool:
+    """Whether all that the profile asks of a metric is a limit, which needs no scale."""
+    others = (*profile.thresholds, *profile.weights, *profile.hard_fail.metrics)
+    return reading.name in limited and reading.name not in others
+
+
+def _told(name: str, value: float, sign: str, bound: float, known: Mapping[str, Measure]) -> str:
+    """The number and what it misses, with the digits that tell them apart."""
+    measure = known.get(name)
+    unit = measure.unit if measure is not None and measure.unit in ("USD", "tokens", "s") else None
+    one, other = apart_in_words(value, bound, unit)
+    if unit is None:
+        return f"{name}={one} ({sign}{other})"
+    return f"{name} {one} {unit}, {'limit' if sign == '>' else 'at least'} {other}"
 
 
 def _decision(
@@ -121,7 +180,8 @@ def _reading(score: Score, profile: Profile) -> Reading:
     name, unmade = score.name, _unmade(score, profile)
     if score.status == "not_applicable":
         why = f"is not applicable: {score.explanation or 'no reason given'}"
-        return Reading(name, None, why, profile.not_applicable)
+        means = "ignore" if name in profile.optional or profile.only_weighs(name) else profile.not_applicable
+        return Reading(name, None, why, means)
     if profile.as_stored and isinstance(raw := score.details.get("stored_value"), (int, float)):
         return Reading(name, float(raw))
     if score.status != "scored" or score.value is None:
@@ -152,7 +212,9 @@ def _scaled(score: Score, value: float, profile: Profile) -> Reading:
     low, high = profile.scale
     scale = score.scale
     if scale is None or scale.low is None or scale.high is None:
-        if low <= value <= high:
+        counts = scale is not None and score.name not in profile.weights
+        if counts or low <= value <= high:
+            # What has no upper end cannot be brought to another scale, and needs none to be held against a number.
             return Reading(score.name, value)
         why = f"={value:g} declares no scale and lies outside {low:g} to {high:g}"
         return Reading(score.name, None, why, _unmade(score, profile))

@@ -38,22 +38,27 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     thresholds: dict[str, float] = {}
     """A score below its threshold fails the sample."""
     limits: dict[str, float] = {}
-    """A score above its limit fails the sample."""
+    """A score above its limit fails the sample. A number without an upper end (cost, tokens, seconds, counts) is taken
+    as it is, beside any scale."""
     weights: dict[str, float] = {}
     composite_min: float | None = None
     """The least weighted mean over the metrics present."""
     hard_fail: HardFail = HardFail()
     unscored: Literal["undecided", "fail", "ignore"] = "undecided"
     """What a score means that could not be made (unscored, failed)."""
-    not_applicable: Literal["ignore", "undecided"] = "ignore"
+    not_applicable: Literal["ignore", "undecided"] = "undecided"
+    """What it means that a metric with a threshold, a limit or a hard fail does not apply. One that only has a weight
+    is left out of the composite."""
     missing: Literal["ignore", "undecided"] = "undecided"
     """What a metric means that the profile demands and the sample has no score of. What the case requires is never
     ignored."""
     optional: list[str] = []
-    """Metrics that count where there is a score, and are not missed where there is none."""
+    """Metrics that count where there is a score, and are not missed where there is none or where they do not apply."""
     demands: Literal["profile", "case"] = "profile"
     """profile: every sample needs a score of each metric that the profile demands. case: a sample whose case lists its
     required evals needs only these."""
+    complete: bool = False
+    """The gate does not pass while a case was not run, not read or left out."""
     require_calibrated: bool = False
     """Refuse to decide by a judge that was not calibrated against labels."""
 
@@ -62,6 +67,10 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """Every metric that can decide."""
         named = (*self.thresholds, *self.limits, *self.weights, *self.hard_fail.metrics)
         return list(dict.fromkeys(named))
+
+    def only_weighs(self, metric: str) -> bool:
+        """Whether a metric has a part in the composite and nothing else."""
+        return metric not in (*self.thresholds, *self.limits, *self.hard_fail.metrics)
 
     @property
     def demanded(self) -> list[str]:

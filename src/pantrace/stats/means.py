@@ -57,14 +57,15 @@ def mean(values: Sequence[float], confidence: float = CONFIDENCE, bounds: Bounds
         return Estimate(value=average, n=1, method="t", note="one value has no interval")
     spread = sqrt(fsum((value - average) ** 2 for value in values) / (n - 1))
     if is_noise(spread, values):
-        return _without_spread(average, n, n, "t", bounds, confidence)
+        return without_spread(average, n, n, "t", bounds, confidence)
     low, high = bounded_t(average, spread / sqrt(n), n - 1, bounds, confidence)
     return Estimate(value=average, low=low, high=high, n=n, method="t")
 
 
-def _without_spread(
+def without_spread(
     value: float, n: int, clusters: int, method: str, bounds: Bounds | None, confidence: float
 ) -> Estimate:
+    """The mean of values that are all equal: with bounds, how far it may be from what was not drawn."""
     if bounds is None:
         return Estimate(value=value, n=n, method=method, note=NO_SPREAD)
     low, high = alike(value, clusters, bounds, confidence)
@@ -91,7 +92,7 @@ def clustered_mean(
         return Estimate(value=average, n=n, method="clustered t", note="one cluster has no interval")
     error = sqrt(fsum(fsum(group) ** 2 for group in groups) * count / (count - 1)) / n
     if is_noise(error, values):
-        return _without_spread(average, n, count, "clustered t", bounds, confidence)
+        return without_spread(average, n, count, "clustered t", bounds, confidence)
     low, high = bounded_t(average, error, count - 1, bounds, confidence)
     return Estimate(value=average, low=low, high=high, n=n, method="clustered t", note=f"{count} clusters")
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import product
-from math import comb
+from math import comb, fsum
+
+from msgspec.structs import replace
 
 from pantrace.model import Record
 
+from .clusters import cluster_mean, sums_of
 from .estimate import CONFIDENCE, Bounds, Estimate, TooFew
 from .means import RESAMPLES as FLIPS
-from .means import SEED, clustered_mean, is_noise
+from .means import SEED, bounded_t, is_noise, mean, without_spread
 from .proportions import tango
+from .skewed import FEW_FOR_SHAPE, MANY, bootstrap_t, lognormal_pairs, may_be_lognormal, t_witness, widest
 
 
 class PairedDifference(Record, frozen=True, kw_only=True):
@@ -32,22 +36,58 @@ def paired_difference(
 ) -> PairedDifference:
     """The mean of second - first: t interval (clustered where pairs belong together), p by sign-flip permutation.
     With the bounds of a difference there is an interval when all pairs change alike, too."""
-    if len(first) != len(second):
-        raise ValueError("pairs need two values each")
-    if not first:
-        raise TooFew("no pair")
-    differences = [_difference(before, after) for before, after in zip(first, second, strict=True)]
-    found = clustered_mean(differences, range(len(first)) if clusters is None else clusters, confidence, bounds)
-    p = sign_flip(_sums(differences, clusters) if clusters is not None else differences)
-    estimate = Estimate(
-        value=found.value,
+    differences = differences_of(first, second)
+    if clusters is None or len(set(clusters)) == len(differences):
+        found, p = mean(differences, confidence, bounds), sign_flip(differences)
+    else:
+        sums = sums_of(differences, clusters)
+        found, p = _clustered(differences, sums, confidence, bounds), sign_flip([total for total, _ in sums.values()])
+    method = f"paired {found.method}, sign-flip permutation"
+    return _with_counts(differences, replace(found, p=p, method=method))
+
+
+def _clustered(
+    differences: Sequence[float],
+    sums: Mapping[Hashable, tuple[float, int]],
+    confidence: float,
+    bounds: Bounds | None,
+) -> Estimate:
+    n, groups = len(differences), len(sums)
+    value = fsum(differences) / n
+    if groups < 2:
+        return Estimate(value=value, n=n, method="clustered t", note="one cluster has no interval")
+    error, freedom = cluster_mean(list(sums.values()))[1:]
+    if is_noise(error, differences):
+        return without_spread(value, n, groups, "clustered t", bounds, confidence)
+    low, high = bounded_t(value, error, freedom, bounds, confidence)
+    return Estimate(value=value, low=low, high=high, n=n, method="clustered t", note=f"{groups} clusters")
+
+
+def paired_skewed(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> PairedDifference:
+    """The mean of second - first where values have no upper end: the wider of a studentised bootstrap and, where all
+    values are above 0, a lognormal model, else t; p is the largest of theirs and of sign flips."""
+    differences = differences_of(first, second)
+    plain = paired_difference(first, second, None, confidence)
+    if plain.estimate.low is None or plain.estimate.p is None:
+        return plain
+    witnesses, methods = [t_witness(differences, confidence)], ["t"]
+    n = len(differences)
+    if n < MANY:
+        witnesses, methods = [bootstrap_t(differences, confidence), *witnesses], ["bootstrap-t", *methods]
+    if 4 <= n < FEW_FOR_SHAPE and may_be_lognormal(first, second):
+        witnesses[1], methods[1] = lognormal_pairs(first, second, confidence), "lognormal model"
+    found = widest(witnesses)
+    estimate = replace(
+        plain.estimate,
         low=found.low,
         high=found.high,
-        n=found.n,
-        method=f"paired {found.method}, sign-flip permutation",
-        p=p,
-        note=found.note,
+        p=max(plain.estimate.p, found.p),
+        method=f"paired {' and '.join(methods)}{' (the wider)' if len(methods) > 1 else ''}, sign-flip permutation",
     )
+    return _with_counts(differences, estimate)
+
+
+def _with_counts(differences: Sequence[float], estimate: Estimate) -> PairedDifference:
     return PairedDifference(
         estimate=estimate,
         wins=sum(each > 0 for each in differences),
@@ -56,17 +96,18 @@ def paired_difference(
     )
 
 
+def differences_of(first: Sequence[float], second: Sequence[float]) -> list[float]:
+    """second - first, pair by pair."""
+    if len(first) != len(second):
+        raise ValueError("pairs need two values each")
+    if not first:
+        raise TooFew("no pair")
+    return [_difference(before, after) for before, after in zip(first, second, strict=True)]
+
+
 def _difference(before: float, after: float) -> float:
     """after - before; what only rounding makes of two equal numbers is 0."""
     return 0.0 if is_noise(abs(after - before), (before, after)) else after - before
-
-
-def _sums(values: Sequence[float], clusters: Sequence[Hashable]) -> list[float]:
-    """Pairs of one cluster flip together."""
-    sums: dict[Hashable, float] = {}
-    for value, cluster in zip(values, clusters, strict=True):
-        sums[cluster] = sums.get(cluster, 0.0) + value
-    return list(sums.values())
 
 
 def sign_flip(differences: Sequence[float]) -> float:

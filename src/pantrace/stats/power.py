@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import count
-from math import asin, inf, sqrt
+from math import asin, sqrt
 from statistics import NormalDist
-
-from .estimate import distributions
 
 ALPHA = 0.05
 POWER = 0.8
@@ -41,13 +38,6 @@ def pairs_needed(only_first: float, only_second: float, alpha: float = ALPHA, po
     first = normal.inv_cdf(1 - alpha / 2) * sqrt(discordant)
     second = normal.inv_cdf(power) * sqrt(discordant - delta**2)
     return (first + second) ** 2 / delta**2
-
-
-def discordant_needed(pairs: int, alpha: float = ALPHA, power: float = POWER) -> float:
-    """The least share of pairs that must change, all of them one way, for McNemar's exact test to see it with this
-    power. Infinite where so few pairs cannot show anything."""
-    changed = next(m for m in count(1) if 2 / 2**m < alpha)
-    return float(distributions().beta.ppf(power, changed, pairs - changed + 1)) if changed <= pairs else inf
 
 
 def per_arm_needed(first: float, second: float, alpha: float = ALPHA, power: float = POWER) -> float:

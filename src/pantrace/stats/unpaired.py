@@ -6,9 +6,13 @@ from collections.abc import Hashable, Sequence
 from math import comb, fsum, sqrt
 from typing import Any
 
+from msgspec.structs import replace
+
+from .clusters import cluster_mean, sums_of
 from .estimate import CONFIDENCE, Bounds, Estimate, TooFew, distributions
 from .means import ALIKE, NO_SPREAD, RESAMPLES, SEED, alike, bounded_t, is_noise
 from .proportions import newcombe
+from .skewed import FEW_FOR_SHAPE, MANY, Witness, bootstrap_t_difference, lognormal_sides, may_be_lognormal, widest
 
 MANY_CLUSTERS = 50
 """From so many clusters on each side on, t and a permutation say the same, and t is quick."""
@@ -38,6 +42,23 @@ def difference_of_means(
     low, high = bounded_t(two.mean - one.mean, error, freedom, _width(bounds), confidence)
     p = float(2 * distributions().t.sf(abs(two.mean - one.mean) / error, freedom))
     return Estimate(value=two.mean - one.mean, low=low, high=high, n=one.n + two.n, method="Welch t", p=p)
+
+
+def difference_of_skewed(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
+    """second - first of independent values that have no upper end: the wider of a studentised bootstrap and, where all
+    values are above 0, a lognormal model, else Welch's t; the larger p."""
+    plain = difference_of_means(first, second, confidence)
+    if plain.low is None or plain.high is None or plain.p is None:
+        return plain
+    witnesses, methods = [Witness(plain.low, plain.high, plain.p)], ["Welch t"]
+    sizes = len(first), len(second)
+    if max(sizes) < MANY:
+        witnesses, methods = [bootstrap_t_difference(first, second, confidence), *witnesses], ["bootstrap-t", *methods]
+    if min(sizes) < FEW_FOR_SHAPE and may_be_lognormal(first, second):
+        witnesses[-1], methods[-1] = lognormal_sides(first, second, confidence), "lognormal model"
+    found = widest(witnesses)
+    method = f"{' and '.join(methods)}{' (the wider)' if len(methods) > 1 else ''}"
+    return replace(plain, low=found.low, high=found.high, p=found.p, method=method)
 
 
 Clustered = tuple[Sequence[float], Sequence[Hashable]]
@@ -74,10 +95,7 @@ class _Side:
             raise TooFew("one side has no value")
         self.n = len(values)
         self.mean = fsum(values) / self.n
-        grouped: dict[Hashable, list[float]] = {}
-        for value, cluster in zip(values, clusters, strict=True):
-            grouped.setdefault(cluster, []).append(value)
-        self.clusters = {name: (fsum(each), len(each)) for name, each in grouped.items()}
+        self.clusters = sums_of(values, clusters)
 
     def pull(self, cluster: Hashable) -> float:
         """By how much the cluster pulls the mean away from what the others make it."""
@@ -87,11 +105,10 @@ class _Side:
 
 def _welch(one: _Side, two: _Side) -> tuple[float, float]:
     """The standard error of a difference of sides that share no cluster, and its degrees of freedom."""
-    sizes = [len(side.clusters) for side in (one, two)]
-    squares = [fsum(side.pull(each) ** 2 for each in side.clusters) for side in (one, two)]
-    variances = [square * size / (size - 1) for square, size in zip(squares, sizes, strict=True)]
-    spread = fsum(variance**2 / (size - 1) for variance, size in zip(variances, sizes, strict=True))
-    return sqrt(fsum(variances)), fsum(variances) ** 2 / spread if spread else 1.0
+    found = [cluster_mean(list(side.clusters.values())) for side in (one, two)]
+    spread = fsum(each.error**4 / each.freedom for each in found)
+    square = fsum(each.error**2 for each in found)
+    return sqrt(square), square**2 / spread if spread else 1.0
 
 
 def _together(one: _Side, two: _Side) -> tuple[float, float]:

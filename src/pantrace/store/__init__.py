@@ -6,14 +6,15 @@ from .directory import RunDirectory
 from .manifest import Intake
 from .opening import OWN_NAMES
 from .parquet import Staged, stage_part
-from .query import Answer, query
-from .reading import StoredScore
+from .query import Answer, query, workbench
+from .reading import StoredScore, read_tables
 from .rows import Kept, Result, samples_hash
-from .run_file import FILES, PARTS, is_run_directory
+from .run_file import FILES, LABELS, PARTS, is_run_directory
 from .verify import unverified
 
 __all__ = [
     "FILES",
+    "LABELS",
     "OWN_NAMES",
     "PARTS",
     "Answer",
@@ -25,7 +26,9 @@ __all__ = [
     "StoredScore",
     "is_run_directory",
     "query",
+    "read_tables",
     "samples_hash",
     "stage_part",
     "unverified",
+    "workbench",
 ]

@@ -20,6 +20,8 @@ from .verify import damaged_part, file_hash
 
 _ROWS_AT_ONCE = 20_000
 _CHARACTERS_AT_ONCE = 16_000_000
+_ADDED = ("numbers",)
+"""Columns that parts of earlier versions do not have; there they are null."""
 
 
 class WrittenFile(Record, frozen=True, kw_only=True):
@@ -186,10 +188,33 @@ def read_columns(
     columns = list(dict.fromkeys([*names, *([only[0]] if only is not None else [])]))
     try:
         with pa.OSFile(str(path), "rb") as file, pq.ParquetFile(file) as parquet:
+            # A file of an earlier version lacks the columns that came later.
+            lacking = {*columns} & {*_ADDED} - {*parquet.schema_arrow.names}
+            columns = [name for name in columns if name not in lacking]
             for batch in parquet.iter_batches(batch_size=256, columns=columns, use_threads=False):
                 if only is not None:
                     batch = batch.filter(compute.is_in(batch.column(only[0]), wanted))
-                yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+                none = [None] * batch.num_rows
+                yield from zip(
+                    *(none if name in lacking else batch.column(name).to_pylist() for name in names), strict=True
+                )
+    except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
+        raise damaged_part(path, str(error)) from None
+
+
+def read_whole(table: str, path: Path, names: Sequence[str], listed: Collection[str]) -> Any:
+    """Some columns of a file as an Arrow table, texts of some of them as places in a list. Null where an earlier
+    version has no such column."""
+    pa, pq = _arrow()
+    schema = arrow_schema(PART_TABLES[table])
+    try:
+        with pa.OSFile(str(path), "rb") as file, pq.ParquetFile(file, read_dictionary=list(listed)) as parquet:
+            there = [name for name in names if name not in _ADDED or name in parquet.schema_arrow.names]
+            found = parquet.read(columns=there, use_threads=False).combine_chunks()
+            for name in [name for name in names if name not in there]:
+                kind = pa.dictionary(pa.int32(), pa.string()) if name in listed else schema.field(name).type
+                found = found.append_column(name, pa.nulls(found.num_rows, kind))
+            return found
     except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
         raise damaged_part(path, str(error)) from None
 

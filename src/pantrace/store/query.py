@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from .manifest import CommittedPart, committed_parts
 from .parquet import open_dataset
 from .reading import with_replaced_profiles
 from .run_file import MANIFEST, PARTS, RunFile, read_run_file
-from .schema import PART_TABLES, SQL_TYPES, TABLES, RunRow, columns
+from .schema import PART_TABLES, SQL_TYPES, TABLES, VIEWS, RunRow, columns
 from .verify import check
 
 
@@ -33,10 +34,7 @@ def query(paths: str | Path | Sequence[str | Path], sql: str) -> Answer:
 
     The column `run` of each table is the directory's path as given. Nothing can be written, and nothing but the
     committed parts be read."""
-    try:
-        import duckdb
-    except ImportError:
-        raise MissingExtra("a query", "analysis") from None
+    duckdb = _duckdb()
     given = [paths] if isinstance(paths, str | Path) else paths
     folders = list({Path(path).resolve(): Path(path) for path in given}.values())
     with tempfile.TemporaryDirectory(prefix="pantrace-") as spill, duckdb.connect(config=_config(spill)) as database:
@@ -48,6 +46,26 @@ def query(paths: str | Path | Sequence[str | Path], sql: str) -> Answer:
             return Answer(tuple(column[0] for column in answer.description), answer.fetchall())
         except duckdb.Error as error:
             raise _usage_error(error) from None
+
+
+@contextmanager
+def workbench(path: Path, memory: str) -> Iterator[Any]:
+    """A DuckDB connection with the tables of one run directory, for questions that need several steps. It holds no more
+    than so much memory and puts the rest on the disk."""
+    duckdb = _duckdb()
+    with tempfile.TemporaryDirectory(prefix="pantrace-") as spill:
+        config = {**_config(spill), "memory_limit": memory, "threads": "1"}
+        with duckdb.connect(config=config) as database:
+            _create_tables(database, [path], {*PART_TABLES})
+            yield database
+
+
+def _duckdb() -> Any:
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtra("a query", "analysis") from None
+    return duckdb
 
 
 def _config(spill: str) -> dict[str, Any]:
@@ -87,7 +105,8 @@ def _named_in(sql: str) -> set[str]:
     """The tables that a question may read, whose files are worth hashing; `query('…')` and `query_table('…')` can put
     a name together."""
     text = sql.lower()
-    return {table for table in PART_TABLES if table in text or "query" in text}
+    seen = {table for table in PART_TABLES if table in text or "query" in text}
+    return seen | {"samples", "scores"} if any(view in text for view in VIEWS) else seen
 
 
 def _create_tables(database: Any, folders: list[Path], asked: set[str]) -> None:
@@ -106,6 +125,8 @@ def _create_tables(database: Any, folders: list[Path], asked: set[str]) -> None:
             found.create_view(table)
         else:
             database.execute(f"create view {table} as select {_columns(table, 'null::{1} as {0}')} where false")
+    for view, question in VIEWS.items():
+        database.execute(f"create view {view} as {question}")
     database.execute(f"create table runs ({_columns('runs', '{0} {1}')})")
     for run, (_, content) in runs.items():
         values = [run, *msgspec.structs.astuple(_run_row(content))]

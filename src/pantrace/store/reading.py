@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from pantrace.model import Decision, Record, Sample, Score
 
 from .json_text import from_exact_json, sayable
 from .manifest import CommittedPart, committed_parts
-from .parquet import read_columns
+from .parquet import read_columns, read_whole
 from .rows import Address, Kept, Result
 from .run_file import MANIFEST, PARTS
 from .schema import PART_TABLES, Addressed, columns
@@ -130,6 +130,19 @@ def _records(
             file = part.file(table)
             assert file is not None
             raise damaged_part(folder / PARTS / file.file, str(error)) from None
+
+
+def read_tables(folder: Path, table: str, names: Sequence[str], listed: Collection[str] = ()) -> Iterator[Any]:
+    """Some columns of a table as Arrow has them, part by part; None for a part that has no rows of it. Texts of the
+    columns `listed` are places in a list of them."""
+    for part in committed_parts(folder / MANIFEST):
+        file = part.file(table)
+        if file is None:
+            yield None
+            continue
+        path = folder / PARTS / file.file
+        check(path, file)
+        yield read_whole(table, path, names, listed)
 
 
 def read_rows(

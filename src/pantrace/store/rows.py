@@ -27,6 +27,7 @@ from pantrace.model import (
     turns,
     usage_total,
 )
+from pantrace.wire.grades import GRADES
 
 from .json_text import column_json, exact_json, number_text
 from .schema import Addressed, CallRow, DecisionRow, SampleRow, ScoreRow, StepRow
@@ -246,6 +247,8 @@ def _score_rows(address: Address, stored: Iterable[Score], ours: Iterable[Score]
 def _score_row(address: Address, origin: str, score: Score, json: str) -> ScoreRow:
     scale, maker = score.scale, score.maker
     number, kind, text = _value(score.value)
+    if kind == "text" and (maker is None or maker.kind == "stored"):
+        number = GRADES.get(text or "")
     return ScoreRow(
         **address,
         origin=origin,
@@ -261,6 +264,7 @@ def _score_row(address: Address, origin: str, score: Score, json: str) -> ScoreR
         better=scale.better if scale is not None else None,
         explanation=score.explanation,
         evidence=column_json(score.evidence) if score.evidence else None,
+        numbers=column_json(score.values) if score.values else None,
         details=column_json(score.details) if score.details else None,
         maker=maker.name if maker is not None else None,
         maker_kind=maker.kind if maker is not None else None,

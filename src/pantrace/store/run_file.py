@@ -21,7 +21,9 @@ RUN = "run.json"
 MANIFEST = "manifest.sqlite"
 LOCK = "lock"
 PARTS = "parts"
-FILES = (RUN, LOCK, f"{MANIFEST}*", f"{PARTS}/*")
+LABELS = "labels.jsonl"
+"""What people say of the samples; only ever added to."""
+FILES = (RUN, LOCK, f"{MANIFEST}*", f"{PARTS}/*", LABELS)
 """Patterns of what a run directory is made of."""
 
 

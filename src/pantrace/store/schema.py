@@ -247,7 +247,8 @@ class ScoreRow(Addressed, frozen=True, kw_only=True, gc=False):
     name: str
     """The metric."""
     value: float | None = None
-    """The number; 1 and 0 for true and false; null for a word and where there is no value."""
+    """The number; 1 and 0 for true and false; of a stored grade of Inspect (C, I, P, N) what Inspect counts it as; null
+    for any other word, and where there is no value."""
     value_type: str | None = None
     """number, boolean or text; null: no value."""
     text: str | None = None
@@ -268,6 +269,9 @@ class ScoreRow(Addressed, frozen=True, kw_only=True, gc=False):
     """The reason for the value, or why there is none."""
     evidence: str | None = None
     """JSON list of step ids; null: none."""
+    numbers: str | None = None
+    """JSON object: every measure of the metric by name; null: `value` is the only one. The view `measures` has a row
+    for each."""
     details: str | None = None
     """JSON object; null: none."""
     maker: str | None = None
@@ -298,6 +302,33 @@ class DecisionRow(Addressed, frozen=True, kw_only=True, gc=False):
     json: str
     """The whole decision in the native format."""
 
+
+VIEWS: dict[str, str] = {
+    "measures": """
+        with counted as (
+            select s.run, s.part, s.number, s.sample, s.epoch, coalesce(x.case_id, x.sample) as case_id, s.origin,
+                s.maker_kind, s.name as metric, s.value, s.value_type, s.scale_low, s.scale_high, s.better,
+                from_json(s.numbers, '"MAP(VARCHAR, DOUBLE)"') as named
+            from scores s join samples x using (run, part, number)
+        )
+        select run, part, number, sample, epoch, case_id, origin, maker_kind, metric,
+            metric || '.' || named_number.key as measure, named_number.value as value, 'number' as value_type,
+            null as scale_low, null as scale_high, null as better
+        from (select * exclude (named, value, value_type, scale_low, scale_high, better),
+                unnest(map_entries(named)) as named_number from counted where named is not null)
+        where named_number.value is not null
+        union all
+        select run, part, number, sample, epoch, case_id, origin, maker_kind, metric, metric as measure, value,
+            value_type, scale_low, scale_high, better
+        from counted where named is null and value is not null
+    """,
+    "case_means": """
+        select run, measure, maker_kind, case_id, avg(value) as value, count(*) as repeats
+        from measures group by run, measure, maker_kind, case_id
+    """,
+}
+"""Views over the tables: a row for each number, and the mean of each case over its repeats. The mean of a measure is
+that of its `case_means`."""
 
 PART_TABLES: dict[str, type[Addressed]] = {
     "samples": SampleRow,

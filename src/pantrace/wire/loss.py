@@ -36,6 +36,8 @@ class Found(NamedTuple):
     what: str
     values: int = 1
     """How many values it comes to: a step that is gone weighs what it held."""
+    own: int = 0
+    """How many of these only their own format has a word for."""
     note: str = ""
     before: Any = None
     after: Any = None
@@ -62,8 +64,8 @@ def header_losses(before: RunHeader, after: RunHeader, why: Mapping[str, str], t
 
 
 def plain(sample: Sample) -> Plain:
-    """A sample as plain values, without `source`, which says where something was read and not what it says."""
-    found: Plain = to_plain(_without_source(sample))
+    """A sample as plain values, without where it was read."""
+    found: Plain = to_plain(without_source(sample))
     return found
 
 
@@ -80,11 +82,39 @@ def differences(before: Plain, after: Plain) -> Iterator[Found]:
 
 def weight(value: Any) -> int:
     """How many values something comes to; what is empty is one."""
-    if value and isinstance(value, dict):
-        return sum([weight(item) for item in value.values()])
-    if value and isinstance(value, list):
-        return sum([weight(item) for item in value])
-    return 1
+    count = 0
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if item and type(item) is dict:
+            stack += item.values()
+        elif item and type(item) is list:
+            stack += item
+        else:
+            count += 1
+    return count
+
+
+def own_weight(value: Any) -> int:
+    """How many values only the format they come from has a word for: in `extra`, and in parts that are unknown."""
+    count = 0
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if type(item) is dict:
+            if item.get("type") == "unknown" and "raw" in item:
+                count += weight(item)
+            else:
+                count += weight(item["extra"]) if item.get("extra") else 0
+                stack += [inner for key, inner in item.items() if key != "extra"]
+        elif type(item) is list:
+            stack += item
+    return count
+
+
+def common_weight(value: Any) -> int:
+    """How many values there are without those that only their own format has a word for."""
+    return weight(value) - own_weight(value)
 
 
 def as_loss(found: Found, why: Mapping[str, str], target: str, sample: str | None = None, *, full: bool = True) -> Loss:
@@ -95,6 +125,7 @@ def as_loss(found: Found, why: Mapping[str, str], target: str, sample: str | Non
         what=found.text() if full else found.what,
         why=reason(found.path, why, target),
         values=found.values,
+        own=found.own,
     )
 
 
@@ -105,7 +136,7 @@ def _said(run: RunHeader) -> RunHeader:
     return msgspec.structs.replace(header, source=None, name=None if header.name == named_after else header.name)
 
 
-def _without_source(sample: Sample) -> Sample:
+def without_source(sample: Sample) -> Sample:
     """Without `source` and notes: where something was read and what pantrace thought of it is not what it says."""
 
     def without(trajectory: Trajectory | None) -> Trajectory | None:
@@ -144,7 +175,12 @@ def reason(path: str, why: Mapping[str, str], target: str) -> str:
 
 def _whole(path: str, value: Any) -> Iterator[Found]:
     """Something that is gone, as one loss."""
-    yield Found(path, "absent", weight(value), before=value)
+    values = weight(value)
+    yield Found(path, "absent", values, values if _is_own(path) else own_weight(value), before=value)
+
+
+def _is_own(path: str) -> bool:
+    return ".extra" in path or path.startswith("extra")
 
 
 def _leaves(path: str, value: Any) -> Iterator[Found]:
@@ -160,22 +196,27 @@ def _leaves(path: str, value: Any) -> Iterator[Found]:
 
 
 Gone = Callable[[str, Any], Iterator[Found]]
+_SCALARS = frozenset({str, int, float, bool})
 
 
 def _compare(path: str, before: Any, after: Any, gone: Gone = _whole) -> Iterator[Found]:
     if isinstance(before, dict) and isinstance(after, dict):
         for key, value in before.items():
+            other = after.get(key)
+            if type(value) in _SCALARS and type(other) is type(value) and other == value:
+                continue  # most are: no path has to be made for them
             place = f"{path}.{key}" if path else key
             if key not in after:
                 yield from gone(place, value)
             elif key == "steps" and _TRAJECTORY.fullmatch(path):
                 yield from _compare_steps(place, value, after[key])
             else:
-                yield from _compare(place, value, after[key], gone)
+                yield from _compare(place, value, other, gone)
     elif isinstance(before, list) and isinstance(after, list):
         yield from _compare_lists(path, before, after, gone)
     elif (type(before) is not type(after) and isinstance(before, bool) != isinstance(after, bool)) or before != after:
-        yield Found(path, "changed", weight(before), before=before, after=after)
+        values = weight(before)
+        yield Found(path, "changed", values, values if _is_own(path) else 0, before=before, after=after)
 
 
 def _compare_lists(path: str, before: list[Any], after: list[Any], gone: Gone) -> Iterator[Found]:
@@ -230,7 +271,7 @@ def _scattered(here: str, step: Plain, elsewhere: Elsewhere, order: Order) -> It
         yield from _whole(here, step)
         return
     rest = {key: value for key, value in step.items() if key not in ("parts", "role")}
-    yield Found(here, "merged", weight(rest) if rest else 1, "into another step", before=rest or None)
+    yield Found(here, "merged", weight(rest) if rest else 1, note="into another step", before=rest or None)
     for number, part, other in kept:
         place = f"{here}.parts[{number}]"
         if other is None:

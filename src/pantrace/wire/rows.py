@@ -137,6 +137,22 @@ def _torn(error: ReadError, data: bytes) -> ReadError:
     return ReadError(error.message, place=error.place, remedy="the file is cut off" if ends_open else None)
 
 
+def count_rows(path: Path) -> int:
+    """How many records a file has, without decoding them; a ReadError where it is not whole."""
+    size = 1 << 16
+    start = files.read_start(path, size)
+    layout = layout_of(start, whole=len(start) < size - 8)
+    if layout == "lines":
+        return sum(1 for _ in files.lines(path))
+    with files.map_file(path) as view:
+        if (tell := listener()) is not None:
+            tell(path, bytes(view))
+        try:
+            return len(_items(view)) if layout == "array" else 1
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return sum(1 for _ in read_rows(path, raise_broken))
+
+
 def write_rows(rows: Iterable[Any], target: Path, *, default: Layout, indent: int = 2) -> int:
     """Write rows as lines or as an array, as the name's suffix says (else the default); gives their number."""
     layout = {".jsonl": "lines", ".ndjson": "lines", ".json": "array"}.get(files.bare_suffix(target), default)

@@ -1,19 +1,20 @@
-"""Unread: what a source says and no sample holds, found value by value.
+"""Unread: what a source says and no sample holds, found word by word.
 
 While a file is read, everything that comes through the door is shown to a `Ledger` (`wire.tap`), beside the samples
-that the reader makes of it. Values of the source are looked for among those of the samples, whatever their place: a
-reader may move a value, join it with others or use it as a key. What is nowhere was not read.
+that the reader makes of it. Both sides are taken as JSON and cut into words: texts, numbers and keys. A word of the
+source that stands in no sample is looked for in other forms (inside a longer text, as a moment, in seconds instead of
+milliseconds, as the JSON that it says), and in the end the source is walked to name the paths where it stood.
 
-A number such as 3 or a yes is found everywhere and proves nothing. It counts as read only where it stands under the
-same key in the model, or where the reader's own code knows the key (`words`); a key that nobody names cannot have been
-read. Null says nothing.
+A number such as 3 or a yes is found everywhere and proves nothing. It counts as read where its key stands in the model,
+or where the reader's own code knows the key (`words`): a key that nobody names cannot have been read. Null is nothing.
 
-A value that the model holds in another form (a sum, another unit, a repetition) is declared by the format as path and
-reason; the path has no numbers and may have `*` in it.
+A value that the model holds in another form (a sum, a repetition) is declared by the format as path and reason; the
+path has no numbers and may have `*` in it.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -29,13 +30,24 @@ from .times import from_iso
 
 LONG = 24
 """A text of so many letters is also found inside a longer one; a shorter one might be there by chance."""
+KEY = 64
+"""Longer than any key."""
 SHORT = 3
 """A text of so few letters may be anywhere."""
 SMALL = 1_000
-"""A number below may be anywhere."""
-WINDOW = 256
-"""Texts that are looked for inside others, one after another without success, until the next sample comes: sources and
-samples go in the same order, and to look for all texts in all samples would take for ever."""
+"""A whole or half number below may be anywhere."""
+PENDING = 4_096
+"""So many records may be read ahead of their samples."""
+AGE = 256
+"""So many samples a record's words are looked for in other forms."""
+FEW = 512
+"""So many words of one record are looked for in other forms in every sample; of more, those that stand near the ones
+just found, as sources and samples go in the same order."""
+
+_NOTHING = ("", "{}", "[]", "null")
+"""Texts that say nothing, as JSON or otherwise."""
+
+Word = str | int | float
 
 
 class Unread(msgspec.Struct, frozen=True):
@@ -53,18 +65,36 @@ class Unread(msgspec.Struct, frozen=True):
         return self.missing.total()
 
 
-class _Leaf:
-    """One value of the source."""
+class _Record:
+    """A record of the source, and its words that no sample has had yet."""
 
-    __slots__ = ("found", "path", "text", "value")
+    def __init__(self, value: Any, words: dict[Word, int]) -> None:
+        self.value = value
+        self.words = words
+        """With the places at which they stand first."""
+        self.found: list[int] = []
+        """Places of those that the last sample had."""
+        self.age = 0
+        self._order = list(words)
+        self._places = list(words.values()) if len(words) > FEW else []
+        self._rest = max(3, len(words) // 10)
 
-    def __init__(self, path: str, text: str | None = None) -> None:
-        self.path = path
-        self.text = text
-        """Looked for inside other texts, or None."""
-        self.value: Any = None
-        """Looked for beside a name, or None."""
-        self.found = False
+    @property
+    def is_done(self) -> bool:
+        """Whether nearly all of it has been found, or the sample that was made of it must have come."""
+        return len(self.words) <= self._rest or (self.age > AGE and not self._places)
+
+    def near(self) -> list[Word]:
+        """Words to look for in other forms."""
+        if not self._places:
+            return list(self.words)
+        found = sorted(self.found)
+        middle = found[len(found) // 4 : len(found) - len(found) // 4]
+        if not middle:
+            return []
+        begin = bisect_left(self._places, middle[0] - FEW)
+        end = bisect_left(self._places, middle[-1] + FEW)
+        return [word for word in self._order[begin:end] if word in self.words]
 
 
 class Ledger:
@@ -72,15 +102,14 @@ class Ledger:
 
     def __init__(self, declared: Mapping[str, str], words: Collection[str] = ()) -> None:
         self._declared = tuple(declared)
-        self._words = words
+        self._known = {*words, *_NOTHING, True, False}
         self._needed: set[str] = set()
         self._places: set[Hashable] = set()
-        self._leaves: list[_Leaf] = []
-        self._waiting: dict[Hashable, list[_Leaf]] = {}
-        self._named: dict[str, list[_Leaf]] = {}
-        """By their keys, which may have become names: a metric's key is the name of a score."""
-        self._slow: deque[_Leaf] = deque()
-        self._last = 0
+        self._records: deque[_Record] = deque()
+        self._waiting: dict[Word, list[_Record]] = {}
+        self._open: list[_Record] = []
+        """Records whose words are still looked for in other forms."""
+        self._missing: Counter[str] = Counter()
         self._values = 0
 
     def source(self, place: Hashable, data: Any) -> None:
@@ -88,97 +117,66 @@ class Ledger:
         if place in self._places:
             return
         self._places.add(place)
-        if isinstance(data, (bytes, memoryview)):
-            try:
-                data = decode(data)
-                if isinstance(data, str):
-                    # A whole document inside a text: some tools encode twice.
-                    data = decode(data.encode("utf-8", "surrogatepass"))
-            except ReadError:
-                return
-        self._last = len(self._leaves)
-        for path, key, value in _leaves(data, "", ""):
-            self._values += 1
-            declared = _reason(path, self._declared)
-            if declared is None:
-                self._wait(path, key, value)
-            else:
-                self._needed.add(declared)
+        try:
+            value = decode(data) if isinstance(data, (bytes, memoryview)) else data
+            if isinstance(value, str):
+                # A whole document inside a text: some tools encode twice.
+                value = decode(value.encode("utf-8", "surrogatepass"))
+        except ReadError:
+            return
+        said, keys = words_in(value)
+        self._values += len(said) - keys
+        new = {*said} - self._known
+        record = _Record(value, {word: number for number, word in enumerate(said) if word in new})
+        self._records.append(record)
+        self._open.append(record)
+        for word in record.words:
+            self._waiting.setdefault(word, []).append(record)
+        while len(self._records) > PENDING:
+            self._close(self._records.popleft())
 
     def broken(self) -> None:
         """The last record could not be read: it is reported as such, and not value by value."""
-        for leaf in self._leaves[self._last :]:
-            leaf.found = True
+        if self._records:
+            self._records.pop()
 
     def model(self, record: Any) -> None:
         """A sample or a header that was made of what came."""
-        held = _Held()
-        held.add(to_plain(record), "")
-        for key in (*held.keys, *held.texts, *held.numbers, *held.pairs):
-            for leaf in self._waiting.pop(key, ()):
-                leaf.found = True
-        for name in self._named.keys() & held.texts:
-            self._named[name] = [each for each in self._named[name] if not each.found and not held.has_named(each)]
-        self._search(held)
-        self._leaves = [leaf for leaf in self._leaves if not leaf.found]
-        self._last = len(self._leaves)
+        held = _Held(to_plain(record))
+        for word in self._waiting.keys() & held.words:
+            for each in self._waiting.pop(word):
+                if (place := each.words.pop(word, None)) is not None:
+                    each.found.append(place)
+        for each in self._open:
+            for word in each.near():
+                if held.holds_otherwise(word):
+                    del each.words[word]
+            each.found.clear()
+            each.age += 1
+        self._open = [each for each in self._open if not each.is_done]
 
     def closed(self) -> Unread:
         """The balance."""
-        missing = Counter(leaf.path for leaf in self._leaves if not leaf.found)
-        return Unread(self._values, missing, frozenset(self._needed))
+        while self._records:
+            self._close(self._records.popleft())
+        return Unread(self._values, self._missing, frozenset(self._needed))
 
-    def _wait(self, path: str, key: str, value: Any) -> None:
-        leaf = _Leaf(path)
-        keys: tuple[Hashable, ...]
-        if _is_weak(value):
-            if key not in self._words:
-                keys = ((_bare(key), value),)
-                leaf.value = value
-                self._named.setdefault(key, []).append(leaf)
-            elif isinstance(value, bool):
-                return
-            else:
-                keys = (value, str(value))
-        elif isinstance(value, str):
-            keys = (value,) if value == (bare := value.strip()) else (value, bare)
-            if (at := _time(bare)) is not None:
-                keys = (*keys, at)
-            if len(value) >= LONG or value[:1] in ("{", "["):
-                leaf.text = value
-                self._slow.append(leaf)
-        else:
-            # Milliseconds and other thousandths are seconds in the model.
-            keys = (value, value / 1000, str(value))
-        self._leaves.append(leaf)
-        for each in keys:
-            self._waiting.setdefault(each, []).append(leaf)
-
-    def _search(self, held: _Held) -> None:
-        """Look for long texts inside the longer ones of a sample, and for what JSON inside a text says."""
-        missed: deque[_Leaf] = deque()
-        in_a_row = 0
-        while self._slow and in_a_row < WINDOW:
-            leaf = self._slow.popleft()
-            if leaf.found:
-                continue
-            assert leaf.text is not None
-            if held.holds_inside(leaf.text) or held.holds_decoded(leaf.text):
-                leaf.found = True
-                in_a_row = 0
-            else:
-                missed.append(leaf)
-                in_a_row += 1
-        self._slow.extendleft(reversed(missed))
+    def _close(self, record: _Record) -> None:
+        """Name the paths of what was not found."""
+        if not record.words:
+            return
+        for path, key, value in _leaves(record.value, "", ""):
+            if (key if _is_weak(value) else value) in record.words:
+                declared = _reason(path, self._declared)
+                if declared is None:
+                    self._missing[path] += 1
+                else:
+                    self._needed.add(declared)
 
 
 @lru_cache(1 << 14)
 def _reason(path: str, declared: tuple[str, ...]) -> str | None:
     return next((each for each in declared if each == path or fnmatchcase(path, each)), None)
-
-
-_NOTHING = ("", "{}", "[]", "null")
-"""Texts that say nothing, as JSON or otherwise."""
 
 
 def _leaves(value: Any, path: str, key: str) -> Iterator[tuple[str, str, Any]]:
@@ -190,7 +188,7 @@ def _leaves(value: Any, path: str, key: str) -> Iterator[tuple[str, str, Any]]:
         inside = f"{path}[]"
         for item in value:
             yield from _leaves(item, inside, key)
-    elif value is not None and not (isinstance(value, str) and (value.isspace() or value in _NOTHING)):
+    elif value is not None and not (isinstance(value, str) and (not value or value.isspace())):
         yield path, key, value
 
 
@@ -202,9 +200,72 @@ def _is_weak(value: Any) -> bool:
 
 
 @lru_cache(1 << 12)
-def _bare(key: str) -> str:
-    """A key as it may have changed on its way: with a prefix ("user:tier"), or from camelCase to snake_case."""
-    return key.rpartition(":")[2].replace("_", "").lower()
+def _bare(word: str) -> str:
+    """A key as it may have changed on its way: with a prefix ("user:tier", "adk_score.tools"), or from camelCase."""
+    return word.rpartition(":")[2].rpartition(".")[2].replace("_", "").lower()
+
+
+def words_in(value: Any) -> tuple[list[Word], int]:
+    """All keys and values but null, what stands together together; and how many of them are keys."""
+    found: list[Word] = []
+    keys = 0
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        kind = type(item)
+        if kind is dict:
+            keys += len(item)
+            found += item
+            stack += item.values()
+        elif kind is list:
+            stack += item
+        elif item is not None:
+            found.append(item)
+    return found, keys
+
+
+class _Held:
+    """The words of a record of the model."""
+
+    def __init__(self, plain: Any) -> None:
+        self.words: set[Word] = {*words_in(plain)[0]}
+        self._texts: str | None = None
+        self._bare: set[str] | None = None
+
+    def holds_otherwise(self, word: Word) -> bool:
+        """Whether it says a word of the source in another form."""
+        if not isinstance(word, str):
+            # Milliseconds are seconds in the model.
+            return word / 1000 in self.words or str(word) in self.words
+        if len(word) >= LONG and word in self._long_texts():
+            return True
+        bare = word.strip()
+        if not bare or (bare != word and (bare in self.words or (len(bare) >= LONG and bare in self._long_texts()))):
+            return True
+        if (at := _time(bare)) is not None:
+            return at in self.words
+        if word[:1] in ("{", "["):
+            return self._holds_decoded(word)
+        return len(word) < KEY and _bare(word) in self._bare_words()
+
+    def _long_texts(self) -> str:
+        if self._texts is None:
+            self._texts = "\0".join(word for word in self.words if isinstance(word, str) and len(word) >= LONG)
+        return self._texts
+
+    def _bare_words(self) -> set[str]:
+        if self._bare is None:
+            self._bare = {_bare(word) for word in self.words if isinstance(word, str) and len(word) < KEY}
+        return self._bare
+
+    def _holds_decoded(self, text: str) -> bool:
+        """JSON inside a text may be held as the value that it says."""
+        try:
+            found = words_in(decode(text.encode("utf-8", "surrogatepass")))[0]
+        except ReadError:
+            return False
+        words: set[Word] = {*found}.difference(_NOTHING)
+        return all(word in self.words or self.holds_otherwise(word) for word in words)
 
 
 def _time(text: str) -> float | None:
@@ -213,56 +274,3 @@ def _time(text: str) -> float | None:
         return None
     found = from_iso(text)
     return found if found is not None else from_iso(f"{text.replace(' ', 'T', 1)}Z")
-
-
-class _Held:
-    """The texts and numbers that a record of the model holds."""
-
-    def __init__(self) -> None:
-        self.keys: set[str] = set()
-        self.texts: set[str] = set()
-        self.numbers: set[int | float] = set()
-        self.pairs: set[tuple[str, Any]] = set()
-        """Of values that alone say nothing: with their keys."""
-        self._joined: str | None = None
-
-    def add(self, value: Any, key: str) -> None:
-        if isinstance(value, dict):
-            self.keys.update(value)
-            for name, item in value.items():
-                self.add(item, name)
-        elif isinstance(value, list):
-            for item in value:
-                self.add(item, key)
-        elif value is not None:
-            if _is_weak(value):
-                self.pairs.add((_bare(key), value))
-            if isinstance(value, str):
-                self.texts.add(value)
-            elif not isinstance(value, bool):
-                self.numbers.add(value)
-
-    def holds(self, key: str, value: Any) -> bool:
-        if isinstance(value, bool):
-            return (_bare(key), value) in self.pairs
-        return value in self.texts or value in self.keys if isinstance(value, str) else value in self.numbers
-
-    def has_named(self, leaf: _Leaf) -> bool:
-        """Whether it holds the value of something that is a name now; notes that it was found."""
-        leaf.found = leaf.value in self.texts if isinstance(leaf.value, str) else leaf.value in self.numbers
-        return leaf.found
-
-    def holds_inside(self, text: str) -> bool:
-        if self._joined is None:
-            self._joined = "\x00".join(each for each in self.texts if len(each) >= LONG)
-        return len(text) >= LONG and (text in self._joined or text.strip() in self._joined)
-
-    def holds_decoded(self, text: str) -> bool:
-        """JSON inside a text may be held as the value that it says."""
-        if text[:1] not in ("{", "["):
-            return False
-        try:
-            value = decode(text.encode("utf-8", "surrogatepass"))
-        except ReadError:
-            return False
-        return all(self.holds(key, item) or self.holds_inside(str(item)) for _, key, item in _leaves(value, "", ""))

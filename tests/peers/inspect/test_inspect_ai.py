@@ -69,6 +69,30 @@ def test_a_rewritten_log_equals_the_original(path: Path, compression: str, suffi
     assert header.status == before.status
 
 
+def _corpus() -> list[Path]:
+    found = [path for pattern in ("own/inspect/*/*", "public/inspect/*/*") for path in CORPUS.glob(pattern)]
+    return sorted(path for path in found if path.suffix in (".eval", ".json"))
+
+
+@needs_corpus
+@pytest.mark.parametrize("path", _corpus(), ids=lambda path: path.name)
+def test_every_log_is_the_same_to_inspect_after_writing_it_anew(path: Path, tmp_path: Path) -> None:
+    """A log that inspect_ai refuses is repaired, and the report says so."""
+    target = tmp_path / f"out{path.suffix}"
+    report = convert(path, target, to="inspect")
+    after = read_eval_log(str(target))
+    try:
+        before, again = read_eval_log(str(path)), read_eval_log(str(path))
+    except ValueError:
+        assert report.losses
+        return
+    if repr(content(before)) == repr(content(again)):  # else Inspect itself invents ids and times, anew each time
+        assert repr(content(after)) == repr(content(before))
+    assert len(after.samples or ()) == len(before.samples or ())
+    assert after.eval == before.eval
+    assert after.results == before.results
+
+
 @needs_corpus
 @pytest.mark.parametrize("path", [path for path in _logs() if path.suffix == ".eval"], ids=lambda path: path.name)
 def test_summaries_say_the_same(path: Path, tmp_path: Path) -> None:

@@ -323,8 +323,5 @@ FORMAT = Format(
         "scores": "an eval set holds no results",
         "epoch": "an eval set holds each case once",
     },
-    reencoded={
-        "*.role": "roles are user, agent, tool and system in the model",
-    },
     corners=("pantrace",),
 )

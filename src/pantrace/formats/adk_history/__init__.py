@@ -219,11 +219,6 @@ FORMAT = Format(
     layout="document",
     suffix=".evalset_result.json",
     note="read with files of 1.21 and 2.13; versions between were read in source only",
-    reencoded={
-        "*.parameters.*type": "types of JSON Schema are written in small letters",
-        "*.role": "roles are user, agent, tool and system in the model",
-        "*andidates_token_count": "output without thoughts; the model counts them in",
-    },
     corners=("pantrace", "session_details.events[].custom_metadata.pantrace"),
 )
 

@@ -16,25 +16,32 @@ from pantrace.model import (
     ToolCall,
     ToolResult,
     Trajectory,
+    active_steps,
     call_pairs,
     final_response,
+    is_agents,
 )
+from pantrace.wire.carried import CARRIER
 from pantrace.wire.digest import Digest, agent_of, digest_of
+from pantrace.wire.rest import as_extra, rest_in
 
 from .bundle import call_entry, inputs_of
 from .keys import (
+    NAME,
     is_anything,
     is_object,
     is_objects,
     is_text,
     is_texts,
-    note_extra,
-    note_in,
     restore,
     taken,
     vocabulary,
 )
 
+UNKNOWN = "unknown"
+"""Stands where nobody says which agent it was: the original program cannot read a case without a name."""
+BEFORE = "calls_before_answer"
+"""How many calls were made before the answer was given, where more followed: a case tells calls and answer apart."""
 LABELS = ("phase", "difficulty", "quality_band", "topic_family", "learner_level", "workflow_mode")
 
 CALL = vocabulary({"tool": is_text, "arguments": is_anything, "reason": is_text, "outcome": is_text})
@@ -65,6 +72,7 @@ CASE = vocabulary(
         "threshold_profile": is_text,
         "expected_contract": is_text,
         "labels": is_object,
+        CARRIER: lambda value: is_object(value) and isinstance(value.get(BEFORE), int),
     }
 )
 
@@ -74,6 +82,8 @@ def load(row: dict[str, Any]) -> Sample:
     values, note = taken(row, CASE)
     if "case_id" not in values:
         raise ReadError("a case needs a case_id that is text", remedy="is this an explain dataset?")
+    if values.get("agent_name") == UNKNOWN:
+        del values["agent_name"]
     labels = {name: values[name] for name in LABELS if name in values}
     scenario = {}
     for name, value in values.get("labels", {}).items():
@@ -102,7 +112,7 @@ def load(row: dict[str, Any]) -> Sample:
         profile=values.get("threshold_profile"),
         contract=values.get("expected_contract"),
         labels=labels,
-        extra=note_extra(note),
+        extra=as_extra(NAME, note),
     )
     return Sample(id=values["case_id"], case=case, trajectory=_trajectory(values))
 
@@ -136,7 +146,7 @@ def _expected_call(row: dict[str, Any]) -> ExpectedCall:
         arguments=values.get("arguments"),
         reason=values.get("reason"),
         outcome=values.get("outcome"),
-        extra=note_extra(note),
+        extra=as_extra(NAME, note),
     )
 
 
@@ -144,11 +154,10 @@ def _trajectory(values: dict[str, Any]) -> Trajectory | None:
     answer, calls = values.get("model_answer"), values.get("invoked_tool_calls")
     if answer is None and calls is None:
         return None
-    parts: list[Part] = []
-    for number, call in enumerate(calls or (), 1):
-        parts.extend(_made(call, f"call_{number}"))
+    made = [_made(call, f"call_{number}") for number, call in enumerate(calls or (), 1)]
     if answer is not None:
-        parts.append(Text(text=answer))
+        made.insert(values.get(CARRIER, {}).get(BEFORE, len(made)), (Text(text=answer),))
+    parts = [part for each in made for part in each]
     question, agent = values.get("question"), values.get("agent_name")
     steps = [Step(role="user", parts=(Text(text=question),))] if question is not None else []
     if parts:
@@ -158,7 +167,7 @@ def _trajectory(values: dict[str, Any]) -> Trajectory | None:
 
 def _made(row: dict[str, Any], call_id: str) -> tuple[Part, ...]:
     values, note = taken(row, MADE, always=("outcome",))
-    call = ToolCall(id=call_id, name=values["tool"], arguments=values.get("arguments"), extra=note_extra(note))
+    call = ToolCall(id=call_id, name=values["tool"], arguments=values.get("arguments"), extra=as_extra(NAME, note))
     if "outcome" not in values:
         answered = any(key.lower() == "outcome" for key in row)
         return (call, ToolResult(call_id=call_id, name=call.name)) if answered else (call,)
@@ -174,12 +183,12 @@ def _made(row: dict[str, Any], call_id: str) -> tuple[Part, ...]:
 def dump(sample: Sample, *, bundle: bool, labels: bool) -> dict[str, Any]:
     """A sample of any format as a case."""
     case, told = sample.case or Case(), digest_of(sample, call_entry)
-    note = note_in(case.extra)
+    note = rest_in(case.extra, NAME)
     answered = sample.trajectory is not None
     row: dict[str, Any] = {
         "case_id": case_id(sample),
         "scenario_id": case.scenario,
-        "agent_name": agent_of(sample),
+        "agent_name": agent_of(sample) or UNKNOWN,
         **{name: case.labels.get(name) for name in LABELS},
         "question": told.question,
         "context": told.context,
@@ -195,8 +204,22 @@ def dump(sample: Sample, *, bundle: bool, labels: bool) -> dict[str, Any]:
         "threshold_profile": case.profile,
         "expected_contract": case.contract,
         "labels": (further_labels(case) or None) if labels else None,
+        CARRIER: _order(sample.trajectory) if told.answer is not None else None,
     }
     return restore(row, note)
+
+
+def _order(trajectory: Trajectory | None) -> dict[str, int] | None:
+    """Where the answer stands among the calls; None when it is behind all of them, as a reader takes for granted."""
+    calls = before = 0
+    if trajectory is None or trajectory.response is not None:
+        return None
+    for step in active_steps(trajectory):
+        for part in step.parts if is_agents(step) else ():
+            calls += isinstance(part, ToolCall)
+            if isinstance(part, Text):
+                before = calls
+    return {BEFORE: before} if before < calls else None
 
 
 def case_id(sample: Sample) -> str:
@@ -207,7 +230,7 @@ def case_id(sample: Sample) -> str:
 def further_labels(case: Case) -> dict[str, Any]:
     """Labels beyond those that have a key of their own: those of the scenario catalogue, and those of other formats."""
     words = {name: value for name, value in case.labels.items() if name not in LABELS}
-    return {**words, **note_in(case.extra).get("scenario", {})}
+    return {**words, **rest_in(case.extra, NAME).get("scenario", {})}
 
 
 def _bundle(told: Digest, note: dict[str, Any]) -> dict[str, Any] | None:
@@ -230,7 +253,7 @@ def _expected_rows(sample: Sample, case: Case) -> list[dict[str, Any]] | None:
     return [
         restore(
             {"tool": call.name, "arguments": call.arguments, "reason": call.reason, "outcome": call.outcome},
-            note_in(call.extra),
+            rest_in(call.extra, NAME),
         )
         for call in case.expected_calls
     ]

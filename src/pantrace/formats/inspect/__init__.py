@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from pantrace.formats.format import Format
 
+from .header import LOGGED
 from .pools import resolved_events
 from .reading import detect, open_run, summaries
 from .samples import dump, load
+from .summary import FLUSH, SUMMARY
 from .validation import check, validate
 from .writing import Options, save
 
@@ -31,6 +33,6 @@ FORMAT = Format(
     options=Options,
     suffix=".eval",
     nests=True,
+    outside=(f"extra.inspect.{SUMMARY}", f"extra.inspect.{FLUSH}", f"run.extra.inspect.{LOGGED}"),
     corners=("metadata.pantrace", "events[].metadata.pantrace"),
-    reencoded={"*error.type": "kinds of failures have the model's own words; a kind that has none is kept as it is"},
 )

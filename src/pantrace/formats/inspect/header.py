@@ -8,15 +8,20 @@ import msgspec
 
 from pantrace.model import Aggregate, RunHeader, header_of
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.json import NonFinite
+from pantrace.wire.json import NonFinite, unknown_keys
 from pantrace.wire.remainder import ALL, NOT_WHAT_IS_ADDED, SAME, apply_difference, difference
 from pantrace.wire.times import from_iso, iso
 
 from .content import own
 from .event_index import notes_of
+from .exact import EXACT, deviation, restore
 from .migration import header_today
 
 VERSION = 2
+START_NOTE, LOGGED = "start", "logged"
+_NOTES = frozenset({EXACT, START_NOTE, LOGGED})
+"""Notes on a log's file: how its header is spelled, what its journal began with, and how many samples it has, where
+that is not what its list of ids says."""
 NO_MODEL = "none/none"
 
 _EVAL = frozenset({"created", "task", "solver", "model", "config", "dataset", "packages"})
@@ -24,12 +29,18 @@ DEMANDED = ("model_generate_config", "model_args", "task_attribs", "task_args", 
 """Fields of `eval` that the Inspect log guide demands, as empty objects at least."""
 
 
-def to_header(raw: dict[str, Any]) -> RunHeader:
-    """A run's header from a log's; never fails for a wrong part: it is kept as it is."""
-    raw = header_today(raw)
+def to_header(as_read: dict[str, Any], **notes: Any) -> RunHeader:
+    """A run's header from a log's, with these notes on its file; never fails for a wrong part: it is kept as it is."""
+    raw = header_today(as_read)
     header = _header(raw)
-    notes = notes_of(raw.get("eval"))
-    return apply_difference(header, notes["run"]) if "run" in notes else header
+    carried = notes_of(raw.get("eval"))
+    if "run" in carried:
+        header = apply_difference(header, carried["run"])
+    else:
+        notes |= deviation(_rewritten(header), as_read)
+    if notes and not is_made(header):
+        header = msgspec.structs.replace(header, extra={**header.extra, "inspect": {**own(header.extra), **notes}})
+    return header
 
 
 def _header(raw: dict[str, Any]) -> RunHeader:
@@ -116,18 +127,21 @@ class Counted(msgspec.Struct):
 
 def from_header(run: RunHeader, counted: Counted) -> dict[str, Any]:
     """A log's header; what Inspect has no word for lies in `eval.metadata.pantrace`."""
-    raw = _made(run, counted) if is_made(run) else _rewritten(run, counted)
+    raw = _made(run, counted) if is_made(run) else _repaired(_rewritten(_with_dataset(run, counted)))
     told = _header(header_today(raw))
-    bare = msgspec.structs.replace(header_of(run), source=None)
+    kept = {key: value for key, value in own(run.extra).items() if key not in _NOTES}
+    extra = unknown_keys(run.extra, ("inspect",)) | ({"inspect": kept} if kept else {})
+    bare = msgspec.structs.replace(header_of(run), source=None, extra=extra)
     change = difference(told, bare, NOT_WHAT_IS_ADDED if is_made(run) else ALL)
     if change is not SAME:
         raw["eval"]["metadata"] = {**(raw["eval"].get("metadata") or {}), CARRIER: {"run": change}}
     return raw
 
 
-def _rewritten(run: RunHeader, counted: Counted) -> dict[str, Any]:
+def _rewritten(run: RunHeader) -> dict[str, Any]:
     """The header of a log that came from Inspect."""
-    extra = dict(own(run.extra))
+    kept = own(run.extra)
+    extra = {key: value for key, value in kept.items() if key not in _NOTES}
     rest = extra.pop("eval")
     spec: dict[str, Any] = {}
     if run.id is not None and run.id != rest.get("run_id"):
@@ -138,12 +152,26 @@ def _rewritten(run: RunHeader, counted: Counted) -> dict[str, Any]:
             spec[key] = value
     if run.created is not None:
         spec["created"] = iso(run.created)
-    spec["dataset"] = _dataset(run, counted)
+    spec["dataset"] = run.dataset
     spec["config"] = run.config
     if "packages" in run.environment:
         spec["packages"] = run.environment["packages"]
     raw = {"version": extra.pop("version", VERSION), "status": run.status, "eval": spec, **extra}
-    return {key: value for key, value in raw.items() if value is not None}
+    return restore({key: value for key, value in raw.items() if value is not None}, kept)
+
+
+def _repaired(raw: dict[str, Any]) -> dict[str, Any]:
+    """Counts that stand there without their model are given its name: inspect_ai refuses a log that has them bare."""
+    stats, model = raw.get("stats"), raw["eval"].get("model")
+    usage = stats.get("model_usage") if isinstance(stats, dict) else None
+    if not isinstance(usage, dict) or not usage or any(isinstance(each, dict) for each in usage.values()):
+        return raw
+    return {**raw, "stats": {**raw["stats"], "model_usage": {model or NO_MODEL: usage}}}
+
+
+def start_of(header: dict[str, Any]) -> dict[str, Any]:
+    """What the journal of a log begins with."""
+    return {"version": header.get("version", VERSION), "eval": header["eval"], "plan": header.get("plan") or {}}
 
 
 def is_made(run: RunHeader) -> bool:
@@ -157,15 +185,16 @@ def is_unfinished(run: RunHeader) -> bool:
     return run.status == "started" and "eval" in kept and "stats" not in kept
 
 
-def _dataset(run: RunHeader, counted: Counted) -> dict[str, Any]:
-    """The dataset; its list of ids is made anew when samples were left out, as readers walk it."""
+def _with_dataset(run: RunHeader, counted: Counted) -> RunHeader:
+    """The run; where samples were left out, its dataset lists those that are written, as readers walk the list."""
     ids = run.dataset.get("sample_ids")
     if not isinstance(ids, list) or (not counted.ids and run.config.get("log_samples") is False):
-        return run.dataset
+        return run
     known, written = set(map(str, ids)), set(map(str, counted.ids))
-    if known == written or (run.status != "success" and written <= known):
-        return run.dataset
-    return {**run.dataset, "samples": len(counted.ids), "sample_ids": counted.ids}
+    whole = counted.samples == own(run.extra).get(LOGGED) or (run.status != "success" and written <= known)
+    if known == written or whole:
+        return run
+    return msgspec.structs.replace(run, dataset={**run.dataset, "sample_ids": counted.ids})
 
 
 def _made(run: RunHeader, counted: Counted) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from typing import Any
 
 from pantrace.wire.times import from_iso, time_text
 
+from .shapes import EVENTS
+
 _COUNTS = {
     "input_tokens": ("prompt_tokens", "input_tokens"),
     "output_tokens": ("completion_tokens", "output_tokens"),
@@ -59,3 +61,15 @@ def _detail(raw: dict[str, Any], key: str, name: str) -> int | None:
     details = raw.get(key)
     value = details.get(name) if isinstance(details, dict) else None
     return value if type(value) is int else None
+
+
+def is_known(event: Any) -> bool:
+    """Whether Inspect knows this type of event; one that it does not know makes it refuse the whole sample."""
+    return isinstance(event, dict) and event.get("event") in EVENTS
+
+
+def as_info(event: Any) -> dict[str, Any]:
+    """An event of an unknown type as a piece of information, which every reader shows."""
+    around = ("uuid", "span_id", "timestamp", "working_start")
+    frame = {key: event[key] for key in around if key in event} if isinstance(event, dict) else {}
+    return {**frame, "event": "info", "source": "unknown event", "data": event}

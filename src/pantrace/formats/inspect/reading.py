@@ -13,16 +13,18 @@ from pantrace.model import Run, RunHeader, Sample, Source, with_samples
 from pantrace.wire import files, ziplog
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, typed_decoder
+from pantrace.wire.remainder import SAME, difference
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
 
-from .header import to_header
+from .header import LOGGED, START_NOTE, start_of, to_header
 from .member_names import SAMPLES
 from .migration import header_today, named_scores, sample_today
 from .samples import load
+from .summary import Summarised, with_summary
 
 HEADER, START, SUMMARIES, REDUCTIONS = "header.json", "_journal/start.json", "summaries.json", "reductions.json"
-JOURNAL = "_journal/summaries/"
+JOURNAL, UPDATES = "_journal/summaries/", "_journal/config_updates/"
 
 _parts, _rows = typed_decoder(dict[str, msgspec.Raw]), typed_decoder(list[msgspec.Raw])
 _WRONG = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, msgspec.ValidationError)
@@ -51,16 +53,69 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
         raw = archive_header(archive)
         if REDUCTIONS in archive:
             raw["reductions"] = member(archive, REDUCTIONS)
-    header, source = _run(raw, path)
+        header, source = _run(raw, path, **_start_note(archive, raw), **_logged(raw, len(sample_names(archive))))
     scorer = _first_scorer(raw)
 
     def samples() -> Iterator[Sample]:
         with ziplog.reading(path) as archive:
-            for name in sample_names(archive):
+            summarised, names = _summarised(archive), sample_names(archive)
+            # A log that breaks the id rule still has its summaries in the order of its samples.
+            in_order = list(summarised.values()) if len(summarised) == len(names) else [None] * len(names)
+            for name, beside in zip(names, in_order, strict=True):
                 place = Source(**{**_plain(source), "place": name})
-                yield from _loaded(lambda name=name: member(archive, name), scorer, place, on_broken)  # type: ignore[misc]
+                for row, sample in _loaded(lambda name=name: member(archive, name), scorer, place, on_broken):  # type: ignore[misc]
+                    told = summarised.get(_key(row), beside)
+                    yield sample if told is None else with_summary(sample, row, told)
 
     return with_samples(header, samples())
+
+
+def _start_note(archive: ziplog.Archive, raw: dict[str, Any]) -> dict[str, Any]:
+    """How the journal of a finished log begins, where that is not with what its header says."""
+    if HEADER not in archive or not isinstance(raw.get("eval"), dict):
+        return {}
+    if START not in archive:
+        return {START_NOTE: None}
+    try:
+        change = difference(start_of(raw), member(archive, START))
+    except ReadError:
+        return {}  # nobody reads the journal of a finished log
+    return {} if change is SAME else {START_NOTE: change}
+
+
+def _logged(raw: dict[str, Any], count: int) -> dict[str, Any]:
+    """How many samples a log has, where that is not what its list of ids and its epochs promise."""
+    spec = raw.get("eval")
+    spec = spec if isinstance(spec, dict) else {}
+    dataset, config = spec.get("dataset"), spec.get("config")
+    ids = dataset.get("sample_ids") if isinstance(dataset, dict) else None
+    if not isinstance(ids, list):
+        return {}
+    epochs = config.get("epochs") if isinstance(config, dict) else None
+    promised = len(ids) * (epochs if isinstance(epochs, int) else 1)
+    return {} if promised == count else {LOGGED: count}
+
+
+def _key(row: dict[str, Any]) -> tuple[str, str]:
+    """What a sample is found by; ids of any type, as a broken log may have them."""
+    return str(row.get("id")), str(row.get("epoch"))
+
+
+def _summarised(archive: ziplog.Archive) -> dict[tuple[str, str], Summarised]:
+    """What a log says of each sample in short."""
+    found: dict[tuple[str, str], Summarised] = {}
+    for name in (*sorted_journal(archive, JOURNAL), *((SUMMARIES,) if SUMMARIES in archive else ())):
+        number = name.removeprefix(JOURNAL).removesuffix(".json")
+        try:
+            told = member(archive, name)
+        except ReadError:
+            continue
+        for each in told if isinstance(told, list) else ():
+            if isinstance(each, dict):
+                before = found.get(_key(each), Summarised(each, None, 0))
+                flushed = Summarised(each, each, int(number)) if number.isdigit() else before
+                found[_key(each)] = flushed._replace(summary=each)
+    return found
 
 
 def _plain(source: Source) -> dict[str, Any]:
@@ -70,13 +125,14 @@ def _plain(source: Source) -> dict[str, Any]:
 def _open_document(path: Path, on_broken: OnBroken) -> Run:
     raw = document(path)
     rows = raw.pop("samples", None) or []
-    header, source = _run(raw, path)
+    header, source = _run(raw, path, **_logged(raw, len(rows)))
     scorer = _first_scorer(raw)
 
     def samples() -> Iterator[Sample]:
         for number, row in enumerate(rows, 1):
             place = Source(**{**_plain(source), "place": f"samples[{number - 1}]"})
-            yield from _loaded(lambda row=row: decode_row(row), scorer, place, on_broken)  # type: ignore[misc]
+            for _, sample in _loaded(lambda row=row: decode_row(row), scorer, place, on_broken):  # type: ignore[misc]
+                yield sample
 
     return with_samples(header, samples())
 
@@ -106,7 +162,10 @@ def decode_row(row: Any) -> Any:
     return decode(bytes(row)) if isinstance(row, msgspec.Raw) else row
 
 
-def _loaded(read: Callable[[], Any], scorer: str | None, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
+def _loaded(
+    read: Callable[[], Any], scorer: str | None, source: Source, on_broken: OnBroken
+) -> Iterator[tuple[dict[str, Any], Sample]]:
+    """One sample with its row; none when it is broken, which is reported."""
     try:
         row = read()
         if isinstance(row, dict) and "score" in row:
@@ -119,12 +178,12 @@ def _loaded(read: Callable[[], Any], scorer: str | None, source: Source, on_brok
         detail = f"key {error} is missing" if isinstance(error, KeyError) else str(error)
         on_broken(ReadError(f"not a sample of an Inspect log: {detail}", path=source.path, place=source.place))
         return
-    yield with_source(sample, source)
+    yield row, with_source(sample, source)
 
 
-def _run(raw: dict[str, Any], path: Path) -> tuple[RunHeader, Source]:
+def _run(raw: dict[str, Any], path: Path, **notes: Any) -> tuple[RunHeader, Source]:
     try:
-        header = to_header(raw)
+        header = to_header(raw, **notes)
     except ReadError as error:
         raise error.at(path=str(path), place="header") from None
     except _WRONG as error:
@@ -165,7 +224,7 @@ def archive_header(archive: ziplog.Archive) -> dict[str, Any]:
     if not isinstance(start.get("eval"), dict):
         # The shape of the Inspect log guide: the fields of `eval` without the frame around them.
         start = {"eval": start}
-    updates = sorted_journal(archive, "_journal/config_updates/")
+    updates = sorted_journal(archive, UPDATES)
     found = {**start, "status": "started"}
     if updates:
         found["config_updates"] = [each for name in updates for each in _list(member(archive, name))]
@@ -203,14 +262,13 @@ def summaries(path: Path) -> list[dict[str, Any]]:
         return []
     with ziplog.reading(path) as archive:
         names = [SUMMARIES] if SUMMARIES in archive else sorted_journal(archive, JOURNAL)
-        found: dict[tuple[str, Any], dict[str, Any]] = {}
+        found: dict[tuple[str, str], dict[str, Any]] = {}
         for name in names:
             value = member(archive, name)
             if not isinstance(value, list):
                 raise ReadError("expected a list of summaries", path=str(path), place=name)
             for each in value:
                 if isinstance(each, dict):
-                    key = (str(each.get("id")), each.get("epoch"))
-                    found.pop(key, None)
-                    found[key] = each
+                    found.pop(_key(each), None)
+                    found[_key(each)] = each
         return list(found.values())

@@ -15,17 +15,21 @@ import msgspec
 from pantrace.errors import ReadError, SampleRefused
 from pantrace.model import Agent, Case, Outcome, Sample, Step, Tool, Trajectory, Usage, is_prompt, reports, said
 from pantrace.wire.carried import CARRIER, without_notes
+from pantrace.wire.json import unknown_keys
 from pantrace.wire.remainder import SAME, apply_difference, difference
 from pantrace.wire.times import from_iso, iso
 
 from .build_events import build_events
 from .content import own
 from .event_index import EventIndex, notes_of, output_message
+from .exact import EXACT, annotate, deviation, is_usual, restore
+from .info_calls import as_info, is_known
 from .member_names import log_id
 from .message_drafts import MessageDrafts, message_name
 from .messages import from_step, is_note
 from .migration import sample_today
 from .scores import from_scores, to_scores
+from .summary import FLUSH, FLUSHED, SUMMARY
 from .threads import add_threads, main_steps, with_notes
 from .usage import by_model, from_usage, to_usage
 
@@ -37,6 +41,8 @@ _MAPPED = frozenset(
         *("started_at", "completed_at", "uuid", "error", "limit", *_CASE, *_SAMPLE),
     }
 )
+_AS_READ = frozenset({EXACT, SUMMARY, FLUSHED, FLUSH})
+"""Notes on how a sample stood in its log, which are read from there again."""
 _LABEL = 100
 """Longest metadata text that counts as a label."""
 
@@ -45,11 +51,11 @@ def load(row: Any) -> Sample:
     """One EvalSample object as a sample."""
     if not isinstance(row, dict) or "id" not in row or not ({"epoch", "messages", "input", "events"} & row.keys()):
         raise ReadError("not a sample of an Inspect log: it has no id, epoch, input, messages or events")
-    row = sample_today(row)
+    as_read, row = row, sample_today(row)
     sample = _sample(row)
     notes = notes_of(row)
     if "sample" not in notes:
-        return sample
+        return _exact(sample, as_read, row)
     meant = apply_difference(sample, notes["sample"])
     if notes.get("events") != len(row.get("events") or ()) and meant.trajectory and sample.trajectory:
         # Another program has added events since: they must not vanish with those that can be made again.
@@ -57,6 +63,19 @@ def load(row: Any) -> Sample:
         extra = {**meant.trajectory.extra, "inspect": kept}
         meant = msgspec.structs.replace(meant, trajectory=msgspec.structs.replace(meant.trajectory, extra=extra))
     return meant
+
+
+def _exact(sample: Sample, as_read: dict[str, Any], row: dict[str, Any]) -> Sample:
+    """The sample with a note of what its row says in other words than those it would be written in."""
+    try:
+        if as_read is row and is_usual(row):
+            return sample
+    except (AttributeError, KeyError, TypeError, ValueError):
+        pass  # such a row is anything but usual
+    written = _row(sample)
+    # What a sample is found by is not a matter of spelling: the id rule holds in every log that is written.
+    note = deviation(written, {**as_read, "id": written["id"], "epoch": written["epoch"]})
+    return annotate(sample, note) if note else sample
 
 
 def _sample(row: dict[str, Any]) -> Sample:
@@ -220,14 +239,16 @@ def _outcome(row: dict[str, Any], extra: dict[str, Any]) -> Outcome | None:
 def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
     """One sample as an EvalSample object that Inspect reads."""
     try:
-        row = _row(sample)
-        told = _sample(row)
+        row = restore(_row(sample), own(sample.extra))
+        if any(not is_known(event) for event in row.get("events") or ()):
+            row["events"] = [event if is_known(event) else as_info(event) for event in row["events"]]
+        told = _sample(sample_today(row))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
         raise SampleRefused(f"cannot be told as an Inspect sample: {error}") from None
     change = difference(told, _sourceless(sample))
     if change is not SAME:
         notes = {**notes_of(row), "sample": change, "events": len(row.get("events") or ())}
-        row["metadata"] = {**row["metadata"], CARRIER: notes}
+        row["metadata"] = {**(row.get("metadata") or {}), CARRIER: notes}
     return row
 
 
@@ -241,6 +262,10 @@ def _sourceless(sample: Sample) -> Sample:
         return msgspec.structs.replace(trajectory, source=None, children=children)
 
     sample = without_notes(sample)
+    if own(sample.extra).keys() & _AS_READ:
+        kept = {key: value for key, value in own(sample.extra).items() if key not in _AS_READ}
+        extra = unknown_keys(sample.extra, ("inspect",)) | ({"inspect": kept} if kept else {})
+        sample = msgspec.structs.replace(sample, extra=extra)
     return msgspec.structs.replace(sample, trajectory=bare(sample.trajectory), expected=bare(sample.expected))
 
 

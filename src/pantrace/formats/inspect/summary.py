@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
+from pantrace.model import Sample
 from pantrace.wire.json import encode
+from pantrace.wire.remainder import SAME, apply_difference, difference
+from pantrace.wire.written import Row
 
+from .content import own
+from .exact import annotate
 from .header import NO_MODEL, Counted
 from .scores import number
 
@@ -16,6 +21,20 @@ _SAME = (
     *("completed_at", "total_time", "working_time", "uuid", "turn_count", "token_limit", "token_limit_type"),
     *("token_limit_usage", "message_limit", "time_limit"),
 )
+SUMMARY, FLUSHED, FLUSH = "summary", "flushed", "flush"
+"""Notes in a sample's `extra`: what its summary says beyond what follows from it, what the journal says beyond that,
+and the number of the journal's flush that has it (0: none; 1 goes without saying)."""
+
+
+class Summarised(NamedTuple):
+    """What a log says of a sample in short."""
+
+    summary: dict[str, Any]
+    flushed: dict[str, Any] | None
+    """The same in the journal, if it is there."""
+    flush: int
+
+
 _INPUT, _TEXT = 5120, 1024
 
 
@@ -41,6 +60,19 @@ def summary(row: dict[str, Any]) -> dict[str, Any]:
     found["completed"] = True
     found["message_count"] = len(row.get("messages") or ())
     return found
+
+
+def with_summary(sample: Sample, row: dict[str, Any], told: Summarised) -> Sample:
+    """The sample with notes on what the log says of it in short, beyond what follows from its row."""
+    derived = summary(row)
+    named = {key: derived[key] for key in ("id", "epoch") if key in derived}
+    notes = {
+        SUMMARY: difference(derived, {**told.summary, **named}),
+        FLUSHED: SAME if told.flushed is None else difference(told.summary, told.flushed),
+        FLUSH: told.flush if told.flush != 1 else SAME,
+    }
+    notes = {name: note for name, note in notes.items() if note is not SAME}
+    return annotate(sample, notes) if notes else sample
 
 
 def _cut(text: str) -> str:
@@ -105,14 +137,21 @@ class Collector:
 
     def __init__(self) -> None:
         self.summaries: list[bytes] = []
+        self.flushes: dict[int, list[bytes]] = {}
+        """The same, as the journal of the log has them."""
         self.counted = Counted()
         self._ids: dict[Any, None] = {}
         self._hash = hashlib.sha256()
         self._values: dict[str, list[tuple[Any, Any]]] = {}
         self._models: dict[str, int] = {}
 
-    def add(self, row: dict[str, Any]) -> None:
-        self.summaries.append(encode(summary(row)))
+    def add(self, written_row: Row) -> None:
+        row, kept = written_row.value, own(written_row.sample.extra)
+        told = apply_difference(summary(row), kept[SUMMARY]) if SUMMARY in kept else summary(row)
+        self.summaries.append(encode(told))
+        if (flush := kept.get(FLUSH, 1)) > 0:
+            flushed = encode(apply_difference(told, kept[FLUSHED])) if FLUSHED in kept else self.summaries[-1]
+            self.flushes.setdefault(flush, []).append(flushed)
         counted = self.counted
         counted.samples += 1
         counted.epochs = max(counted.epochs, row["epoch"])
@@ -162,8 +201,10 @@ class Collector:
             found.append(reduction)
         return found
 
-    def summaries_json(self) -> bytes:
-        return b"[" + b",".join(self.summaries) + b"]"
+
+def as_array(summaries: list[bytes]) -> bytes:
+    """Encoded summaries as one JSON array."""
+    return b"[" + b",".join(summaries) + b"]"
 
 
 def _reduced(values: list[Any]) -> Any:

@@ -10,14 +10,16 @@ from typing import Any, Literal
 
 from pantrace.model import Record, RunHeader
 from pantrace.wire import files, ziplog
-from pantrace.wire.json import encode
+from pantrace.wire.json import encode, unknown_keys
 from pantrace.wire.output import writing
+from pantrace.wire.remainder import apply_difference
 from pantrace.wire.written import Row
 
-from .header import VERSION, from_header, is_made, is_unfinished
+from .content import own
+from .header import START_NOTE, VERSION, from_header, is_made, is_unfinished, start_of
 from .member_names import member_name
-from .reading import HEADER, JOURNAL, REDUCTIONS, START, SUMMARIES
-from .summary import Collector
+from .reading import HEADER, JOURNAL, REDUCTIONS, START, SUMMARIES, UPDATES
+from .summary import Collector, as_array
 
 
 class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,18 +43,25 @@ def _save_archive(run: RunHeader, rows: Iterable[Row], target: Path, options: Op
         collector = Collector()
         for row in rows:
             writer.add(member_name(row.value["id"], row.value["epoch"]), row.data)
-            collector.add(row.value)
+            collector.add(row)
         header = from_header(run, collector.finish())
         reductions = header.pop("reductions", None)
-        start = {"version": header.get("version", VERSION), "eval": header["eval"], "plan": header.get("plan") or {}}
-        writer.add(START, encode(start))
-        if collector.summaries:
-            writer.add(f"{JOURNAL}1.json", collector.summaries_json())
+        kept, start = own(run.extra), start_of(header)
+        if is_unfinished(run):
+            start = unknown_keys(header, ("status", "config_updates"))
+        if START_NOTE not in kept:
+            writer.add(START, encode(start))
+        elif kept[START_NOTE] is not None:
+            writer.add(START, encode(apply_difference(start, kept[START_NOTE])))
+        for number, flush in collector.flushes.items():
+            writer.add(f"{JOURNAL}{number}.json", as_array(flush))
         if is_unfinished(run):
             # A log that crashed is one without header.json; it stays one.
+            if header.get("config_updates"):
+                writer.add(f"{UPDATES}1.json", encode(header["config_updates"]))
             writer.finish()
             return
-        writer.add(SUMMARIES, collector.summaries_json())
+        writer.add(SUMMARIES, as_array(collector.summaries))
         if is_made(run):
             reductions = collector.reductions() or None
         if reductions is not None:
@@ -68,16 +77,16 @@ def _save_document(run: RunHeader, rows: Iterable[Row], target: Path) -> None:
         for row in rows:
             samples.write(b",\n" if collector.summaries else b"")
             samples.write(row.data)
-            collector.add(row.value)
+            collector.add(row)
             collector.summaries[-1] = b" "  # a document has no summaries
         header: dict[str, Any] = from_header(run, collector.finish())
         reductions = header.pop("reductions", None)
         if is_made(run):
             reductions = collector.reductions() or None
         # Documents of a version above 2 are refused, although archives of version 3 are read.
-        header = {"status": "success", **header, "version": VERSION}
-        header.setdefault("plan", {})
-        header.setdefault("stats", {})
+        header = {**header, "version": VERSION} if header.get("version") != VERSION else header
+        if is_unfinished(run):
+            header = {"plan": {}, "stats": {}, **header}  # a document cannot be told to have crashed by what it lacks
         samples.seek(0)
         with writing(target) as file:
             file.write(encode(header).removesuffix(b"}") + b',\n"samples":[')

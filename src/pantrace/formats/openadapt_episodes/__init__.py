@@ -61,10 +61,7 @@ FORMAT = Format(
     },
     note="OSWorld results and step logs were not verified against real files",
     reencoded={
-        "action": "code, read as actions; what cannot be read is kept as it is",
         "action_timestamp": "a moment as the arena writes it, 20260102@030405",
-        "*step_index": "steps are in their order",
-        "*step_idx": "steps are in their order",
         "*schema_version": "the source's version",
     },
     corners=("pantrace", "steps[].pantrace", "steps[].observation.pantrace", "steps[].action.pantrace"),

@@ -23,6 +23,7 @@ from pantrace.wire.times import from_iso, iso
 from pantrace.wire.written import Row
 
 from .metrics import BY_TYPE, METRICS, NAME, aggregates, by_type, is_number, metrics_object
+from .stored import STORED
 from .validation import check
 
 VERSION = "1.0"
@@ -184,6 +185,8 @@ FORMAT = Format(
     options=Options,
     layout="document",
     suffix=".json",
+    stored=STORED,
+    clusters="num_episodes",
     lost={
         "sample": "an eval JSON holds a run's metrics and no samples",
         "run.results[].n": "a metric is a bare number",

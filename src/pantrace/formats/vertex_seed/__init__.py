@@ -57,10 +57,7 @@ FORMAT = Format(
     },
     note="Vertex AI's client reads it but drops the tool calls: for it use vertex-flat or vertex-agent",
     reencoded={
-        "*.role": "roles are user, agent, tool and system in the model",
-        "*.turn": "turns are counted anew",
-        "metadata.total_*": "counted from the conversation",
-        "metadata.*_turns": "counted from the conversation",
+        "*function_response.response.error": "`exit code 1` is a number in the model",
         "prompt_concat": "the prompts, joined",
         "response_concat": "the answers, joined",
     },

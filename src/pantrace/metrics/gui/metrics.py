@@ -7,8 +7,10 @@ from math import fsum
 
 import msgspec
 
+from pantrace.metrics.metric import Numbers
 from pantrace.metrics.pooling import Sums
-from pantrace.model import Aggregate, Score
+from pantrace.model import Aggregate, Measure, Score
+from pantrace.stats import Estimate, TooFew, pooled_share, share_over_cases, wilson
 
 from .measures import DOCUMENTED, MEASURES, STRICT
 from .outcome import KindCounts
@@ -26,7 +28,10 @@ def metrics(scores: Iterable[Score], profile: str | None = None) -> list[Aggrega
     """The document's thirteen metrics in its order, further ones, and some of them by type of action; scores without an
     episode's counts are left out."""
     sums, kinds = Sums(), dict[str, KindCounts]()
+    episodes: list[Numbers] = []
     for score in scores:
+        if score.status == "scored":
+            episodes.append(score.values)
         if "by_action_type" in score.details:
             profile = profile or score.details["profile"]
             for kind, counts in score.details["by_action_type"].items():
@@ -42,8 +47,36 @@ def metrics(scores: Iterable[Score], profile: str | None = None) -> list[Aggrega
             # Nothing counted is a count of nothing; the original also calls no match in no step an accuracy of 0.
             value = 0
         how = "mean" if name in _MEANS else _HOW[measure.pooling]
-        found.append(Aggregate(name=name, value=value, metric=how, n=None if how == "count" else n))
+        interval = _interval(measure, episodes)
+        found.append(
+            Aggregate(
+                name=name,
+                value=value,
+                metric=how,
+                n=None if how == "count" else n,
+                low=interval.low if interval else None,
+                high=interval.high if interval else None,
+            )
+        )
     return found + _by_action_type(kinds)
+
+
+def _interval(measure: Measure, episodes: Sequence[Numbers]) -> Estimate | None:
+    """Where one can be given. All are shares, so all are Wilson's, which never leave 0..1: plain for shares of
+    episodes, with the steps of an episode as a cluster for shares of steps, and over episodes for means of their
+    shares."""
+    if measure.unit != "share":
+        return None
+    try:
+        if measure.over is not None:
+            above, below = ([each.get(name) or 0 for each in episodes] for name in measure.over)
+            return pooled_share(above, below)
+        shares = [value for each in episodes if (value := each.get(measure.name)) is not None]
+        if measure.yes_or_no:
+            return wilson(sum(shares), len(shares))
+        return share_over_cases(shares, int(fsum(each.get("num_steps") or 0 for each in episodes)))
+    except TooFew:
+        return None
 
 
 def _by_action_type(kinds: dict[str, KindCounts]) -> list[Aggregate]:

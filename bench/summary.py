@@ -1,0 +1,109 @@
+"""The summary of an evaluation over the number of samples: a small part of the run's time, and flat memory.
+
+Samples of one turn, four of each case and with two labels, are evaluated with every metric; then the run directory is
+summed up in a process of its own. `seconds` are CPU times, memory is the peak of the whole process, imports included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import measuring  # noqa: F401 -- puts the sources on the path
+from recordings import made_sample
+
+REPEATS = 4
+
+
+def samples_file(folder: Path, count: int) -> Path:
+    """A native file of so many samples: repeats of a quarter as many cases, half of them passed."""
+    from msgspec.structs import replace
+
+    from pantrace.model import Case, Outcome
+    from pantrace.wire.json import encode
+
+    sample = made_sample(0, turns=1)
+    assert sample.trajectory is not None
+    path = folder / "made.trace.jsonl"
+    with path.open("wb") as file:
+        file.write(b'{"pantrace":"1","run":{}}\n')
+        for number in range(count):
+            case = Case(id=f"case {number // REPEATS}", labels={"difficulty": "hard" if number % 3 else "easy"})
+            outcome = Outcome(status="passed" if number % 2 else "failed")
+            trajectory = replace(sample.trajectory, outcome=outcome)
+            made = replace(sample, id=f"sample {number}", epoch=number % REPEATS + 1, case=case, trajectory=trajectory)
+            file.write(encode(made) + b"\n")
+    return path
+
+
+def evaluate(folder: Path) -> None:
+    from pantrace.engine.evaluate import evaluate_into
+    from pantrace.engine.plan import Plan, prepare
+
+    evaluate_into([folder / "made.trace.jsonl"], folder / "out", prepare(Plan(), Path()), "")
+
+
+def summarise(folder: Path) -> None:
+    from pantrace.engine.summary import summarise as summary_of
+
+    found = summary_of(folder / "out")
+    success = next(each for each in found.metrics if each.metric == "outcome.success")
+    assert success.estimate is not None and abs(success.estimate.value - 0.5) < 1e-9
+    assert success.reliability is not None
+
+
+PARTS = {"evaluate": evaluate, "summarise": summarise}
+
+
+def alone(part: str, folder: Path) -> dict[str, float]:
+    """CPU seconds and peak memory (MB) of one part in a process of its own."""
+    done = subprocess.run([sys.executable, __file__, "--part", part, str(folder)], capture_output=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr.decode())
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def measure(count: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        samples_file(folder, count)
+        run, summary = alone("evaluate", folder), alone("summarise", folder)
+    return {"samples": count, "evaluate": run, "summarise": summary, "share": summary["seconds"] / run["seconds"]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, nargs="*", default=[2_000, 100_000])
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--part", choices=PARTS)
+    parser.add_argument("folder", nargs="?")
+    given = parser.parse_args()
+    if given.part:
+        before = time.process_time()
+        PARTS[given.part](Path(given.folder))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps({"seconds": time.process_time() - before, "megabytes": peak}))
+        return
+    found = [measure(count) for count in given.samples]
+    if given.json:
+        print(json.dumps(found, indent=2))
+        return
+    print("samples   evaluate s   MB   summarise s   MB   share of the run")
+    for each in found:
+        run, summary = each["evaluate"], each["summarise"]
+        print(
+            f"{each['samples']:>7,} {run['seconds']:>11.1f} {run['megabytes']:>5.0f} {summary['seconds']:>12.1f}"
+            f" {summary['megabytes']:>5.0f} {each['share']:>15.1%}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,304 @@
+"""What `report` and `view` show: runs read through the engine, with their numbers, plots and comparisons."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.engine.compare import compare_sides, side_of
+from pantrace.engine.metric_values import Evaluation, read_evaluations
+from pantrace.engine.plot import figure, label_names
+from pantrace.engine.read import Notes, inputs, open_run
+from pantrace.engine.reduce import within
+from pantrace.engine.select import Selection
+from pantrace.errors import MissingExtra, PantraceError, ReadError, UnknownFormat, UsageError
+from pantrace.formats import Format
+from pantrace.model import Run, Sample, header_of, with_samples
+from pantrace.normalise.secrets import Redactor
+from pantrace.plots import render
+from pantrace.store import RunDirectory, is_run_directory
+from pantrace.viewer import Comparison, Plot, Shown, ShownRun, ShownSample
+
+COMPARED = 6
+"""Runs of which each is held against each other."""
+FEW = 5
+"""Values below which a mean is shown without its interval."""
+MAIN = 4
+"""Measures that the list of runs shows."""
+
+
+@dataclass
+class Wanted:
+    """Which runs and samples are to be shown, and how."""
+
+    paths: Sequence[Path]
+    format: str | None = None
+    selection: Selection = field(default_factory=Selection)
+    sample: tuple[str, ...] = ()
+    failed_only: bool = False
+    redactor: Redactor | None = None
+    drawing: bool = True
+    on_sample: Callable[[Sample], None] = lambda _: None
+
+
+def gather(wanted: Wanted, notes: Notes) -> Shown:
+    """The runs that lie at these paths. Their samples are read when they are packed."""
+    sources = find_sources(wanted, notes)
+    remarks: list[str] = []
+    evaluations = _evaluations(wanted, remarks)
+    runs = [_shown_run(source, wanted, evaluations, notes) for source in sources]
+    named = [run.name for run in runs]
+    for run, source in zip(runs, sources, strict=True):
+        run.name = run.name if named.count(run.name) == 1 else source.name
+    title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs"
+
+    def compare() -> list[Comparison]:
+        return _comparisons(sources, wanted, evaluations, remarks) if 1 < len(sources) <= COMPARED else []
+
+    def plots() -> list[Plot]:
+        several = [each for each in evaluations if each.metrics]
+        return _drawn("comparison", several, remarks) if wanted.drawing and len(several) > 1 else []
+
+    return Shown(title=title, runs=runs, compare=compare, plots=plots, notes=remarks)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One run: an evaluation's directory, a file that holds a run, or a pile of files with one sample each."""
+
+    name: str
+    places: tuple[tuple[Path, Format, str], ...]
+    root: Path
+    """The path that was given."""
+
+    @property
+    def path(self) -> Path:
+        return self.places[0][0]
+
+
+def find_sources(wanted: Wanted, notes: Notes) -> list[Source]:
+    """What is to be read; an error where there is nothing. Each file that holds several samples is a run of its own;
+    files of one sample each are one run for each path given."""
+    found: list[Source] = []
+    for path in wanted.paths:
+        piles: dict[str, list[tuple[Path, Format, str]]] = {}
+        for place in inputs([path], wanted.format, notes):
+            if place[1].layout == "document" and place[1].save is None:
+                piles.setdefault(place[1].name, []).append(place)
+            else:
+                found.append(Source(place[0].name, (place,), path))
+        for pile in piles.values():
+            common = Path(os.path.commonpath([place.absolute() for place, _, _ in pile]))
+            found.append(Source(common.name or str(path), tuple(pile), path))
+    if not found:
+        where = ", ".join(map(str, wanted.paths))
+        raise UnknownFormat("nothing readable in it", path=where, remedy="`pantrace formats` lists what can be read")
+    return [replace(each, name=name) for each, name in zip(found, _told_apart(found), strict=True)]
+
+
+def _told_apart(sources: Sequence[Source]) -> list[str]:
+    """A name for each source that no other has: its own, with as many folders in front as it takes."""
+    folders = [each.path.absolute().parts[:-1] for each in sources]
+    names = [each.name for each in sources]
+    for depth in range(1, max(map(len, folders), default=0)):
+        if len(set(names)) == len(names):
+            break
+        names = [
+            "/".join((*folder[-depth:], each.name)) if names.count(name) > 1 else name
+            for each, folder, name in zip(sources, folders, names, strict=True)
+        ]
+    return names
+
+
+def _opened(source: Source, notes: Notes) -> Run:
+    path, chosen, variant = source.places[0]
+    run = open_run(path, chosen, variant, notes.on_broken)
+    if len(source.places) == 1:
+        return run
+
+    def samples() -> Iterator[Sample]:
+        yield from run.samples
+        for other, form, kind in source.places[1:]:
+            try:
+                yield from open_run(other, form, kind, notes.on_broken).samples
+            except ReadError as error:
+                notes.on_broken(error)
+
+    return with_samples(msgspec.structs.replace(header_of(run), name=source.name), samples())
+
+
+def _shown_run(source: Source, wanted: Wanted, evaluations: Sequence[Evaluation], notes: Notes) -> ShownRun:
+    directory = RunDirectory.open(source.path) if is_run_directory(source.path) else None
+    own = Notes.keeping()
+    run = directory.run() if directory is not None else _opened(source, own)
+    header = header_of(run)
+    if wanted.redactor is not None:
+        header, _ = wanted.redactor.record(header, "run")
+    shown = ShownRun(
+        name=header.name or source.name,
+        header=header,
+        samples=(),
+        path=str(source.path),
+        roots=_roots(source, directory),
+        live=directory is not None and header.status != "complete",
+    )
+    if (found := _evaluation(source, evaluations)) is not None:
+        shown.measures = _measures(found)
+    if directory is not None:
+        shown.decisions = _decisions(source.path)
+    shown.samples = _samples(run, directory, wanted, own, shown.notes)
+    return shown
+
+
+def _roots(source: Source, directory: RunDirectory | None) -> tuple[Path, ...]:
+    """Folders that the person named, or that the evaluation was given."""
+    if directory is not None:
+        named = [Path(str(each)) for each in directory.header.dataset.get("inputs", [])]
+        return tuple(each if each.is_dir() else each.parent for each in named)
+    return tuple({place if place.is_dir() else place.parent for place, _, _ in source.places})
+
+
+def _samples(
+    run: Run, directory: RunDirectory | None, wanted: Wanted, own: Notes, remarks: list[str]
+) -> Iterator[ShownSample]:
+    results: Iterable[ShownSample]
+    if directory is not None:
+        results = (
+            ShownSample(msgspec.structs.replace(each.sample, scores=each.sample.scores + each.scores), each.decisions)
+            for each in directory.results()
+        )
+    else:
+        results = map(ShownSample, run.samples)
+    wanted.selection.begin()
+    for shown in results:
+        if wanted.sample and shown.sample.id not in wanted.sample:
+            continue
+        if not any(wanted.selection.wanted([shown.sample])):
+            continue
+        if wanted.failed_only and not _failed(shown):
+            continue
+        wanted.on_sample(shown.sample)
+        yield _clean(shown, wanted.redactor)
+    remarks += [f"Left out: {error}" for error in own.broken]
+
+
+def _failed(shown: ShownSample) -> bool:
+    """Whether a sample did not pass, as far as anybody says: decided, as its outcome says, or by a grade."""
+    from pantrace.viewer.table import status_of
+
+    outcome = shown.sample.trajectory.outcome if shown.sample.trajectory is not None else None
+    return status_of(shown, outcome.status if outcome is not None else None) in (
+        "failed",
+        "error",
+        "limit",
+        "undecided",
+    )
+
+
+def _clean(shown: ShownSample, redactor: Redactor | None) -> ShownSample:
+    if redactor is None:
+        return shown
+    sample, _ = redactor.sample(shown.sample)
+    return ShownSample(sample, tuple(redactor.record(each)[0] for each in shown.decisions))
+
+
+def _evaluations(wanted: Wanted, remarks: list[str]) -> list[Evaluation]:
+    """The numbers over whole runs; where samples are chosen or secrets hidden, they are still those of the whole."""
+    try:
+        return read_evaluations(wanted.paths, format=wanted.format, notes=Notes.keeping())
+    except MissingExtra as error:
+        remarks.append(f"No intervals: {error}")
+    except PantraceError as error:
+        remarks.append(f"No numbers over all samples: {error}")
+    return []
+
+
+def _evaluation(source: Source, evaluations: Sequence[Evaluation]) -> Evaluation | None:
+    """The numbers of a run; files of one sample each were counted together under the path that was given."""
+    named = {str(source.path)} if len(source.places) == 1 else {str(source.root)}
+    return next((each for each in evaluations if each.path in named and each.format == source.places[0][1].name), None)
+
+
+def _measures(evaluation: Evaluation) -> list[dict[str, Any]]:
+    found = []
+    for name, values in evaluation.metrics.items():
+        estimate, scale = within(values.estimate, values.bounds) if values.estimate else None, values.scale
+        if estimate is not None and estimate.n < FEW and estimate.method == "t":
+            estimate = msgspec.structs.replace(estimate, low=None, high=None)  # so wide that it only distracts
+        found.append(
+            {
+                "name": name,
+                "value": estimate.value if estimate is not None else None,
+                "low": estimate.low if estimate is not None else None,
+                "high": estimate.high if estimate is not None else None,
+                "n": estimate.n if estimate is not None else 0,
+                "method": estimate.method if estimate is not None else None,
+                "better": values.scale.better if values.scale is not None else None,
+                "scale_low": scale.low if scale is not None else None,
+                "scale_high": scale.high if scale is not None else None,
+                "share": values.binary and bool(values.values),
+                "unit": values.unit,
+                "left_out": values.left_out,
+                "why": "withdrawn by the source" if values.withdrawn else None,
+            }
+        )
+    ranked = [each for each in found if each["value"] is not None]
+    # Shares of yes and what has a scale say most about a run.
+    ranked.sort(key=lambda each: (not each["share"], each["scale_high"] is None))
+    for each in ranked[:MAIN]:
+        each["main"] = True
+    return found
+
+
+def _decisions(path: Path) -> list[dict[str, Any]]:
+    from pantrace.engine.summary import summarise
+
+    try:
+        return [msgspec.to_builtins(each) for each in summarise(path).decisions]
+    except PantraceError:
+        return []
+
+
+def _comparisons(
+    sources: Sequence[Source], wanted: Wanted, evaluations: Sequence[Evaluation], remarks: list[str]
+) -> list[Comparison]:
+    sides = []
+    for source in sources:
+        run = _opened(source, Notes.keeping())
+        try:
+            sides.append(side_of(run, run.samples))
+        except PantraceError as error:
+            remarks.append(f"Not compared: {source.name}: {error}")
+            return []
+    found = []
+    for first in range(len(sides)):
+        for second in range(first + 1, len(sides)):
+            try:
+                rows = compare_sides(sides[first], sides[second])
+            except PantraceError as error:
+                remarks.append(f"Not compared: {sources[first].name} and {sources[second].name}: {error}")
+                continue
+            if rows:
+                sought = [_evaluation(sources[place], evaluations) for place in (first, second)]
+                pair = [each for each in sought if each is not None]
+                main = next((row.metric for row in rows if row.common), None)
+                drawn = _drawn("paired", pair, remarks, main) if wanted.drawing and main and len(pair) == 2 else []
+                found.append(Comparison(first, second, [msgspec.to_builtins(row) for row in rows], drawn))
+    return found
+
+
+def _drawn(kind: Any, evaluations: Sequence[Evaluation], remarks: list[str], metric: str | None = None) -> list[Plot]:
+    try:
+        names = label_names(evaluations, ())
+        drawn = figure(kind, evaluations, names, [metric] if metric else [])
+        return [Plot(kind, render(drawn, "svg"))]
+    except MissingExtra as error:
+        remarks.append(f"No plots: {error}")
+    except UsageError:
+        pass  # there is nothing to draw
+    return []

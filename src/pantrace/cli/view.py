@@ -1,0 +1,122 @@
+"""`pantrace view`."""
+
+from __future__ import annotations
+
+import getpass
+import secrets
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pantrace.engine.read import Notes
+from pantrace.errors import MissingExtra, UsageError
+from pantrace.store import is_run_directory
+from pantrace.viewer.server import Site, application
+
+from .arguments import expand, from_format, sources
+from .output import say
+from .shown import Wanted, find_sources, gather
+
+PORT = 7575
+
+
+@click.command("view")
+@sources
+@from_format
+@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes any free one.")
+@click.option("--no-open", is_flag=True, help="Do not open the browser.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Where to listen. Others than this machine need the word that is then part of the address.",
+)
+@click.option("--label-as", metavar="NAME", help="Who labels; your login name if not given.")
+def command(
+    sources: tuple[str, ...], from_: str | None, port: int, no_open: bool, host: str, label_as: str | None
+) -> None:
+    """Show runs and recordings in the browser, and label them.
+
+    A small server on this machine shows the same pages as `pantrace report`. A run that `pantrace eval` is writing
+    shows its progress. Labels are kept in the run directory, for `pantrace calibrate`. Ctrl-C ends it.
+
+    \b
+    pantrace view results/
+    pantrace view session.json --port 8080 --no-open
+    """
+    paths = expand(sources)
+    wanted = Wanted(paths=paths, format=from_)
+    find_sources(wanted, Notes.keeping())  # what cannot be read is said here, not in the browser
+    try:
+        import uvicorn
+    except ImportError:
+        raise MissingExtra("the viewer's server", "view") from None
+    listening = _listen(host, port)
+    port = listening.getsockname()[1]
+    access = "" if _is_local(host) else secrets.token_urlsafe(16)
+    site = Site(lambda: gather(wanted, Notes.keeping()), lambda: _states(paths), label_as or _login())
+    server = uvicorn.Server(
+        uvicorn.Config(
+            application(site, port, host=host, access=access), log_level="warning", lifespan="off", access_log=False
+        )
+    )
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{port}/" + (f"?access={access}" if access else "")
+    site.start()
+    try:
+        click.echo(address)
+        sys.stdout.flush()
+        say("Ctrl-C ends it.")
+        if not no_open:
+            import webbrowser
+
+            webbrowser.open(address)
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        site.close()
+        listening.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(128)  # from here on nobody is refused, even before the first answer
+    except OSError as error:
+        listening.close()
+        raise UsageError(f"{host}:{port} cannot be used: {error.strerror}; choose another with --port") from None
+    return listening
+
+
+def _is_local(host: str) -> bool:
+    return host in ("127.0.0.1", "localhost", "::1")
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
+
+
+def _states(paths: list[Path]) -> Any:
+    """What tells whether a run directory has been written since; recordings are read once."""
+    found = []
+    for path in paths:
+        folders = [path] if is_run_directory(path) else [each.parent for each in path.glob("*/run.json")]
+        for folder in sorted(folders):
+            for name in ("run.json", "manifest.sqlite", "manifest.sqlite-wal"):
+                try:
+                    status = (folder / name).stat()
+                    found.append((str(folder), name, status.st_mtime_ns, status.st_size))
+                except OSError:
+                    continue
+    return found

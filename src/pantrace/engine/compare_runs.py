@@ -1,0 +1,195 @@
+"""Compare runs: two or more of them, against the first or each with each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import TypeVar
+
+from pantrace.errors import UsageError
+from pantrace.metrics import full_address
+from pantrace.model import Record
+from pantrace.stats import Estimate
+
+from .compare import Margin, Side, address_among, compare_pairs, side_of
+from .compare_result import Comparison
+from .compare_stored import compare_stored
+from .read import Notes, read_pile
+
+
+class Comparisons(Record, frozen=True, kw_only=True):
+    """What comparing some runs found."""
+
+    runs: tuple[str, ...]
+    """Their names, in the order given."""
+    correction: str
+    """How p-values are adjusted, and over how many tests."""
+    comparisons: tuple[Comparison, ...]
+    only: tuple[tuple[str, str, int, int], ...] = ()
+    """Of each pair of runs: how many cases only the first has, and only the second."""
+
+
+Source = tuple[str, Sequence[Path]]
+"""A run as it was named, and the files that it stands for."""
+
+
+def compare(
+    *paths: str | Path,
+    metrics: Sequence[str] = (),
+    cluster: str | None = None,
+    pair_by: str = "case",
+    margins: Iterable[str | float] = (),
+    all_pairs: bool = False,
+) -> Comparisons:
+    """Compare runs by the measures that they share, or by those named: the others against the first, or all pairs.
+
+    A margin is a number, a share of the first run's mean ("5%"), or either for one metric ("cost=5%")."""
+    sources = [(str(path), [Path(path)]) for path in paths]
+    return compare_sources(
+        sources, metrics=metrics, cluster=cluster, pair_by=pair_by, margins=margins, all_pairs=all_pairs
+    )
+
+
+def compare_sources(
+    sources: Sequence[Source],
+    *,
+    metrics: Sequence[str] = (),
+    cluster: str | None = None,
+    pair_by: str = "case",
+    margins: Iterable[str | float] = (),
+    all_pairs: bool = False,
+) -> Comparisons:
+    """The same of runs that may stand for several files."""
+    if len(sources) < 2:
+        raise UsageError("a comparison takes two runs or more")
+    margin = parse_margins(margins)
+    sides = read_sides(sources, cluster, pair_by)
+    if not any(side.cases for side in sides):
+        if cluster is not None:
+            raise UsageError("--cluster: these files hold no cases, only numbers over all of them")
+        named = [(side.name, files[0]) for side, (_, files) in zip(sides, sources, strict=True)]
+        found = compare_stored(_pairs(named, all_pairs), metrics=metrics, margin=margin)
+        if not found:
+            told = " and ".join(name for name, _ in sources)
+            raise UsageError(f"{told} share no metric that has a number on both sides")
+        return _told(sides, found, [])
+    _refuse_gaps(sides, metrics)
+    pairs = _pairs(sides, all_pairs)
+    found = compare_pairs(pairs, metrics=metrics, margin=margin)
+    if not found:
+        listed = [f"{side.name} has {', '.join(sorted(side.values)) or 'no scores'}" for side in sides]
+        raise UsageError(f"the runs share no metric: {'; '.join(listed)}")
+    return _told(sides, found, pairs)
+
+
+def _told(sides: Sequence[Side], found: Sequence[Comparison], pairs: Sequence[tuple[Side, Side]]) -> Comparisons:
+    tests = found[0].tests
+    only = tuple((one.name, two.name, len(one.cases - two.cases), len(two.cases - one.cases)) for one, two in pairs)
+    return Comparisons(
+        runs=tuple(side.name for side in sides),
+        correction=f"Holm over {tests} tests" if tests > 1 else "none: one test",
+        comparisons=tuple(found),
+        only=only,
+    )
+
+
+T = TypeVar("T")
+
+
+def _pairs(runs: Sequence[T], all_pairs: bool) -> list[tuple[T, T]]:
+    return list(combinations(runs, 2)) if all_pairs else [(runs[0], other) for other in runs[1:]]
+
+
+def read_sides(sources: Sequence[Source], cluster: str | None, pair_by: str = "case") -> list[Side]:
+    """The numbers of each run, under names that tell them apart."""
+    names = distinct_names([name for name, _ in sources])
+    sides = []
+    for name, (_, files) in zip(names, sources, strict=True):
+        run = read_pile(files, notes=Notes())
+        side = side_of(run, run.samples, cluster=cluster, pair_by=pair_by)
+        side.name = name
+        sides.append(side)
+    if cluster is not None and any(side.cases for side in sides) and not any(side.clusters for side in sides):
+        raise UsageError(f"--cluster {cluster!r}: no case says so; known are task, scenario, agent and names of labels")
+    return sides
+
+
+def _refuse_gaps(sides: Sequence[Side], metrics: Sequence[str]) -> None:
+    for side in sides:
+        if not side.cases:
+            raise UsageError(f"{side.name}: there are no samples to compare with those of the other runs")
+        for name in metrics:
+            if address_among(name, *sides) not in side.values:
+                known = ", ".join(sorted(side.values)) or "none"
+                raise UsageError(f"{side.name} has no numbers for {name!r}; it has: {known}")
+
+
+_ENDINGS = (".gz", ".zst", ".json", ".jsonl", ".eval", ".trace", ".ndjson", ".db")
+
+
+def distinct_names(paths: Sequence[str]) -> list[str]:
+    """Short names of paths: the last part, with as many of those before it as it takes to tell them apart."""
+    parts = [_parts(path) for path in paths]
+    for depth in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(each[-depth:]) for each in parts]
+        if len(set(names)) == len(names):
+            return names
+    # The same path twice: a run against itself.
+    names = ["/".join(each[-1:] if len(set(map(tuple, parts))) == 1 else each) for each in parts]
+    return [
+        name if names.count(name) == 1 else f"{name} #{names[: place + 1].count(name)}"
+        for place, name in enumerate(names)
+    ]
+
+
+def _parts(path: str) -> list[str]:
+    found = [part for part in Path(path).parts if part not in ("/", ".")] or [path]
+    last = found[-1]
+    while ending := next((each for each in _ENDINGS if last.endswith(each) and last != each), None):
+        last = last.removesuffix(ending)
+    return [*found[:-1], last]
+
+
+def parse_margins(margins: Iterable[str | float]) -> Margin:
+    """The margin of each metric: "0.05", "5%", "cost=5%". A UsageError where one is no number above 0."""
+    general: tuple[float, bool] | None = None
+    own: dict[str, tuple[float, bool]] = {}
+    for each in margins:
+        name, found, text = str(each).rpartition("=")
+        value = _margin(text, str(each))
+        if found:
+            own[name] = own[full_address(name)] = value
+        else:
+            general = value
+
+    def margin(metric: str, baseline: Estimate | None) -> float | None:
+        chosen = own.get(metric, general)
+        if chosen is None:
+            return None
+        size, relative = chosen
+        if not relative:
+            return size
+        return size * abs(baseline.value) if baseline is not None else None
+
+    return margin
+
+
+def _margin(text: str, whole: str) -> tuple[float, bool]:
+    relative = text.endswith("%")
+    try:
+        value = float(text.removesuffix("%")) / (100 if relative else 1)
+    except ValueError:
+        raise UsageError(f"--margin {whole!r} is not a number (0.05), a share (5%) or NAME=0.05") from None
+    # Not `value <= 0`: nan is no margin either.
+    if not 0 < value < float("inf"):
+        raise UsageError("--margin must be above 0")
+    return value, relative
+
+
+def exit_code(found: Sequence[Comparison]) -> int:
+    """1 if anything is proven worse, 0 if all that can be good or bad is proven no worse than allowed, else 3."""
+    judged = [each for each in found if each.better is not None]
+    if any(each.no_worse is False for each in judged):
+        return 1
+    return 0 if judged and all(each.no_worse for each in judged) else 3

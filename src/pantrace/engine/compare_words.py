@@ -1,0 +1,155 @@
+"""Compare words: the answer of a comparison as a sentence."""
+
+from __future__ import annotations
+
+from math import floor, log10
+
+from pantrace.model import in_words
+
+from .compare_result import Comparison
+from .reports import estimate_words
+
+_VERDICTS = {
+    "better": "proven better",
+    "worse": "proven worse",
+    "higher": "proven",
+    "lower": "proven",
+    "inconclusive": "not proven",
+}
+
+
+def sentence_of(found: Comparison) -> str:
+    """Who does better on what, by how much, how sure that is, and what could have been seen."""
+    first, second, difference = found.first, found.second, found.difference
+    if first is None or second is None or difference is None:
+        return f"{found.metric}: not compared ({found.notes[0] if found.notes else 'one run has no number'})."
+    where = f" {_against(found)}"
+    verdict = _VERDICTS.get(found.verdict) or f"equivalent within {_plain(found, found.margin or 0)}"
+    return " ".join([f"{_claim(found)}{where}: {verdict}.", *_power(found), *_typical(found), *_margin(found)])
+
+
+def size_words(found: Comparison, size: float) -> str:
+    """A difference for a table: 0.05, or with the measure's unit."""
+    return f"{size:.3g}" if found.unit is None else _plain(found, size)
+
+
+def difference_words(found: Comparison) -> str:
+    """The difference for a table: +0.05 [-0.02, +0.12] n=100, or with the measure's unit."""
+    difference = found.difference
+    if difference is None:
+        return "-"
+    if found.unit is None:
+        return estimate_words(difference, signed=True)
+    value = _signed(found, difference.value)
+    if _is_share(found):
+        value += " points"
+    if difference.low is None or difference.high is None:
+        return f"{value} n={difference.n}"
+    # The unit stands behind the value already.
+    ends = [_signed(found, end).removesuffix(f" {found.unit}") for end in (difference.low, difference.high)]
+    return f"{value} [{', '.join(ends)}] n={difference.n}"
+
+
+def _claim(found: Comparison) -> str:
+    one, two = found.runs
+    assert found.difference is not None
+    value = found.difference.value
+    size, more = _plain(found, abs(value)), "more" if value > 0 else "fewer"
+    if found.kind == "binary" and found.better != "lower":
+        if _plain(found, value) == _plain(found, 0):
+            return f"{two} passes as many cases as {one} on {found.metric}"
+        return f"{two} passes {size} {more} cases than {one} on {found.metric}"
+    if _plain(found, value) == _plain(found, 0):
+        return f"{two} is level with {one} on {found.metric}"
+    if found.kind == "binary":
+        return f"{two} has {found.metric} in {size} {more} cases than {one}"
+    return f"{two} is {size} {'higher' if value > 0 else 'lower'} than {one} on {found.metric}"
+
+
+def _against(found: Comparison) -> str:
+    """(47 against 42 of 100; 95 % interval -2 to +12)."""
+    first, second, difference = found.first, found.second, found.difference
+    assert first is not None and second is not None and difference is not None
+    if found.kind == "binary" and first.method == second.method == "Wilson":
+        counts = [round(each.value * each.n) for each in (second, first)]
+        same = first.n == second.n
+        means = (
+            f"{counts[0]:,} against {counts[1]:,} of {first.n:,}"
+            if same
+            else (f"{counts[0]:,} of {second.n:,} against {counts[1]:,} of {first.n:,}")
+        )
+    else:
+        values = [
+            in_words(each.value, "share") if _is_share(found) else _amount(found, each.value)
+            for each in (second, first)
+        ]
+        cases = f"{second.n:,}" if first.n == second.n else f"{second.n:,} and {first.n:,}"
+        means = f"{values[0]} against {values[1]}, mean of {cases} cases"
+    if difference.low is None or difference.high is None:
+        return f"({means}; no interval)"
+    ends = [_signed(found, end) for end in (difference.low, difference.high)]
+    return f"({means}; 95 % interval {ends[0]} to {ends[1]})"
+
+
+def _power(found: Comparison) -> list[str]:
+    if found.verdict != "inconclusive":
+        return []
+    if found.detectable is None:
+        return [f"{note[0].upper()}{note[1:]}." for note in found.notes if note.startswith("so few cannot")]
+    seen = f"This comparison could have seen {_plain(found, found.detectable)}"
+    assert found.difference is not None
+    size = abs(found.difference.value)
+    if found.needed is None or size >= found.detectable:
+        return [f"{seen}."]
+    return [f"{seen}; {found.needed:,} cases would see {_plain(found, size)}."]
+
+
+def _typical(found: Comparison) -> list[str]:
+    ratio = found.ratio
+    if ratio is None or ratio.low is None or ratio.high is None:
+        return []
+    return [f"A typical case has {ratio.value:.3g} times as much ({ratio.low:.3g} to {ratio.high:.3g})."]
+
+
+def _margin(found: Comparison) -> list[str]:
+    if found.margin is None or found.better is None:
+        return []
+    told = {True: "proven", False: "proven wrong", None: "not proven"}[found.no_worse]
+    return [f"No worse by more than {_plain(found, found.margin)}: {told}."]
+
+
+def _plain(found: Comparison, value: float) -> str:
+    """A difference in the words of its kind: 5 points, 0.013."""
+    if not _is_share(found):
+        return _amount(found, value)
+    points = _points(value)
+    return f"{points} point" if points == "1" else f"{points} points"
+
+
+def _signed(found: Comparison, value: float) -> str:
+    shown = _points(value) if _is_share(found) else _amount(found, value)
+    return f"+{shown}" if value > 0 and shown != "0" else shown
+
+
+def _amount(found: Comparison, value: float) -> str:
+    return number(value) if found.unit is None else in_words(value, found.unit)
+
+
+def _points(value: float) -> str:
+    """A share in hundredths, with a tenth where that counts."""
+    return number(round(100 * value, 1) if abs(value) >= 0.001 else 100 * value)
+
+
+def _is_share(found: Comparison) -> bool:
+    return found.kind == "binary" or found.unit == "share"
+
+
+def number(value: float) -> str:
+    """Three digits that count, thousands set apart: 0.0013, 4,830, -2.5, 12; no decimals from a hundred on."""
+    if value == 0 or abs(value) < 1e-12:
+        return "0"
+    places = max(0, 2 - floor(log10(abs(value))))
+    if abs(value) < 1e-6 or abs(value) >= 1e15:
+        return f"{value:.3g}"
+    text = f"{value:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

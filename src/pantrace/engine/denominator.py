@@ -1,0 +1,104 @@
+"""Denominator: of how many cases a report speaks, and what became of the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pantrace.model import Record
+from pantrace.store import RunDirectory
+
+from .score_columns import STATUSES, Columns
+
+SHOWN = 20
+"""Names of cases that nobody ran that are listed; all of them are counted."""
+
+
+class Denominator(Record, frozen=True, kw_only=True):
+    """What every number of a report is out of."""
+
+    cases: int
+    """In the recordings and in the reference, each once however often it was repeated."""
+    run: int
+    """Cases with a recorded run."""
+    samples: int
+    """Recorded runs, repeats included."""
+    not_run: int = 0
+    """Cases of the dataset or reference that nobody ran."""
+    not_run_cases: tuple[str, ...] = ()
+    """Their names, the first of them."""
+    left_out: dict[str, int] = {}
+    """Samples that were there and are not part of the numbers, by reason."""
+    refused: int = 0
+    """Records that could not be read."""
+    not_applicable: int = 0
+    """Scores of which there can be none."""
+    unscored: int = 0
+    """Scores that a judge was to make and did not."""
+    failed: int = 0
+    """Scores of metrics that raised."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every case was run and read, and none was left out."""
+        return not (self.not_run or self.refused or any(self.left_out.values()))
+
+
+_CASES = """
+with cases as (select case_id, bool_or(was_run) as was_run from places group by case_id)
+select count(*), count_if(was_run), (select count(*) from places where was_run) from cases
+"""
+_NOT_RUN = """
+select case_id from places group by case_id having not bool_or(was_run) order by min(place) limit ?
+"""
+_STATUSES = "select status, count(*) from statuses group by status"
+
+
+def denominator_of(out: Path, database: Any, columns: Columns) -> Denominator:
+    """Of a run directory, whose columns the database holds."""
+    header = RunDirectory.open(out).header
+    cases, run, samples = database.execute(_CASES).fetchone()
+    statuses = dict(database.execute(_STATUSES).fetchall())
+    names = list(columns.cases)
+    left_out = header.dataset.get("left_out") if isinstance(header.dataset, dict) else None
+    broken = header.config.get("broken_records") if isinstance(header.config, dict) else None
+    return Denominator(
+        cases=cases,
+        run=run,
+        samples=samples,
+        not_run=cases - run,
+        not_run_cases=tuple(names[number] for (number,) in database.execute(_NOT_RUN, [SHOWN]).fetchall()),
+        left_out=left_out if isinstance(left_out, dict) else {},
+        refused=len(broken) if isinstance(broken, list) else 0,
+        not_applicable=statuses.get(STATUSES["not_applicable"], 0),
+        unscored=statuses.get(STATUSES["unscored"], 0),
+        failed=statuses.get(STATUSES["failed"], 0),
+    )
+
+
+def denominator_words(found: Denominator) -> str:
+    """50 cases: 48 run (192 samples), 2 not run (a, b); 1 record refused; scores: 310 not applicable, 4 unscored."""
+    repeats = f" ({found.samples:,} samples)" if found.samples != found.run else ""
+    told = [f"{found.run:,} run{repeats}"]
+    if found.not_run:
+        names = ", ".join(found.not_run_cases[:3])
+        more = f" and {found.not_run - 3:,} more" if found.not_run > 3 else ""
+        told.append(f"{found.not_run:,} not run ({names}{more})")
+    told += [f"{count:,} left out ({why})" for why, count in found.left_out.items() if count]
+    if found.refused:
+        told.append(f"{_records(found.refused)} refused")
+    scores = [
+        f"{count:,} {name}"
+        for count, name in (
+            (found.not_applicable, "not applicable"),
+            (found.unscored, "unscored"),
+            (found.failed, "failed"),
+        )
+        if count
+    ]
+    noun = "case" if found.cases == 1 else "cases"
+    return f"{found.cases:,} {noun}: {', '.join(told)}" + (f"; scores: {', '.join(scores)}" if scores else "")
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count:,} records"

@@ -1,0 +1,250 @@
+"""Power: how many cases a comparison needs, or what so many cases can see, from assumptions or from runs that exist."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, fsum, inf
+from pathlib import Path
+
+from pantrace.errors import UsageError
+from pantrace.model import Record
+from pantrace.stats import (
+    ALPHA,
+    POWER,
+    Option,
+    Spread,
+    cluster_mean,
+    planned_cases,
+    planned_difference,
+    planned_power,
+    sums_of,
+    ways,
+)
+
+from .compare import Side, address_among, shared_metrics
+from .compare_cases import mean_of
+from .compare_runs import read_sides
+
+BETWEEN = 1 / 9
+"""Variance of what a change does to a case: Miller's example (Adding Error Bars to Evals, 2024)."""
+WITHIN = 1 / 6
+"""Variance of one pass or fail: the mean of p (1 - p) when the cases' own pass rates lie evenly between 0 and 1."""
+CORRELATION = 0.9
+"""How alike the cases' own means are taken to be under both conditions, where only one run is known."""
+
+
+class Plan(Record, frozen=True, kw_only=True):
+    """The size of a comparison, and on which assumptions it rests."""
+
+    delta: float | None
+    """The difference; None where no difference is found by so few."""
+    cases: int | None
+    """None where no number of cases is enough."""
+    trials: int
+    """Per case, on each side."""
+    power: float
+    """How often the difference is found."""
+    alpha: float
+    test: str
+    spread: Spread
+    assumptions: tuple[str, ...]
+    ways: tuple[Option, ...] = ()
+    """Cases against trials per case, when a difference is asked for and trials have noise."""
+    cheapest: Option | None = None
+
+
+def power(
+    *,
+    delta: float | None = None,
+    cases: int | None = None,
+    runs: Sequence[str | Path] = (),
+    metric: str | None = None,
+    cluster: str | None = None,
+    variance: float | None = None,
+    sampling_variance: float | None = None,
+    correlation: float = CORRELATION,
+    scores: bool = False,
+    trials: int = 1,
+    alpha: float = ALPHA,
+    wanted: float = POWER,
+    case_cost: float = 0.0,
+    trial_cost: float = 1.0,
+) -> Plan:
+    """Plan a paired comparison. With `delta`: how many cases find it. With `cases`: which difference they find. With
+    both: how often. Variances come from `runs` (one, or two of which the differences are taken), or are assumed."""
+    _refuse_nonsense(delta, cases, variance, sampling_variance, correlation, trials)
+    if runs:
+        if variance is not None or sampling_variance is not None:
+            raise UsageError("variances come from the run, or from --variance and --sampling-variance, not from both")
+        spread, assumptions = _spread_of_runs(runs, metric, cluster, correlation)
+    else:
+        if metric is not None or cluster is not None:
+            raise UsageError("--metric and --cluster go with --run DIR")
+        spread, assumptions = _assumed(variance, sampling_variance, scores)
+    exact = spread.pass_or_fail and trials == 1
+    found: list[Option] = []
+    reached = wanted
+    size: float | None = delta
+    if delta is not None and cases is not None:
+        reached = planned_power(delta, cases, spread, trials, alpha)
+    elif cases is not None:
+        least = planned_difference(cases, spread, trials, alpha, wanted)
+        size = None if least == inf else least
+    elif delta is not None:
+        found = ways(delta, spread, alpha, wanted, case_cost=case_cost, trial_cost=trial_cost) if spread.within else []
+        cases = max(2, ceil(planned_cases(delta, spread, trials, alpha, wanted) - 1e-9))
+    return Plan(
+        delta=size,
+        cases=cases,
+        trials=trials,
+        power=reached,
+        alpha=alpha,
+        test="McNemar exact" if exact else "paired difference of means",
+        spread=spread,
+        assumptions=assumptions,
+        ways=tuple(found),
+        cheapest=min(found, key=lambda each: each.cost) if found else None,
+    )
+
+
+def _refuse_nonsense(
+    delta: float | None,
+    cases: int | None,
+    variance: float | None,
+    sampling_variance: float | None,
+    correlation: float,
+    trials: int,
+) -> None:
+    if delta is None and cases is None:
+        raise UsageError("name a difference to be seen (--delta 0.05), a number of cases (--cases 200), or both")
+    # Not `delta == 0`: nan and infinity are no differences either.
+    if delta is not None and not 0 < abs(delta) < inf:
+        raise UsageError(f"--delta {delta:g} can never be seen" if delta == 0 else f"--delta {delta} is no difference")
+    if cases is not None and cases < 2:
+        raise UsageError("--cases must be 2 or more")
+    if any(each is not None and not 0 <= each < inf for each in (variance, sampling_variance)):
+        raise UsageError("a variance cannot be negative")
+    if not -1 <= correlation <= 1:
+        raise UsageError("--correlation lies between -1 and 1")
+    if trials < 1:
+        raise UsageError("there is at least one trial per case")
+
+
+def _assumed(variance: float | None, sampling_variance: float | None, scores: bool) -> tuple[Spread, tuple[str, ...]]:
+    between = BETWEEN if variance is None else variance
+    within = (0.0 if scores else WITHIN) if sampling_variance is None else sampling_variance
+    told = [
+        "both runs have the same cases, and the cases are independent",
+        f"what the change does to a case has variance {between:.3g}" + _default(variance, "Miller's example"),
+    ]
+    if scores:
+        told.append(f"one trial of a case has variance {within:.3g}" + _default(sampling_variance, "no noise"))
+    else:
+        why = "pass rates of cases lie evenly between 0 and 1"
+        told.append(f"pass or fail; one trial of a case has variance {within:.3g}" + _default(sampling_variance, why))
+        if not within:
+            told.append("a case passes or fails the same each time it is tried")
+    return Spread(between=between, within=within, pass_or_fail=not scores), tuple(told)
+
+
+def _default(given: float | None, why: str) -> str:
+    return "" if given is not None else f" ({why})"
+
+
+def _spread_of_runs(
+    runs: Sequence[str | Path], metric: str | None, cluster: str | None, correlation: float
+) -> tuple[Spread, tuple[str, ...]]:
+    if len(runs) > 2:
+        raise UsageError("--run takes one run, or two of which the differences are taken")
+    sides = read_sides([(str(path), [Path(path)]) for path in runs], cluster)
+    name = _metric(sides, metric)
+    pass_or_fail = all(side.binary[name] for side in sides)
+    one = sides[0].values[name]
+    names = " and ".join(side.name for side in sides)
+    if len(sides) == 2:
+        two = sides[1].values[name]
+        common = [case for case in one if case in two]
+        if len(common) < 2:
+            raise UsageError(f"{names} have fewer than two cases with {name} in common")
+        between, within, told = _of_two([one[case] for case in common], [two[case] for case in common])
+        values = {case: mean_of(two[case]) - mean_of(one[case]) for case in common}
+    else:
+        if len(one) < 2:
+            raise UsageError(f"{names} has fewer than two cases with {name}")
+        between, within, told = _of_one(list(one.values()), correlation)
+        values = {case: mean_of(each) for case, each in one.items()}
+    kind = "pass or fail" if pass_or_fail else "scores"
+    told = [f"{name} as in {names}: {kind}, {len(values):,} cases", *told]
+    effect = 1.0
+    if cluster is not None:
+        effect = _design_effect(values, sides[0].clusters | sides[-1].clusters)
+        told.append(f"cases of one {cluster} belong together: {effect:.3g} of them are worth one (design effect)")
+    return Spread(between=between, within=within, pass_or_fail=pass_or_fail, design_effect=effect), tuple(told)
+
+
+def _metric(sides: Sequence[Side], metric: str | None) -> str:
+    known = [name for name in sides[0].values if all(name in side.values for side in sides)]
+    if metric is None:
+        shown = shared_metrics(*sides)
+        if len(shown) != 1:
+            raise UsageError(f"--metric says which number to plan for; there are: {', '.join(known) or 'none'}")
+        return shown[0]
+    name = address_among(metric, *sides)
+    if name not in known:
+        raise UsageError(f"no numbers for {metric!r}; there are: {', '.join(known) or 'none'}")
+    return name
+
+
+def _of_one(cases: Sequence[Sequence[float]], correlation: float) -> tuple[float, float, list[str]]:
+    """Variances from one run: what cases are on their own, where repeats tell it from chance."""
+    total, (within, often) = _variance([mean_of(each) for each in cases]), _within(cases)
+    if within is None:
+        told = (
+            f"cases differ by variance {total:.3g}; as none was repeated, a second run is taken to differ as much again"
+        )
+        return 2 * total, 0.0, [told, "repeats, or a second --run, would tell how alike they are"]
+    own = max(0.0, total - within * often)
+    between = 2 * own * (1 - correlation)
+    return (
+        between,
+        within,
+        [
+            f"one trial of a case has variance {within:.3g} (repeats), cases differ by variance {own:.3g}",
+            f"their means under both conditions correlate by {correlation:g} (--correlation; a second run would tell)",
+        ],
+    )
+
+
+def _of_two(one: Sequence[Sequence[float]], two: Sequence[Sequence[float]]) -> tuple[float, float, list[str]]:
+    """Variances from two runs: of the differences, and of single trials where cases were repeated."""
+    total = _variance([mean_of(after) - mean_of(before) for before, after in zip(one, two, strict=True)])
+    (first, often_first), (second, often_second) = _within(one), _within(two)
+    if first is None or second is None:
+        return total, 0.0, [f"differences have variance {total:.3g}, one trial per case as in these runs"]
+    within = (first + second) / 2
+    between = max(0.0, total - first * often_first - second * often_second)
+    told = f"one trial of a case has variance {within:.3g}, what the change does to a case {between:.3g}"
+    return between, within, [told]
+
+
+def _variance(values: Sequence[float]) -> float:
+    mean = fsum(values) / len(values)
+    return fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def _within(cases: Sequence[Sequence[float]]) -> tuple[float | None, float]:
+    """The variance of one trial, pooled over repeated cases (None where there are none), and the mean of 1 / trials."""
+    often = fsum(1 / len(each) for each in cases) / len(cases)
+    freedom = sum(len(each) - 1 for each in cases)
+    if not freedom:
+        return None, often
+    return fsum((value - mean_of(each)) ** 2 for each in cases for value in each) / freedom, often
+
+
+def _design_effect(values: dict[str, float], clusters: dict[str, str]) -> float:
+    # A tuple: a case must not fall into a cluster of the same name.
+    sums = sums_of(list(values.values()), [(case in clusters, clusters.get(case, case)) for case in values])
+    plain = _variance(list(values.values())) / len(values)
+    if len(sums) < 2 or plain == 0:
+        return 1.0
+    return max(1.0, cluster_mean(list(sums.values())).error ** 2 / plain)

@@ -1,0 +1,172 @@
+"""Reduce: what many scores come to. The mean is over cases, repeats averaged within the case; sums and ratios of sums
+stand beside it. Numbers come one by one, or as sums that a database made; here they become estimates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import fsum, inf
+
+from msgspec.structs import replace
+
+from pantrace.metrics.pooling import Sums
+from pantrace.model import Measure, Record, Scale, Unit, in_words
+from pantrace.stats import Estimate, TooFew
+from pantrace.stats.moments import Moments, RatioMoments, mean_of_moments, ratio_of_moments
+
+REASONS = 200
+"""Different reasons that are counted; a metric whose every reason differs must not fill the memory."""
+
+
+class Total(Record, frozen=True, kw_only=True):
+    """One measure over all samples together, where that is no mean over cases."""
+
+    how: str
+    """pooled: a ratio of sums; sum; rate: the share of all samples."""
+    value: float
+    low: float | None = None
+    high: float | None = None
+    method: str | None = None
+    n: int
+    """Samples that have a number for it."""
+    without: int
+    """Samples that have none. They are left out, not counted as zero."""
+
+
+@dataclass
+class CaseMeans:
+    """Numbers of one measure, case by case. Cases that cannot come again are not kept, so that memory stays flat."""
+
+    trials: int = 0
+    lowest: float = inf
+    highest: float = -inf
+    yes_or_no: bool = True
+    _cases: int = 0
+    _mean: float = 0.0
+    _squares: float = 0.0
+    _repeated: dict[str, tuple[int, float]] = field(default_factory=dict)
+
+    def add(self, number: float, case: str | None) -> None:
+        """One number; `case` where another number of the same case may come."""
+        self.trials += 1
+        self.lowest, self.highest = min(self.lowest, number), max(self.highest, number)
+        self.yes_or_no = self.yes_or_no and number in (0.0, 1.0)
+        if case is None:
+            self._take(number)
+        else:
+            count, total = self._repeated.get(case, (0, 0.0))
+            self._repeated[case] = count + 1, total + number
+
+    def _take(self, number: float) -> None:
+        # Welford: stable however many there are.
+        self._cases += 1
+        off = number - self._mean
+        self._mean += off / self._cases
+        self._squares += off * (number - self._mean)
+
+    def moments(self) -> Moments | None:
+        """What it all comes to; None where there is no number. Nothing can be added afterwards."""
+        for count, total in self._repeated.values():
+            self._take(total / count)
+        self._repeated.clear()
+        if not self._cases:
+            return None
+        return Moments(
+            cases=self._cases,
+            trials=self.trials,
+            mean=self._mean,
+            variance=self._squares / (self._cases - 1) if self._cases > 1 else None,
+            lowest=self.lowest,
+            highest=self.highest,
+            yes_or_no=self.yes_or_no,
+        )
+
+
+def moments_of(values: Mapping[str, Sequence[float]]) -> Moments | None:
+    """The moments of numbers by case that are held anyway; exact sums, whatever the order."""
+    means = [fsum(each) / len(each) for each in values.values()]
+    if not means:
+        return None
+    average = fsum(means) / len(means)
+    every = [number for each in values.values() for number in each]
+    return Moments(
+        cases=len(means),
+        trials=len(every),
+        mean=average,
+        variance=fsum((mean - average) ** 2 for mean in means) / (len(means) - 1) if len(means) > 1 else None,
+        lowest=min(every),
+        highest=max(every),
+        yes_or_no=all(number in (0.0, 1.0) for number in every),
+    )
+
+
+def estimate_of(found: Moments | None, *, binary: bool, scale: Scale | None = None) -> Estimate | None:
+    """The mean over cases with its interval, cut where the scale ends; None where there is no number.
+
+    `binary`: a 0 means no and a 1 means yes; what counts may happen to count none and one."""
+    if found is None:
+        return None
+    share = binary and found.yes_or_no
+    bounds = Scale(low=0.0, high=1.0) if share else scale
+    return within(mean_of_moments(found, share=share), bounds)
+
+
+def within(estimate: Estimate, scale: Scale | None) -> Estimate:
+    """The estimate with its interval cut where the scale ends: a t interval does not know that a share ends at 1.
+    An interval of no width claims a certainty that nobody has; it is left out."""
+    low, high = estimate.low, estimate.high
+    if low is None or high is None:
+        return estimate
+    if low == high:
+        return replace(estimate, low=None, high=None, note="all values are equal: no spread to take an interval from")
+    if scale is not None:
+        low = low if scale.low is None else min(estimate.value, max(scale.low, low))
+        high = high if scale.high is None else max(estimate.value, min(scale.high, high))
+    return replace(estimate, low=low, high=high)
+
+
+_HOW = {"ratio": "pooled", "sum": "sum", "rate": "rate"}
+
+
+def total_of(
+    measure: Measure, sums: Sums, samples: int, ratio: RatioMoments | None = None, rate: Moments | None = None
+) -> Total | None:
+    """What a measure comes to over all samples together; None for a mean, and where nothing has a number."""
+    if measure.pooling == "mean":
+        return None
+    value, n = sums.pooled(measure)
+    if value is None:
+        return None
+    interval: Estimate | None = None
+    try:
+        if measure.pooling == "ratio" and ratio is not None:
+            interval = ratio_of_moments(ratio, share=measure.unit == "share")
+        elif measure.pooling == "rate" and rate is not None:
+            interval = estimate_of(rate, binary=measure.yes_or_no, scale=measure.scale)
+    except TooFew:
+        pass
+    return Total(
+        how=_HOW[measure.pooling],
+        value=value,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+        method=interval.method if interval and interval.low is not None else None,
+        n=n,
+        without=samples - n,
+    )
+
+
+def total_words(found: Total | None, unit: Unit | None, *, briefly: bool = False) -> str:
+    """87.5 % pooled (3 samples without); briefly, where these are counted in columns beside it: 87.5 % pooled."""
+    if found is None or found.how == "rate":
+        # A rate over samples is the mean over cases again, but for repeats.
+        return ""
+    samples = "sample" if found.without == 1 else "samples"
+    missing = f" ({found.without} {samples} without)" if found.without and not briefly else ""
+    return f"{in_words(found.value, unit)} {found.how}{missing}"
+
+
+def usual_reason(reasons: Counter[str]) -> str | None:
+    """The most frequent one; of several, the first that came."""
+    return reasons.most_common(1)[0][0] if reasons else None

@@ -1,0 +1,268 @@
+"""Score columns: one pass over the rows of a run directory makes plain columns of numbers, which SQL can add up."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from msgspec.json import Decoder, decode
+
+from pantrace.store import read_tables
+
+from .reduce import REASONS
+
+MOST_GROUPS = 12
+"""A label with more values than this groups nothing."""
+
+# A sample is a number from here on, a case too, a measure its place in a list: texts would be held millions of times.
+_SETUP = (
+    "create temp table places (place uinteger, case_id uinteger, was_run boolean)",
+    "create temp table members (place uinteger, group_id usmallint)",
+    "create temp table statuses (place uinteger, made usmallint, status utinyint)",
+    "create temp table figures (place uinteger, id usmallint, value double)",
+)
+STATUSES = {"scored": 0, "not_applicable": 1, "unscored": 2, "failed": 3}
+_SAMPLE_COLUMNS = ("number", "sample", "case_id", "agent", "labels", "trajectories")
+_SCALE_COLUMNS = ("scale_low", "scale_high", "better", "value_type")
+_SCORE_COLUMNS = (
+    *("number", "origin", "name", "maker_kind", "status", "value", "explanation", "numbers"),
+    *_SCALE_COLUMNS,
+)
+_SCORE_TEXTS = ("origin", "name", "maker_kind", "status", "explanation", "numbers", "better", "value_type")
+_AT_ONCE = 200_000
+"""Figures that are handed to the database together."""
+
+Made = tuple[str, str | None]
+"""Name and kind of maker."""
+
+
+@dataclass
+class MadeScores:
+    """What is known of all scores of one name and kind of maker."""
+
+    id: int
+    main: str = ""
+    """The measure that a score's own value is."""
+    reasons: Counter[str] = field(default_factory=Counter)
+    keys: dict[str, int] = field(default_factory=dict)
+    """Its measures, by the last part of their address."""
+    booleans: bool = False
+    """Values are true or false."""
+    scale_low: float | None = None
+    scale_high: float | None = None
+    better: Any = None
+
+
+class Columns:
+    """The one pass: rows of samples and scores as columns of numbers in a database."""
+
+    def __init__(self, database: Any, out: Path, mains: Mapping[str, str]) -> None:
+        """`mains`: the main measure of each metric, which is all that scores of earlier versions tell."""
+        self._database = database
+        self._mains = mains
+        self.made: dict[Made, MadeScores] = {}
+        self.order: dict[str, int] = {}
+        """Metrics in the order of the first sample's scores."""
+        self.samples = 0
+        self.groups: list[str] = []
+        self.cases: dict[str, int] = {}
+        """Name -> number."""
+        self._measures = 0
+        self._labels: dict[tuple[str | None, str | None], array[int]] = {}
+        self._waiting: dict[str, list[tuple[Any, ...]]] = {}
+        self._decode = Decoder(dict[str, float | None]).decode
+        for step in _SETUP:
+            database.execute(step)
+        both = (
+            read_tables(out, "samples", _SAMPLE_COLUMNS, ("agent", "labels")),
+            read_tables(out, "scores", _SCORE_COLUMNS, _SCORE_TEXTS),
+        )
+        for samples, scores in zip(*both, strict=True):
+            places = self._add_samples(samples) if samples is not None else None
+            if scores is not None:
+                self._add_scores(scores, places)
+            if sum(len(each[0]) for each in self._waiting.get("figures", ())) > _AT_ONCE:
+                self._flush()
+        self._flush()
+        self._add_groups()
+
+    @property
+    def repeats(self) -> bool:
+        """Whether any case has more than one sample."""
+        return len(self.cases) < self.samples
+
+    def _add_samples(self, table: Any) -> Any:
+        """The places of a part's samples by their number in it."""
+        import numpy as np
+
+        numbers = table.column("number").to_numpy()
+        first = self.samples
+        self.samples += len(numbers)
+        places = np.zeros(int(numbers.max()) + 1, np.uint32)
+        places[numbers] = np.arange(first, self.samples, dtype=np.uint32)
+        names = zip(table.column("case_id").to_pylist(), table.column("sample").to_pylist(), strict=True)
+        cases = [self.cases.setdefault(sample if case is None else case, len(self.cases)) for case, sample in names]
+        self._wait("places", places[numbers], np.array(cases, np.uint32), table.column("trajectories").to_numpy() > 0)
+        agents, labels = table.column("agent").chunk(0), table.column("labels").chunk(0)
+        pairs = _codes(agents) * (len(labels.dictionary) + 1) + _codes(labels)
+        for pair in np.unique(pairs):
+            rows = np.flatnonzero(pairs == pair)
+            key = agents[int(rows[0])].as_py(), labels[int(rows[0])].as_py()
+            self._labels.setdefault(key, array("I")).extend((rows + first).tolist())
+        return places
+
+    def _add_scores(self, table: Any, places: Any) -> None:
+        import numpy as np
+        import pyarrow as pa
+
+        table = _without_doubles(table)
+        names, kinds = table.column("name").chunk(0), table.column("maker_kind").chunk(0)
+        pairs = _codes(names) * (len(kinds.dictionary) + 1) + _codes(kinds)
+        _, first, codes = np.unique(pairs, return_index=True, return_inverse=True)
+        made = [self._made(table, int(row)) for row in first]
+        ids = np.array([each.id for each in made], np.uint16)[codes]
+        where = places[table.column("number").to_numpy()]
+        status_column = table.column("status").chunk(0)
+        words = [STATUSES.get(word, 3) for word in status_column.dictionary.to_pylist()]
+        statuses = np.array(words, np.uint8)[_codes(status_column)]
+        self._wait("statuses", where, ids, statuses)
+        if not self.order:
+            of_first = dict.fromkeys(names.filter(pa.array(where == where.min())).to_pylist())
+            self.order = {name: place for place, name in enumerate(of_first)}
+        self._add_reasons(table.column("explanation").chunk(0), codes, statuses, made)
+        self._add_figures(table, where, codes, statuses, made)
+
+    def _made(self, table: Any, row: int) -> MadeScores:
+        """What is known of all scores like that of a row; the first of them says which scale they have."""
+        key = table.column("name")[row].as_py(), table.column("maker_kind")[row].as_py()
+        if key not in self.made:
+            main = self._mains.get(key[0], "") if key[1] == "check" else ""
+            low, high, better, kind = (table.column(name)[row].as_py() for name in _SCALE_COLUMNS)
+            self.made[key] = MadeScores(
+                id=len(self.made), main=main, scale_low=low, scale_high=high, better=better, booleans=kind == "boolean"
+            )
+        return self.made[key]
+
+    @staticmethod
+    def _add_reasons(explanations: Any, codes: Any, statuses: Any, made: list[MadeScores]) -> None:
+        import numpy as np
+
+        texts = explanations.dictionary.to_pylist()
+        reasons = _codes(explanations)
+        told = (statuses != 0) & (reasons < len(texts))
+        found, counts = np.unique(codes[told].astype(np.int64) * (len(texts) + 1) + reasons[told], return_counts=True)
+        for code, count in zip(found.tolist(), counts.tolist(), strict=True):
+            counted, why = made[code // (len(texts) + 1)].reasons, texts[code % (len(texts) + 1)]
+            if why in counted or len(counted) < REASONS:
+                counted[why] += count
+
+    def _add_figures(self, table: Any, where: Any, codes: Any, statuses: Any, made: list[MadeScores]) -> None:
+        import numpy as np
+
+        numbers, values = table.column("numbers").chunk(0), table.column("value").chunk(0)
+        texts = numbers.dictionary.to_pylist()
+        text_codes = _codes(numbers)
+        # Many samples have the same numbers: each text is decoded once for all rows that have it.
+        rows = np.flatnonzero(text_codes < len(texts))
+        pairs = codes[rows].astype(np.int64) * len(texts) + text_codes[rows]
+        known, positions = np.unique(pairs, return_inverse=True)
+        decoded = [self._figures_of(made[pair // len(texts)].keys, texts[pair % len(texts)]) for pair in known.tolist()]
+        lengths = np.array([len(ids) for ids, _ in decoded], np.int64)
+        if len(rows) and lengths.any():
+            ids = np.concatenate([np.array(each, np.uint16) for each, _ in decoded])
+            figures = np.concatenate([np.array(each, np.float64) for _, each in decoded])
+            counts = lengths[positions]
+            # For each row, the stretch of all figures that is its own.
+            starts = (np.cumsum(lengths) - lengths)[positions]
+            stretch = np.arange(counts.sum()) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
+            self._wait("figures", np.repeat(where[rows], counts), ids[stretch], figures[stretch])
+        rows = np.flatnonzero(np.asarray(values.is_valid()) & (text_codes == len(texts)) & (statuses == 0))
+        if len(rows):
+            keys = np.zeros(len(made), np.uint16)
+            for code in np.unique(codes[rows]).tolist():
+                keys[code] = self._key(made[code].keys, made[code].main)
+            self._wait("figures", where[rows], keys[codes[rows]], values.to_numpy(zero_copy_only=False)[rows])
+
+    def _figures_of(self, keys: dict[str, int], text: str) -> tuple[list[int], list[float]]:
+        named = {key: figure for key, figure in self._decode(text).items() if figure is not None}
+        return [self._key(keys, key) for key in named], list(named.values())
+
+    def _key(self, keys: dict[str, int], key: str) -> int:
+        return keys[key] if key in keys else self._new_key(keys, key)
+
+    def _new_key(self, keys: dict[str, int], key: str) -> int:
+        self._measures += 1
+        keys[key] = self._measures
+        return self._measures
+
+    def _flush(self) -> None:
+        import numpy as np
+
+        for table, batches in self._waiting.items():
+            self._insert(table, *(np.concatenate(column) for column in zip(*batches, strict=True)))
+        self._waiting.clear()
+
+    def _wait(self, table: str, *columns: Any) -> None:
+        self._waiting.setdefault(table, []).append(columns)
+
+    def _insert(self, table: str, *columns: Any) -> None:
+        import pyarrow as pa
+
+        names = [f"column_{number}" for number in range(len(columns))]
+        self._database.register("batch", pa.table([pa.array(each) for each in columns], names=names))
+        self._database.execute(f"insert into {table} select * from batch")
+        self._database.unregister("batch")
+
+    def _add_groups(self) -> None:
+        """The samples of each group that an agent or a label makes, where there are some of a kind and not too many."""
+        import numpy as np
+
+        named = {key: _labels(*key) for key in self._labels}
+        contents: dict[str, set[str]] = {}
+        for pairs in named.values():
+            for label, content in pairs:
+                contents.setdefault(label, set()).add(content)
+        useful = {label for label, found in contents.items() if 1 < len(found) <= MOST_GROUPS}
+        ids: dict[str, int] = {}
+        for key, places in self._labels.items():
+            for label, content in named[key]:
+                if label in useful:
+                    group = ids.setdefault(f"{label}={content}", len(ids))
+                    self._insert("members", np.array(places, np.uint32), np.full(len(places), group, np.uint16))
+        self.groups = list(ids)
+        self._labels.clear()
+
+
+def _codes(column: Any) -> Any:
+    """The places of a column's texts in its list of them; one beyond the list for null."""
+    return column.indices.fill_null(len(column.dictionary)).to_numpy(zero_copy_only=False)
+
+
+def _is(column: Any, text: str) -> Any:
+    """For each row, whether a column has that text."""
+    texts = column.dictionary.to_pylist()
+    return _codes(column) == (texts.index(text) if text in texts else -1)
+
+
+def _without_doubles(table: Any) -> Any:
+    """What an earlier run left in the input counts only where this run has no such score of its own."""
+    import pyarrow as pa
+
+    came = _is(table.column("origin").chunk(0), "source") & _is(table.column("maker_kind").chunk(0), "check")
+    if not came.any():
+        return table
+    columns = (table.column(name).to_pylist() for name in ("number", "name", "origin", "maker_kind"))
+    rows = list(zip(*columns, strict=True))
+    made = {(number, name) for number, name, origin, kind in rows if origin == "run" and kind == "check"}
+    keep = [origin == "run" or kind != "check" or (number, name) not in made for number, name, origin, kind in rows]
+    return table if all(keep) else table.filter(pa.array(keep)).combine_chunks()
+
+
+def _labels(agent: str | None, labels: str | None) -> list[tuple[str, str]]:
+    """What a sample may be grouped by: the labels of its case, and its agent."""
+    found = {name: str(value) for name, value in decode(labels).items()} if labels else {}
+    return list((found | {"agent": agent} if agent else found).items())

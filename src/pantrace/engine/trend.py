@@ -1,0 +1,101 @@
+"""Trend: a measure over runs in time, with intervals, and which of its changes hold up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pantrace.errors import UsageError
+from pantrace.model import Record, Unit
+from pantrace.stats import Estimate
+
+from .compare import Side, address_among, average_of, compare_metric
+from .compare_result import Comparison
+from .compare_runs import Source, read_sides
+
+
+class Point(Record, frozen=True, kw_only=True):
+    """One run of a history."""
+
+    run: str
+    created: float | None
+    estimate: Estimate | None
+    """The mean over its cases; None where it has no number."""
+    change: Comparison | None = None
+    """Against the run where the level last changed (at first, the first run)."""
+    holds_up: bool = False
+    """Whether that change is proven; then this run is what later ones are compared with."""
+
+
+class Trend(Record, frozen=True, kw_only=True):
+    """One measure over the runs."""
+
+    metric: str
+    unit: Unit | None
+    points: tuple[Point, ...]
+
+
+class History(Record, frozen=True, kw_only=True):
+    """Measures over runs in time."""
+
+    runs: tuple[str, ...]
+    """From the oldest to the newest, or as given where a run does not say when it was made."""
+    in_time: bool
+    """Whether all runs say so."""
+    correction: str
+    trends: tuple[Trend, ...]
+
+
+def trend(
+    *paths: str | Path, metrics: Sequence[str] = (), cluster: str | None = None, pair_by: str = "case"
+) -> History:
+    """The history of the measures that these runs share, or of those named."""
+    sources = [(str(path), [Path(path)]) for path in paths]
+    return trend_of_sources(sources, metrics=metrics, cluster=cluster, pair_by=pair_by)
+
+
+def trend_of_sources(
+    sources: Sequence[Source], *, metrics: Sequence[str] = (), cluster: str | None = None, pair_by: str = "case"
+) -> History:
+    """The same of runs that may stand for several files."""
+    if len(sources) < 2:
+        raise UsageError("a trend takes two runs or more")
+    sides = read_sides(sources, cluster, pair_by)
+    in_time = all(side.created is not None for side in sides)
+    if in_time:
+        sides.sort(key=lambda side: side.created or 0.0)
+    chosen = [address_among(name, *sides) for name in metrics] or _common(sides)
+    for name in chosen:
+        if not any(name in side.values for side in sides):
+            known = ", ".join(sorted({each for side in sides for each in side.values})) or "none"
+            raise UsageError(f"no run has numbers for {name!r}; there are: {known}")
+    if not chosen:
+        raise UsageError("the runs share no metric that has numbers")
+    # Each run is compared once for each measure. With which one is seen on the way, so Holm's order does not apply.
+    tests = (len(sides) - 1) * len(chosen)
+    return History(
+        runs=tuple(side.name for side in sides),
+        in_time=in_time,
+        correction=f"Bonferroni over {tests} tests" if tests > 1 else "none: one test",
+        trends=tuple(_trend(name, sides, tests) for name in chosen),
+    )
+
+
+def _common(sides: Sequence[Side]) -> list[str]:
+    names = dict.fromkeys(name for side in sides for name in side.values if name not in side.spare)
+    return [name for name in names if sum(name in side.values for side in sides) > 1]
+
+
+def _trend(metric: str, sides: Sequence[Side], tests: int) -> Trend:
+    points: list[Point] = []
+    level: Side | None = None
+    for side in sides:
+        estimate, change, holds_up = average_of(side, metric), None, False
+        if estimate is not None and level is not None:
+            change = compare_metric(metric, level, side, tests)
+            holds_up = change.verdict not in ("inconclusive", "equivalent")
+        points.append(Point(run=side.name, created=side.created, estimate=estimate, change=change, holds_up=holds_up))
+        if estimate is not None and (level is None or holds_up):
+            level = side
+    units = [side.units.get(metric) for side in sides if metric in side.values]
+    return Trend(metric=metric, unit=next(iter(units), None), points=tuple(points))

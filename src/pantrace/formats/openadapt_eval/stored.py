@@ -1,0 +1,26 @@
+"""What the metrics of the eval JSON are: of what they are shares, and which end is good."""
+
+from __future__ import annotations
+
+from pantrace.formats.format import StoredMeasure
+from pantrace.model import Scale
+
+SHARE = Scale(low=0.0, high=1.0)
+
+STORED = {
+    "num_episodes": StoredMeasure(kind="count", unit="episodes"),
+    "num_steps": StoredMeasure(kind="count", unit="steps"),
+    "coord_error_count": StoredMeasure(kind="count", unit="clicks with coordinates"),
+    "action_type_accuracy": StoredMeasure(kind="share", of="num_steps", unit="share of steps", scale=SHARE),
+    "mean_coord_error": StoredMeasure(
+        kind="mean", of="coord_error_count", unit="distance (share of screen)", scale=Scale(low=0.0, better="lower")
+    ),
+    "click_hit_rate": StoredMeasure(kind="share", of="coord_error_count", unit="share of clicks", scale=SHARE),
+    "episode_success_rate": StoredMeasure(kind="share", of="num_episodes", unit="share of episodes", scale=SHARE),
+    "bbox_hit_rate": StoredMeasure(kind="share", unit="share of clicks", scale=SHARE),
+    "mean_episode_progress": StoredMeasure(kind="mean", of="num_episodes", unit="share of steps", scale=SHARE),
+    "mean_episode_step_score": StoredMeasure(kind="mean", of="num_episodes", unit="share of steps", scale=SHARE),
+    "weak_episode_success_rate": StoredMeasure(kind="share", of="num_episodes", unit="share of episodes", scale=SHARE),
+    "state_success_rate": StoredMeasure(kind="share", unit="share of episodes", scale=SHARE),
+    "element_accuracy": StoredMeasure(kind="share", unit="share of steps", scale=SHARE),
+}

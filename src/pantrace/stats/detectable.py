@@ -1,0 +1,229 @@
+"""What could have been seen: the least true difference that a test finds with a given power, at this size and with data
+like these."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+from math import asin, inf, sqrt
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+from .estimate import distributions
+from .means import SEED
+from .power import ALPHA, POWER
+
+RESAMPLES = 200
+FEW = 10
+"""Up to so many clusters, all their sign flips are gone through."""
+LARGE = 200
+"""From so many cases on each side on, the arcsine of shares does for Fisher's test."""
+MANY = 50
+"""From so many clusters on, t and permutations say the same."""
+
+
+class Sums(NamedTuple):
+    """The clusters of one side, or of the differences: sum and number of cases of each. A case alone is a cluster."""
+
+    totals: tuple[float, ...]
+    counts: tuple[float, ...]
+
+
+def mcnemar_power(pairs: int, only_first: float, only_second: float, alpha: float = ALPHA) -> float:
+    """How often McNemar's exact test is below alpha when these are the true shares of discordant pairs."""
+    import numpy as np
+
+    binom = distributions().binom
+    changed = min(1.0, only_first + only_second)
+    if changed <= 0:
+        return 0.0
+    # Nearly all that can come: 10 standard deviations either side.
+    half = 10 * sqrt(pairs * changed * (1 - changed)) + 10
+    m = np.arange(max(0, int(pairs * changed - half)), min(pairs, int(pairs * changed + half)) + 1)
+    # The largest smaller half that is still significant; -1 where none is.
+    critical = binom.ppf(alpha / 2, m, 0.5)
+    critical = np.where(2 * binom.cdf(critical, m, 0.5) < alpha, critical, critical - 1)
+    share = only_second / changed
+    rejected = binom.cdf(critical, m, share) + binom.cdf(critical, m, 1 - share)
+    return float((binom.pmf(m, pairs, changed) * np.where(m > 0, rejected, 0.0)).sum())
+
+
+def least_by_mcnemar(pairs: int, other_way: float, alpha: float = ALPHA, power: float = POWER) -> float:
+    """The least difference of two pass rates that McNemar's exact test finds, when this share of pairs changes the
+    other way. Infinite where no result of so few pairs is found."""
+    most = 1 - 2 * other_way
+
+    def found(difference: float) -> float:
+        return mcnemar_power(pairs, other_way, other_way + difference, alpha)
+
+    return _least(found, most, power) if most > 0 and found(most) >= power else inf
+
+
+def fisher_power(first: tuple[float, int], second: tuple[float, int], alpha: float = ALPHA) -> float:
+    """How often Fisher's exact test of (true share, size) on two sides is below alpha: seeded draws."""
+    import numpy as np
+
+    dice = np.random.default_rng(SEED)
+    one, two = (dice.binomial(n, share, 10 * RESAMPLES) for share, n in (first, second))
+    critical = {int(total): _fisher_region(first[1], second[1], int(total), alpha) for total in np.unique(one + two)}
+    low, high = np.asarray([critical[int(total)] for total in one + two]).T
+    return float(((one <= low) | (one >= high)).mean())
+
+
+@lru_cache(maxsize=4096)
+def _fisher_region(first: int, second: int, total: int, alpha: float) -> tuple[int, int]:
+    """Of so many successes in all, at most and at least how many on the first side are significant."""
+    import numpy as np
+
+    successes = np.arange(max(0, total - second), min(first, total) + 1)
+    chance = distributions().hypergeom.pmf(successes, first + second, total, first)
+    order = np.argsort(chance, kind="stable")
+    ordered = chance[order]
+    # All tables that are no likelier belong to the tail, those of equal chance too, as rounding has it.
+    ends = np.searchsorted(ordered, ordered * (1 + 1e-7), side="right") - 1
+    p = np.empty(len(chance))
+    p[order] = np.cumsum(ordered)[ends]
+    kept = np.flatnonzero(p >= alpha)
+    if not len(kept):
+        return first + 1, -1
+    return int(successes[kept[0]]) - 1, int(successes[kept[-1]]) + 1
+
+
+def least_by_fisher(share: float, sizes: tuple[int, int], alpha: float = ALPHA, power: float = POWER) -> float:
+    """The least difference of two independent pass rates that Fisher's exact test finds, from this share upwards or
+    downwards, whichever has more room. Infinite where not even all against none is found."""
+    room = max(share, 1 - share)
+    sign = 1 if share <= 0.5 else -1
+
+    def found(difference: float) -> float:
+        other = min(1.0, max(0.0, share + sign * difference))
+        if min(sizes) >= LARGE:
+            effect = abs(asin(sqrt(other)) - asin(sqrt(share))) * 2 * sqrt(sizes[0] * sizes[1] / sum(sizes))
+            return NormalDist().cdf(effect - NormalDist().inv_cdf(1 - alpha / 2))
+        return fisher_power((share, sizes[0]), (other, sizes[1]), alpha)
+
+    return _least(found, room, power) if found(room) >= power else inf
+
+
+def _least(found: Any, most: float, power: float) -> float:
+    low, high = 0.0, most
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (low, middle) if found(middle) >= power else (middle, high)
+    return high
+
+
+def least_shift(
+    first: Sums | None, second: Sums, alpha: float = ALPHA, power: float = POWER, *, permuted: bool = True
+) -> float:
+    """The least shift of all cases that a comparison of means finds: the second side against the first by t and a
+    permutation of clusters (not `permuted`: t alone), or differences of pairs against 0 by t and sign flips.
+
+    Clusters are drawn anew from those seen; for each draw the shift is sought at which the test turns. Infinite where
+    none is ever found."""
+    import numpy as np
+
+    dice = np.random.default_rng(SEED)
+    sides = [_drawn(side, dice) for side in ([second] if first is None else [first, second])]
+    if not any(np.ptp(totals) > 0 for totals, _ in sides):
+        return 0.0
+    shifts = [_turns_by_t(sides, sign, alpha) for sign in (1, -1)]
+    sizes = [totals.shape[1] for totals, _ in sides]
+    if permuted and min(sizes) < MANY:
+        # As many arrangements as tell a share below alpha from one above.
+        times = min(9999, max(499, int(10 / alpha)))
+        arranged = _flips(sides[0], dice, times) if first is None else _swaps(sides, dice, times)
+        by_order = [_turns(*arranged, sign, alpha) for sign in (1, -1)]
+        shifts = [np.maximum(*each) for each in zip(shifts, by_order, strict=True)]
+    return max(float(np.quantile(shift, power, method="higher")) for shift in shifts)
+
+
+Drawn = tuple[Any, Any]
+"""Sums and counts of clusters, a row for each draw."""
+
+
+def _drawn(side: Sums, dice: Any) -> Drawn:
+    """Resamples of a side's clusters around their mean, as far apart as those of a fresh run would be."""
+    import numpy as np
+
+    totals, counts = np.asarray(side.totals, float), np.asarray(side.counts, float)
+    size = len(totals)
+    off = (totals - counts * totals.sum() / counts.sum()) * sqrt(size / max(1, size - 1))
+    places = dice.integers(0, size, (RESAMPLES, size))
+    return off[places], counts[places]
+
+
+def _turns_by_t(sides: list[Drawn], sign: int, alpha: float) -> Any:
+    import numpy as np
+
+    centre, square, spread = 0.0, 0.0, 0.0
+    for place, (totals, counts) in enumerate(sides):
+        size, n = totals.shape[1], counts.sum(1)
+        mean = totals.sum(1) / n
+        variance = ((totals - counts * mean[:, None]) ** 2).sum(1) / n**2 * size / max(1, size - 1)
+        centre = centre + (mean if place == len(sides) - 1 else -mean)
+        square = square + variance
+        spread = spread + variance**2 / max(1, size - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = np.where(spread > 0, square**2 / spread, 1.0)
+    critical = distributions().t.ppf(1 - alpha / 2, freedom)
+    return critical * np.sqrt(square) - sign * centre
+
+
+def _flips(side: Drawn, dice: Any, times: int) -> tuple[Any, Any, Any, Any]:
+    """What sign flips make of each draw (draws x flips), what a shift of 1 adds to that, and both unflipped."""
+    import numpy as np
+
+    totals, counts = side
+    size = totals.shape[1]
+    if size <= FEW:
+        # One sign is held: all flipped is as far out as none.
+        signs = np.asarray([(1.0, *each) for each in product((1.0, -1.0), repeat=size - 1)])
+    else:
+        signs = np.vstack([np.ones(size), dice.choice((1.0, -1.0), (times, size))])
+    return totals @ signs.T, counts @ signs.T, totals.sum(1), counts.sum(1)
+
+
+def _swaps(sides: list[Drawn], dice: Any, times: int) -> tuple[Any, Any, Any, Any]:
+    """The same for whole clusters that change sides."""
+    import numpy as np
+
+    (one, one_counts), (two, two_counts) = sides
+    size = one.shape[1]
+    totals, counts = np.hstack([one, two]), np.hstack([one_counts, two_counts])
+    shifted = np.hstack([np.zeros_like(one), two_counts])
+    places = np.arange(totals.shape[1])
+    order = np.vstack([places, dice.permuted(np.tile(places, (times, 1)), axis=1)])
+    second = np.zeros((len(order), len(places)))
+    np.put_along_axis(second, order[:, size:], 1.0, axis=1)
+    n_two = counts @ second.T
+    n_one = counts.sum(1)[:, None] - n_two
+
+    def differences(values: Any) -> Any:
+        part = values @ second.T
+        return part / n_two - (values.sum(1)[:, None] - part) / n_one
+
+    moved, slope = differences(totals), differences(shifted)
+    return moved, slope, moved[:, 0], slope[:, 0]
+
+
+def _turns(moved: Any, slope: Any, observed: Any, step: Any, sign: int, alpha: float) -> Any:
+    """For each draw, the shift from which on the share of arrangements as far out as its own is below alpha."""
+    import numpy as np
+
+    width = float(np.abs(observed).max() + np.abs(moved).max()) / float(step.min()) * 4 + 1e-300
+    high = np.full(len(observed), width)
+    low = np.full(len(observed), -width)
+
+    def significant(shift: Any) -> Any:
+        own = observed + sign * shift * step
+        others = moved + sign * shift[:, None] * slope
+        slack = 1e-9 * width * step
+        return (np.abs(others) >= (sign * own - slack)[:, None]).mean(1) < alpha
+
+    never = ~significant(high)
+    for _ in range(16):
+        middle = (low + high) / 2
+        yes = significant(middle)
+        low, high = np.where(yes, low, middle), np.where(yes, middle, high)
+    return np.where(never, inf, high)

@@ -1,0 +1,66 @@
+"""The page itself: style and program in one document, allowed by their hashes and nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+PROGRAM = (
+    "vendor/marked.js", "dom.js", "words.js", "source.js", "remembered.js", "window_list.js", "ansi.js", "code.js",
+    "diff.js", "markdown.js", "json_tree.js", "texts.js", "screen.js", "copying.js", "step.js", "time_axis.js",
+    "search.js", "labels.js", "scores.js", "expected.js", "outline.js", "sample_page.js", "charts.js", "run_page.js",
+    "runs_page.js", "compare_page.js", "app.js",
+)  # fmt: skip
+"""Modules in the order of who needs whom. Joined into one script, since pages from file:// cannot load modules."""
+
+_IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|let|class) )", re.MULTILINE)
+
+
+@cache
+def program() -> str:
+    """All modules as one."""
+    texts = (_file(name) for name in PROGRAM)
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", text)) for text in texts)
+
+
+@cache
+def style() -> str:
+    """The style sheet."""
+    return _file("style.css")
+
+
+def policy(*, served: bool = False) -> str:
+    """The content security policy: this script, this style, pictures made from data, and nothing from anywhere."""
+    rules = {
+        "default-src": "'none'",
+        "script-src": _hash(program()),
+        "style-src": _hash(style()),
+        "img-src": "data: blob:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "require-trusted-types-for": "'script'",
+        "trusted-types": "'none'",
+    }
+    if served:
+        rules |= {"connect-src": "'self'", "frame-ancestors": "'none'"}
+    return "; ".join(f"{name} {value}" for name, value in rules.items())
+
+
+def template() -> Any:
+    """The document around all that."""
+    from jinja2 import Environment
+
+    return Environment(autoescape=True).from_string(_file("page.html"))
+
+
+def _file(name: str) -> str:
+    return files(__package__).joinpath("web", *name.split("/")).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,255 @@
+"""The page of a sample: its head, and a short word about every row, so that outline and filters need nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pantrace.matching.call import Call
+from pantrace.matching.comparison import compare
+from pantrace.model import (
+    Action,
+    Sample,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+    call_pairs,
+    final_response,
+    has_failed,
+    is_prompt,
+    total_tokens,
+    usage_total,
+)
+from pantrace.wire.json import to_plain
+
+from .rows import Branch, Row
+from .shown import ShownSample
+
+BRIEF = 90
+"""Characters of a step that outline and search results show."""
+ALIGNED = 2_000
+"""Calls that are held against expected ones."""
+
+
+def page_of(shown: ShownSample, key: str, rows: Sequence[Row], branches: Sequence[Branch]) -> dict[str, Any]:
+    """All of a sample's page but its steps."""
+    sample, trajectory = shown.sample, shown.sample.trajectory
+    place_of = _places(rows)
+    page = {
+        "key": key,
+        "id": sample.id,
+        "epoch": sample.epoch,
+        "title": title_of(sample),
+        "case": to_plain(sample.case) if sample.case is not None else None,
+        "scores": [_score(score, place_of) for score in sample.scores],
+        "decisions": to_plain(shown.decisions),
+        "extra": to_plain(sample.extra) or None,
+        "expected": _expected(sample, rows),
+        "heads": heads_of(rows),
+    }
+    if trajectory is not None:
+        page |= {
+            "outcome": to_plain(trajectory.outcome),
+            "response": trajectory.response,
+            "usage": to_plain(usage_total(trajectory, children=True)),
+            "state": to_plain(trajectory.state),
+            "origin": to_plain(trajectory.origin),
+            "created": trajectory.created,
+            "ended": trajectory.ended,
+            "source": to_plain(trajectory.source),
+            "seconds": seconds_of(trajectory),
+            "branches": [_branch(branch) for branch in branches],
+            "about": {"trajectory": to_plain(trajectory.extra) or None},
+        }
+    return page
+
+
+def _places(rows: Sequence[Row]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for place, row in enumerate(rows):
+        for step in (row.step, *row.answers):
+            if step.id is not None:
+                found.setdefault(step.id, place)
+    return found
+
+
+def _score(score: Any, place_of: dict[str, int]) -> dict[str, Any]:
+    plain: dict[str, Any] = to_plain(score)
+    named = [*score.evidence, *([score.step] if score.step else [])]
+    plain["rows"] = sorted({place_of[name] for name in named if name in place_of})
+    plain["gone"] = [name for name in named if name not in place_of]
+    plain.setdefault("status", "scored")
+    return plain
+
+
+def _branch(branch: Branch) -> dict[str, Any]:
+    trajectory = branch.trajectory
+    return {
+        "id": trajectory.id,
+        "title": trajectory.title,
+        "purpose": trajectory.purpose,
+        "depth": branch.depth,
+        "parent": branch.parent,
+        "first": branch.first,
+        "caller": branch.caller,
+        "origin": to_plain(trajectory.origin),
+        "outcome": to_plain(trajectory.outcome),
+        "agents": to_plain(trajectory.agents),
+    }
+
+
+def heads_of(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    """A column for each thing that outline, time axis and filters ask of a row."""
+    heads: dict[str, list[Any]] = {name: [] for name in _HEAD}
+    for row in rows:
+        for name, value in zip(_HEAD, _head(row), strict=True):
+            heads[name].append(value)
+    return heads
+
+
+_HEAD = (
+    "role", "kind", "agent", "tools", "brief", "at", "ended", "tool_seconds", "input", "output", "cost", "failed",
+    "thinks", "says", "depth", "branch", "active", "turn", "prompt", "id",
+)  # fmt: skip
+
+
+def _head(row: Row) -> tuple[Any, ...]:
+    step = row.step
+    tools = [part.name for part in step.parts if isinstance(part, ToolCall)]
+    tools += [part.kind for part in step.parts if isinstance(part, Action)]
+    tools += [part.name or "result" for part in step.parts if isinstance(part, ToolResult) and not tools]
+    usage = step.usage
+    return (
+        step.role,
+        step.kind,
+        step.agent,
+        tools,
+        _brief(row),
+        step.at,
+        max((each.ended for each in (step, *row.answers) if each.ended is not None), default=None),
+        _tool_seconds(row),
+        usage.input if usage is not None else None,
+        usage.output if usage is not None else None,
+        usage.cost_usd if usage is not None else None,
+        int(row.failed),
+        int(any(isinstance(part, Thinking) for part in step.parts)),
+        int(any(isinstance(part, Text) and part.text for part in step.parts)),
+        row.depth,
+        row.trajectory,
+        int(row.active),
+        row.turn,
+        int(is_prompt(step)),
+        step.id,
+    )
+
+
+def _brief(row: Row) -> str:
+    for kind in (Text, Thinking):
+        for part in row.step.parts:
+            if isinstance(part, kind) and part.text and part.text.strip():
+                return " ".join(part.text[: BRIEF * 4].split())[:BRIEF]
+    for part in row.step.parts:
+        if isinstance(part, ToolCall):
+            return _arguments_brief(part.arguments)
+        if isinstance(part, Action):
+            return part.text or part.key or (part.target.description if part.target else None) or ""
+        if isinstance(part, ToolResult):
+            return " ".join(str(part.error or part.output or "")[: BRIEF * 4].split())[:BRIEF]
+    if row.step.error is not None:
+        return (row.step.error.message or row.step.error.kind or "error")[:BRIEF]
+    return ""
+
+
+def _arguments_brief(arguments: Any) -> str:
+    if not isinstance(arguments, dict):
+        return str(arguments)[:BRIEF] if arguments is not None else ""
+    values = (value if isinstance(value, str) else repr(value)[:BRIEF] for value in arguments.values())
+    return " ".join(" ".join(value[:BRIEF].split()) for value in values)[:BRIEF]
+
+
+def _tool_seconds(row: Row) -> float | None:
+    found = [
+        part.ended - part.started
+        for step in (row.step, *row.answers)
+        for part in step.parts
+        if isinstance(part, ToolResult) and part.started is not None and part.ended is not None
+    ]
+    return sum(found) if found else None
+
+
+def _expected(sample: Sample, rows: Sequence[Row]) -> dict[str, Any] | None:
+    """The calls that a good answer makes beside those that were made; None where nobody says what is expected."""
+    if sample.case is not None and sample.case.expected_calls is not None:
+        wanted = [Call(each.name, each.arguments) for each in sample.case.expected_calls]
+        plain = to_plain(sample.case.expected_calls)
+    elif sample.expected is not None:
+        pairs = call_pairs(sample.expected)
+        wanted = [Call(pair.call.name, pair.call.arguments) for pair in pairs]
+        plain = [{"name": call.name, "arguments": to_plain(call.arguments)} for call in wanted]
+    else:
+        return None
+    made = [
+        (place, part)
+        for place, row in enumerate(rows)
+        if row.active and row.depth == 0 and row.step.role != "user"
+        for part in row.step.parts
+        if isinstance(part, ToolCall)
+    ][:ALIGNED]
+    wanted, plain = wanted[:ALIGNED], plain[:ALIGNED]
+    answer = final_response(sample.expected) if sample.expected is not None else None
+    if not wanted and not made and answer is None:
+        return None
+    found = compare([Call(part.name, part.arguments) for _, part in made], wanted)
+    actual = [{"name": part.name, "arguments": to_plain(part.arguments), "row": place} for place, part in made]
+    return {"wanted": plain, "made": actual, "pairs": found.pairs, "answer": answer}
+
+
+def title_of(sample: Sample) -> str:
+    """What a person would call the sample."""
+    trajectory, case = sample.trajectory, sample.case
+    first = (trajectory.title if trajectory else None) or (case.question or case.goal if case else None)
+    if not first and trajectory is not None:
+        texts = (part.text for step in trajectory.steps if step.role == "user" for part in _texts(step.parts))
+        first = next((text for text in texts if text.strip()), None)
+    return " ".join((first or "")[:800].split())[:160]
+
+
+def _texts(parts: Iterable[Any]) -> Iterable[Text]:
+    return (part for part in parts if isinstance(part, Text) and not part.synthetic)
+
+
+def seconds_of(trajectory: Trajectory) -> float | None:
+    """From its first sign of life to its last; None where times were not recorded."""
+    times = [time for step in trajectory.steps for time in (step.at, step.ended) if time is not None]
+    times += [time for time in (trajectory.created, trajectory.ended) if time is not None] if times else []
+    if len(times) < 2:
+        return None
+    return max(times) - min(times)
+
+
+def counts_of(sample: Sample, rows: Sequence[Row]) -> dict[str, Any]:
+    """The numbers of a sample that the table shows."""
+    trajectory = sample.trajectory
+    if trajectory is None:
+        return {}
+    pairs = call_pairs(trajectory, children=True)
+    usage = usage_total(trajectory, children=True)
+    names = [step.agent for step in trajectory.steps if step.agent and step.role == "agent"]
+    models = [step.model for step in trajectory.steps if step.model]
+    return {
+        "steps": sum(row.active for row in rows),
+        "calls": len(pairs),
+        "errors": sum(row.failed for row in rows),
+        "tokens": total_tokens(usage) if usage is not None else None,
+        "cost": usage.cost_usd if usage is not None else None,
+        "seconds": seconds_of(trajectory),
+        "created": trajectory.created,
+        "agent": (sample.case.agent if sample.case else None) or (names[0] if names else None),
+        "model": models[0] if models else next((each.model for each in trajectory.agents if each.model), None),
+        "outcome": trajectory.outcome.status if trajectory.outcome is not None else None,
+        "reason": trajectory.outcome.reason if trajectory.outcome is not None else None,
+        "tools": sorted({pair.call.name for pair in pairs}),
+        "failing": sorted({pair.call.name for pair in pairs if pair.result is not None and has_failed(pair.result)}),
+    }

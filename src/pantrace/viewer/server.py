@@ -1,0 +1,257 @@
+"""The server: the same pages and blocks on the loopback, for runs that are too large or not finished yet."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Any
+
+from pantrace.errors import MissingExtra, PantraceError, UsageError
+from pantrace.wire.json import decode, encode
+
+from .labels import checked, export, keep, kept
+from .pack import INDEX, Packer
+from .page import policy, program, style, template
+from .shown import Shown
+from .spool import Spool
+
+LOCAL = ("127.0.0.1", "localhost", "[::1]")
+LARGEST = 100_000
+"""Bytes of a request that is still read."""
+
+
+class Site:
+    """What the server shows at this moment. Packed in the background, and again when `changed` says so."""
+
+    def __init__(self, gather: Callable[[], Shown], changed: Callable[[], object], by: str):
+        self._gather = gather
+        self._changed = changed
+        self._by = by
+        self._lock = Lock()
+        self._stop = Event()
+        self._seen: object = None
+        self.edition = 0
+        self.packer: Packer | None = None
+        self.index: dict[str, Any] = _empty("Reading…")
+        self._spools: list[Spool] = []
+        self._thread = Thread(target=self._work, name="packing", daemon=True)
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop, and let go of what was packed."""
+        self._stop.set()
+        self._thread.join(10)
+        for spool in self._spools:
+            spool.close()
+
+    def _work(self) -> None:
+        wait = 0.0
+        while not self._stop.wait(wait):
+            wait = 1.0
+            seen = self._changed()
+            if self.edition and seen == self._seen:
+                continue
+            self._seen = seen
+            self._pack()
+
+    def _pack(self) -> None:
+        spool = Spool()
+        try:
+            self.packer = Packer(spool, f"e{self.edition + 1}-")
+            index = self.packer.pack(self._gather())
+        except PantraceError as error:
+            index = _empty(f"Nothing can be shown: {error}")
+        with self._lock:
+            # The edition before stays, for pages that are still open.
+            for old in self._spools[:-1]:
+                old.close()
+            self._spools = [*self._spools[-1:], spool]
+            self.edition += 1
+            self.index = index
+
+    def block(self, key: str) -> tuple[bytes, bool] | None:
+        """A block, and whether it is packed; None where there is none of that name."""
+        with self._lock:
+            for spool in reversed(self._spools):
+                if key in spool.blocks and key != INDEX:
+                    block = spool.blocks[key]
+                    return spool.read(key), block.packed
+        return None
+
+    def served_index(self) -> bytes:
+        """The index with the labels that belong to it."""
+        runs = [
+            run | {"labels": {each.sample: _plain(each) for each in kept(Path(run["path"])) if each.step is None}}
+            if _keeps_labels(run)
+            else run
+            for run in self.index["runs"]
+        ]
+        return encode(self.index | {"runs": runs, "edition": self.edition})
+
+    def state(self) -> dict[str, int]:
+        """Which edition is shown, and how far the next one is."""
+        return {"edition": self.edition, "read": self.packer.samples if self.packer is not None else 0}
+
+    def label(self, body: Any) -> dict[str, Any]:
+        """Keep a label that a page sends."""
+        if not isinstance(body, dict):
+            raise UsageError("a label is an object")
+        run = next((each for each in self.index["runs"] if each["key"] == body.get("run")), None)
+        if run is None or not _keeps_labels(run):
+            raise UsageError("labels are kept in run directories; this is none (make one with `pantrace eval`)")
+        found = self.block(run["table"])
+        assert found is not None
+        import gzip
+
+        table = decode(gzip.decompress(found[0]))
+        if body.get("sample") not in table["key"]:
+            raise UsageError("this run has no such sample")
+        place = table["key"].index(body["sample"])
+        epoch = table["epoch"][place] if "epoch" in table else None
+        label = checked(body, by=self._by, sample=body["sample"], id=table["id"][place], epoch=epoch)
+        keep(Path(run["path"]), label)
+        return _plain(label)
+
+    def exported(self, key: str) -> str | None:
+        """The labels of a run as a table; None for a run that keeps none."""
+        run = next((each for each in self.index["runs"] if each["key"] == key), None)
+        return export(kept(Path(run["path"]))) if run is not None and _keeps_labels(run) else None
+
+
+def _keeps_labels(run: dict[str, Any]) -> bool:
+    return (Path(run["path"]) / "run.json").is_file()
+
+
+def _plain(label: Any) -> dict[str, Any]:
+    plain: dict[str, Any] = decode(encode(label))
+    return plain
+
+
+def _empty(title: str) -> dict[str, Any]:
+    names = ("runs", "comparisons", "plots", "notes", "dropped")
+    return {"title": title, "id": "", "made": None, **{name: [] for name in names}}
+
+
+def application(site: Site, port: int, *, host: str = "127.0.0.1", access: str = "") -> Any:
+    """The ASGI application. `access`: a word that the address must hold, when others than this machine may ask."""
+    try:
+        from starlette.applications import Starlette
+        from starlette.middleware import Middleware
+        from starlette.requests import Request
+        from starlette.responses import PlainTextResponse, Response
+        from starlette.routing import Route
+    except ImportError:
+        raise MissingExtra("the viewer's server", "view") from None
+
+    token = secrets.token_urlsafe(24)
+    hosts = {f"{name}:{port}" for name in LOCAL} | ({f"{host}:{port}"} if access else set())
+    document = template().render(
+        title="pantrace", door="server", token=token, policy="", style=_safe(style()),
+        program=_safe(program()), first=(), rest=(),
+    )  # fmt: skip
+    headers = {
+        "Content-Security-Policy": policy(served=True),
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cache-Control": "no-cache",
+    }
+
+    class Guard:
+        """Only this page may ask: another site's page can reach a loopback port, too."""
+
+        def __init__(self, app: Any):
+            self._app = app
+
+        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+            if scope["type"] == "http":
+                refusal = _refusal(Request(scope), hosts, access)
+                if refusal is not None:
+                    await PlainTextResponse(refusal, 403, headers)(scope, receive, send)
+                    return
+            await self._app(scope, receive, send)
+
+    async def page(_: Request) -> Response:
+        answer = Response(document, media_type="text/html; charset=utf-8", headers=headers)
+        if access:
+            answer.set_cookie("pantrace-access", access, httponly=True, samesite="strict")
+        return answer
+
+    async def index(_: Request) -> Response:
+        return Response(site.served_index(), media_type="application/json", headers=headers)
+
+    async def state(_: Request) -> Response:
+        return Response(encode(site.state()), media_type="application/json", headers=headers)
+
+    async def data(request: Request) -> Response:
+        found = site.block(request.path_params["key"])
+        if found is None:
+            return PlainTextResponse("no such block", 404, headers)
+        content, packed = found
+        tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+        more = headers | {"ETag": tag} | ({"Content-Encoding": "gzip"} if packed else {})
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=more)
+        # Never as what it says it is: a picture made of SVG must not become a document of this server.
+        return Response(content, media_type="application/octet-stream", headers=more)
+
+    async def label(request: Request) -> Response:
+        if not hmac.compare_digest(request.headers.get("x-pantrace", ""), token):
+            return PlainTextResponse("reload the page: it is of an earlier server", 403, headers)
+        body = b""
+        async for piece in request.stream():
+            body += piece
+            if len(body) > LARGEST:
+                return PlainTextResponse("too large", 413, headers)
+        try:
+            return Response(encode(site.label(decode(body))), media_type="application/json", headers=headers)
+        except PantraceError as error:
+            return PlainTextResponse(str(error), 400, headers)
+        except OSError as error:
+            return PlainTextResponse(f"the label could not be kept: {error.strerror}", 500, headers)
+
+    async def labels(request: Request) -> Response:
+        text = site.exported(request.path_params["run"])
+        if text is None:
+            return PlainTextResponse("this run keeps no labels", 404, headers)
+        return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+
+    routes = [
+        Route("/", page),
+        Route("/index", index),
+        Route("/state", state),
+        Route("/data/{key}", data),
+        Route("/label", label, methods=["POST"]),
+        Route("/labels/{run}.csv", labels),
+    ]
+    return Starlette(routes=routes, middleware=[Middleware(Guard)])
+
+
+def _refusal(request: Any, hosts: set[str], access: str) -> str | None:
+    """Why a request is not answered; None when it is."""
+    host = request.headers.get("host", "")
+    if host not in hosts:
+        return f"this server is for {', '.join(sorted(hosts))}, not for {host[:80]!r}"
+    origin = request.headers.get("origin")
+    if origin is not None and origin not in {f"http://{each}" for each in hosts}:
+        return "another site asks"
+    if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        return "another site asks"
+    given = request.query_params.get("access") or request.cookies.get("pantrace-access", "")
+    if access and not hmac.compare_digest(given, access):
+        return "the address needs the word that `pantrace view` printed"
+    return None
+
+
+def _safe(text: str) -> Any:
+    from markupsafe import Markup
+
+    return Markup(text)

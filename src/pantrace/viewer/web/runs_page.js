@@ -1,0 +1,93 @@
+// All runs: their main numbers side by side, and two of them to compare.
+import { h, replace } from './dom.js';
+import { intervalBar, passRate, shareBar } from './charts.js';
+import { plot } from './run_page.js';
+import { compact, count, duration, money, number, percent, plural, when } from './words.js';
+
+const COLUMNS = [
+  ['name', 'run', (run) => run.name], ['samples', 'samples', (run) => run.samples], ['rate', 'pass rate', passRate], ['cost', 'cost', (run) => run.cost],
+  ['tokens', 'tokens', (run) => run.tokens], ['seconds', 'time', (run) => run.seconds], ['created', 'when', (run) => run.header.created ?? null],
+];
+
+export class RunsView {
+  constructor(site) {
+    this.site = site;
+    this.title = site.title;
+    this.sort = { by: '', down: true };
+    this.words = '';
+    this.chosen = new Set();
+    this.element = h('main.runs');
+    this.draw();
+  }
+
+  draw() {
+    const { site } = this;
+    const measures = mainMeasures(site.runs);
+    const runs = site.runs.filter((run) => [run.name, run.agent, run.model, run.header.task].join(' ').toLowerCase().includes(this.words));
+    const column = COLUMNS.find(([name]) => name === this.sort.by)?.[2] || ((run) => run.measures.find((each) => 'm:' + each.name === this.sort.by)?.value);
+    if (this.sort.by) runs.sort((one, two) => compareValues(column(one), column(two), this.sort.down));
+    const head = (name, words) => h('th', { class: name === 'name' || name.startsWith('m:') ? '' : 'digits', 'aria-sort': this.sort.by === name ? (this.sort.down ? 'descending' : 'ascending') : null }, h('button', { type: 'button', onclick: () => {
+      this.sort = { by: name, down: this.sort.by === name ? !this.sort.down : name !== 'name' };
+      this.draw();
+    } }, words, this.sort.by === name ? (this.sort.down ? ' ↓' : ' ↑') : ''));
+    const pairs = site.comparisons.length;
+    replace(this.element, h('div.scroll', {},
+      h('div.title-line', {}, h('h1', {}, site.title), h('span.grow'),
+        site.runs.length > 3 ? h('input', { type: 'search', placeholder: 'Filter runs…', 'aria-label': 'Filter runs', value: this.words, onchange: (event) => {
+          this.words = event.target.value.toLowerCase();
+          this.draw();
+        } }) : null,
+        pairs ? h('button.primary', { type: 'button', disabled: this.chosen.size !== 2 && pairs > 1, onclick: () => this.compare() }, 'Compare' + (pairs > 1 ? ' two' : '')) : null),
+      notes(site),
+      h('div.wide', {}, h('table.runs-table', {},
+        h('thead', {}, h('tr', {}, pairs > 1 ? h('th') : null, COLUMNS.map(([name, words]) => head(name, words)), measures.map((name) => head('m:' + name, name)))),
+        h('tbody', {}, runs.map((run) => this.row(run, measures, pairs > 1))))),
+      site.plots.length ? h('div.plots', {}, site.plots.map(plot)) : null));
+  }
+
+  row(run, measures, choosing) {
+    const rate = passRate(run);
+    return h('tr', {},
+      choosing ? h('td', {}, h('input', { type: 'checkbox', 'aria-label': 'choose ' + run.name, checked: this.chosen.has(run.key), onchange: (event) => {
+        if (event.target.checked) this.chosen.add(run.key);
+        else this.chosen.delete(run.key);
+        this.draw();
+      } })) : null,
+      h('td', {}, h('a.run-name', { href: '#/run/' + run.key }, run.name), run.live ? h('span.badge.live', {}, 'running') : null, h('div.quiet', {}, [run.header.task, run.agent, run.model].filter(Boolean).join(' · ')), shareBar(run.statuses)),
+      h('td.digits', {}, count(run.samples)),
+      h('td.digits', {}, rate == null ? h('span.quiet', {}, '–') : percent(rate)),
+      h('td.digits', {}, money(run.cost) || '–'), h('td.digits', {}, compact(run.tokens) || '–'), h('td.digits', {}, duration(run.seconds) || '–'), h('td.digits', {}, when(run.header.created) || '–'),
+      measures.map((name) => {
+        const measure = run.measures.find((each) => each.name === name);
+        return h('td.measure-cell', {}, measure?.value == null ? h('span.quiet', { title: measure?.why }, '–') : [h('b', {}, number(measure.value)), intervalBar(measure)]);
+      }));
+  }
+
+  compare() {
+    const { comparisons } = this.site;
+    const found = comparisons.find((each) => this.chosen.has(String(each.first)) && this.chosen.has(String(each.second))) || comparisons[0];
+    location.hash = '#/compare/' + found.first + '/' + found.second;
+  }
+
+  key() {
+    return false;
+  }
+
+  close() {}
+}
+
+export function notes(site) {
+  const found = [...site.dropped.map((words) => 'Left out to keep this file small: ' + words + '.'), ...site.notes];
+  return found.length ? h('div.note-box', { role: 'note' }, found.slice(0, 3).map((each) => h('p', {}, each)), found.length > 3 ? h('details', {}, h('summary', {}, plural(found.length - 3, 'more note')), found.slice(3).map((each) => h('p', {}, each))) : null) : null;
+}
+
+function mainMeasures(runs) {
+  const times = new Map();
+  for (const run of runs) for (const each of run.measures) if (each.value != null) times.set(each.name, (times.get(each.name) || 0) + (each.main ? 10 : 1));
+  return [...times].sort((one, two) => two[1] - one[1]).slice(0, 4).map(([name]) => name);
+}
+
+function compareValues(one, two, down) {
+  if (one == null || two == null) return (one == null) - (two == null);
+  return (one < two ? -1 : one > two ? 1 : 0) * (down ? -1 : 1);
+}
