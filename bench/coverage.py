@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any
@@ -15,10 +16,12 @@ from typing import Any
 import numpy as np
 
 from pantrace.engine.compare import compare_sides, side_of
+from pantrace.engine.compare_result import Comparison
 from pantrace.model import Case, Run, Sample, Scale, Score
 from pantrace.stats import Estimate, mean, pooled_share, share_over_cases, tango, wilson
 
 SCALE = Scale(low=0, high=1)
+OPEN = Scale(low=0, better="lower")
 Row = dict[str, Any]
 
 
@@ -78,88 +81,201 @@ def _pairs(dice: np.random.Generator, n: int, changed: float, difference: float)
     return tango(int(losses), int(wins), n)
 
 
-def side(values: np.ndarray, names: list[str]) -> list[Sample]:
-    """Samples of one run, a case each."""
+@dataclass(frozen=True)
+class Shape:
+    """Data of which the truth is known."""
+
+    name: str
+    draw: Callable[[np.random.Generator, bool], tuple[list[Sample], list[Sample]]]
+    """The two runs; with a true effect, or without."""
+    effect: str
+    """What the effect is, in words."""
+    cluster: str | None = None
+
+
+def levels(times: int) -> list[Row]:
+    """For each shape: how often two equal runs are called different, how often that comes without a warning, how often
+    the interval of their difference holds 0, and how often a true effect is found."""
+    rows = []
+    for number, shape in enumerate(SHAPES):
+        dice = np.random.default_rng(100 + number)
+        alarms = silent = held = found = 0
+        for _ in range(times):
+            null = compared(shape, dice, effect=False)
+            called = null.verdict in DIFFERENT
+            alarms += called
+            silent += called and not any(word in note for note in null.notes for word in WARNINGS)
+            difference = null.difference
+            assert difference is not None
+            held += (
+                difference.low is not None and difference.high is not None and difference.low <= 0 <= difference.high
+            )
+            found += compared(shape, dice, effect=True).verdict in DIFFERENT
+        rows.append(
+            {
+                "data": shape.name,
+                "times": times,
+                "false_alarms": alarms / times,
+                "without_warning": silent / times,
+                "coverage": held / times,
+                "effect": shape.effect,
+                "power": found / times,
+            }
+        )
+    return rows
+
+
+DIFFERENT = ("better", "worse", "higher", "lower")
+WARNINGS = ("false alarms", "may have missed")
+
+
+def compared(shape: Shape, dice: np.random.Generator, *, effect: bool) -> Comparison:
+    sides = [side_of(Run(), samples, cluster=shape.cluster) for samples in shape.draw(dice, effect)]
+    return compare_sides(*sides, power=False)[0]
+
+
+def side(values: Any, names: Sequence[str], scale: Scale | None = SCALE) -> list[Sample]:
+    """Samples of one run, a case each; the name's part before the slash is the task."""
     return [
         Sample(
-            id=f"{name}/{number}",
-            case=Case(id=f"{name}/{number}", labels={"task": name}),
-            scores=(Score(name="m", value=float(value), scale=SCALE),),
+            id=name,
+            case=Case(id=name, labels={"task": name.partition("/")[0]}),
+            scores=(Score(name="m", value=float(value), scale=scale),),
         )
-        for number, (name, value) in enumerate(zip(names, values, strict=True))
+        for name, value in zip(names, values, strict=True)
     ]
 
 
-def false_alarms(times: int) -> list[Row]:
-    """How often `compare` says better or worse of two runs that are the same but for chance."""
-    dice = np.random.default_rng(2)
-    rows: list[Row] = []
-
-    def alarm(a: np.ndarray, b: np.ndarray, names: list[str], cluster: str | None) -> bool:
-        return called_different(side(a, names), side(b, names), cluster)
-
-    for kind, n in (("pass or fail", 20), ("pass or fail", 50), ("scores", 20), ("scores", 50)):
-        names = [str(number) for number in range(n)]
-        count = 0
-        for _ in range(times):
-            own = dice.beta(2, 2, n)
-            if kind == "scores":
-                a, b = (np.clip(own + dice.normal(0, 0.15, n), 0, 1) for _ in range(2))
-            else:
-                a, b = ((dice.random(n) < own).astype(float) for _ in range(2))
-            count += alarm(a, b, names, None)
-        rows.append({"data": f"{kind}, {n} pairs", "times": times, "false_alarms": count / times})
-    for tasks in (10, 30):
-        names = [str(task) for task in range(tasks) for _ in range(4)]
-        count = 0
-        for _ in range(times):
-            own = np.repeat(dice.beta(2, 2, tasks), 4)
-            # A task as a whole does better or worse by chance, so its four cases are not four proofs.
-            shifts = np.repeat(dice.normal(0, 0.1, tasks), 4)
-            a = np.clip(own + dice.normal(0, 0.1, len(own)), 0, 1)
-            b = np.clip(own + shifts + dice.normal(0, 0.1, len(own)), 0, 1)
-            count += alarm(a, b, names, "task")
-        label = f"scores, {tasks} tasks of 4 cases, --cluster task"
-        rows.append({"data": label, "times": times, "false_alarms": count / times})
-    return rows + repeats(times // 4) + without_pairs(times // 4)
+def alone(n: int, prefix: str = "") -> list[str]:
+    return [f"{prefix}{number}/0" for number in range(n)]
 
 
-def called_different(a: list[Sample], b: list[Sample], cluster: str | None) -> bool:
-    sides = [side_of(Run(), samples, cluster=cluster) for samples in (a, b)]
-    return compare_sides(*sides)[0].verdict in ("better", "worse")
+def tasks(sizes: Sequence[int], prefix: str = "") -> list[str]:
+    return [f"{prefix}{task}/{number}" for task, size in enumerate(sizes) for number in range(size)]
 
 
-def repeats(times: int) -> list[Row]:
-    """Cases that were tried three times in each run."""
-    dice = np.random.default_rng(3)
-    names = [str(number) for number in range(30)]
-    count = 0
-    for _ in range(times):
-        own = dice.beta(1, 1, 30)
-        runs = [[each for _ in range(3) for each in side((dice.random(30) < own).astype(float), names)] for _ in "ab"]
-        count += called_different(*runs, None)
-    return [{"data": "pass or fail, 30 cases of 3 trials", "times": times, "false_alarms": count / times}]
+def pass_or_fail(n: int) -> Shape:
+    def draw(dice: np.random.Generator, effect: bool) -> tuple[list[Sample], list[Sample]]:
+        own = dice.beta(2, 2, n)
+        rates = (own, np.clip(own + 0.3, 0, 1) if effect else own)
+        a, b = (side(dice.random(n) < rate, alone(n)) for rate in rates)
+        return a, b
+
+    return Shape(f"pass or fail, {n} pairs", draw, "+0.3 in each case, up to 1")
 
 
-def without_pairs(times: int) -> list[Row]:
-    """Runs of different cases, whose tasks pass and fail together: how far they do is the correlation within a task."""
-    dice = np.random.default_rng(4)
-    rows: list[Row] = []
-    for tasks, cases, within in ((8, 12, 1.0), (20, 5, 0.6), (20, 5, 0.3)):
-        for cluster in (None, "task"):
-            count = 0
-            for _ in range(times):
-                runs = []
-                for prefix in "ab":
-                    spread = (1 - within) / within / 2
-                    own = dice.beta(spread, spread, tasks) if within < 1 else dice.integers(0, 2, tasks).astype(float)
-                    passed = (dice.random(tasks * cases) < np.repeat(own, cases)).astype(float)
-                    runs.append(side(passed, [f"{prefix}{task}" for task in range(tasks) for _ in range(cases)]))
-                count += called_different(*runs, cluster)
-            how = "--cluster task" if cluster else "clusters ignored"
-            label = f"pass or fail without pairs, {tasks} tasks of {cases} cases, correlation {within}, {how}"
-            rows.append({"data": label, "times": times, "false_alarms": count / times})
-    return rows
+def discordant(n: int, share: float) -> Shape:
+    def draw(dice: np.random.Generator, effect: bool) -> tuple[list[Sample], list[Sample]]:
+        a = dice.random(n) < 0.5
+        b = np.where(dice.random(n) < share, ~a, a)
+        if effect:
+            b = b | (dice.random(n) < 0.4)
+        return side(a, alone(n)), side(b, alone(n))
+
+    return Shape(f"pass or fail, {n} pairs, {share:.0%} change by chance", draw, "40 % of failures pass")
+
+
+def scores(n: int) -> Shape:
+    def draw(dice: np.random.Generator, effect: bool) -> tuple[list[Sample], list[Sample]]:
+        own = dice.beta(2, 2, n)
+        a, b = (np.clip(own + shift + dice.normal(0, 0.15, n), 0, 1) for shift in (0.0, 0.15 * effect))
+        return side(a, alone(n)), side(b, alone(n))
+
+    return Shape(f"scores, {n} pairs", draw, "+0.15")
+
+
+def repeated(n: int, trials: int) -> Shape:
+    def draw(dice: np.random.Generator, effect: bool) -> tuple[list[Sample], list[Sample]]:
+        own = dice.beta(1, 1, n)
+        rates = (own, np.clip(own + 0.25, 0, 1) if effect else own)
+        a, b = ([each for _ in range(trials) for each in side(dice.random(n) < rate, alone(n))] for rate in rates)
+        return a, b
+
+    return Shape(f"pass or fail, {n} cases of {trials} trials", draw, "+0.25 in each case, up to 1")
+
+
+def clustered(sizes: Sequence[int]) -> Shape:
+    def draw(dice: np.random.Generator, effect: bool) -> tuple[list[Sample], list[Sample]]:
+        own = np.repeat(dice.beta(2, 2, len(sizes)), sizes)
+        # A task as a whole does better or worse by chance, so its cases are not as many proofs.
+        shifts = np.repeat(dice.normal(0.25 * effect, 0.1, len(sizes)), sizes)
+        a = own + dice.normal(0, 0.1, len(own))
+        b = own + shifts + dice.normal(0, 0.1, len(own))
+        return side(a, tasks(sizes), Scale(low=-9, high=9)), side(b, tasks(sizes), Scale(low=-9, high=9))
+
+    told = f"of {sizes[0]} cases" if len(set(sizes)) == 1 else f"of {min(sizes)} to {max(sizes)} cases"
+    return Shape(f"scores, {len(sizes)} tasks {told}, --cluster task", draw, "+0.25", "task")
+
+
+def without_pairs(count: int, size: int, within: float, cluster: str | None = "task") -> Shape:
+    """Tasks pass and fail together: how far they do is the correlation within a task."""
+
+    def rates(dice: np.random.Generator, share: float) -> Any:
+        if within == 1:
+            return (dice.random(count) < share).astype(float)
+        spread = (1 - within) / within
+        return dice.beta(share * spread, (1 - share) * spread, count)
+
+    def draw(dice: np.random.Generator, effect: bool) -> tuple[list[Sample], list[Sample]]:
+        runs = []
+        for prefix, share in (("a", 0.5), ("b", 0.9 if effect else 0.5)):
+            passed = dice.random(count * size) < np.repeat(rates(dice, share), size)
+            runs.append(side(passed, tasks([size] * count, prefix)))
+        return runs[0], runs[1]
+
+    how = "--cluster task" if cluster else "clusters ignored"
+    name = f"pass or fail without pairs, {count} tasks of {size} cases, correlation {within}, {how}"
+    return Shape(name, draw, "0.9 against 0.5", cluster)
+
+
+def lognormal(n: int, sigma: float, kind: str) -> Shape:
+    """Numbers from 0 upwards, of which few are far larger than the others; equal means."""
+
+    def draw(dice: np.random.Generator, effect: bool) -> tuple[list[Sample], list[Sample]]:
+        factor = 2.0 if effect else 1.0
+        prefix = "b" if kind == "without pairs" else ""
+        if kind == "against a constant":
+            a, b = np.full(n, np.exp(sigma**2 / 2)), dice.lognormal(0, sigma, n)
+        elif kind == "pairs":
+            own = dice.normal(0, sigma, n)
+            a, b = np.exp(own), np.exp(0.8 * own + 0.6 * dice.normal(0, sigma, n))
+        elif kind == "with zeros":
+            a, b = np.full(n, 0.8 * np.exp(sigma**2 / 2)), dice.lognormal(0, sigma, n) * (dice.random(n) < 0.8)
+        else:
+            a, b = dice.lognormal(0, sigma, (2, n))
+        return side(a, alone(n), OPEN), side(factor * b, alone(n, prefix), OPEN)
+
+    cases = "cases each" if kind == "without pairs" else "pairs"
+    return Shape(f"lognormal, sigma {sigma}, {kind}, {n} {cases}", draw, "twice as much")
+
+
+def rare_and_large(n: int) -> Shape:
+    """One case of twenty costs twenty times as much as the others."""
+
+    def draw(dice: np.random.Generator, effect: bool) -> tuple[list[Sample], list[Sample]]:
+        far = dice.random(n) < 0.05
+        b = np.where(far, dice.lognormal(3, 0.3, n), dice.lognormal(0, 0.3, n)) * (2.0 if effect else 1.0)
+        mean = (0.05 * np.exp(3) + 0.95) * np.exp(0.045)
+        return side(np.full(n, mean), alone(n), OPEN), side(b, alone(n), OPEN)
+
+    return Shape(f"one case of 20 is 20 times as large, against a constant, {n} pairs", draw, "twice as much")
+
+
+SHAPES = [
+    *(pass_or_fail(n) for n in (5, 20, 50)),
+    *(discordant(n, share) for n in (50, 200) for share in (0.0, 0.02, 0.04, 0.06)),
+    *(scores(n) for n in (5, 20, 50)),
+    repeated(30, 3),
+    *(clustered([4] * count) for count in (5, 6, 8, 10, 30)),
+    *(clustered(sizes) for sizes in ([1, 2, 4, 8, 30, 3], [5, 10, 2, 3, 40, 1, 2, 6, 4, 3])),
+    *(without_pairs(*each) for each in ((8, 12, 1.0), (20, 5, 0.6), (20, 5, 0.3), (5, 8, 0.5))),
+    *(without_pairs(*each, None) for each in ((8, 12, 1.0), (20, 5, 0.3))),
+    *(lognormal(n, sigma, "against a constant") for n in (5, 20, 50) for sigma in (1.0, 1.5)),
+    *(lognormal(n, 1.5, "pairs") for n in (20, 50)),
+    *(lognormal(n, 1.5, "without pairs") for n in (20, 50)),
+    *(lognormal(n, 1.5, "with zeros") for n in (20, 50)),
+    *(rare_and_large(n) for n in (20, 50)),
+]
 
 
 def main() -> None:
@@ -167,17 +283,19 @@ def main() -> None:
     arguments.add_argument("--quick", action="store_true", help="a tenth of the draws")
     arguments.add_argument("--json", action="store_true")
     given = arguments.parse_args()
-    times = 400 if given.quick else 4000
-    found = {"intervals": intervals(times), "false_alarms": false_alarms(times)}
+    times = 100 if given.quick else 1000
+    found = {"intervals": intervals(4 * times), "levels": levels(times)}
     if given.json:
         print(json.dumps(found, indent=2))
         return
-    print(f"Coverage of 95 % intervals, {times} draws each\n\n| method | n | p | coverage |\n|---|---|---|---|")
+    print(f"Coverage of 95 % intervals, {4 * times} draws each\n\n| method | n | p | coverage |\n|---|---|---|---|")
     for row in found["intervals"]:
         print(f"| {row['method']} | {row['n']} | {row['p']} | {row['coverage']:.3f} |")
-    print("\nFalse alarms of `compare` at 5 %\n\n| data | comparisons | better or worse |\n|---|---|---|")
-    for row in found["false_alarms"]:
-        print(f"| {row['data']} | {row['times']} | {row['false_alarms']:.3f} |")
+    print(f"\nLevel, coverage and power of `compare` at 5 %, {times} comparisons each\n")
+    print("| data | false alarms | without a warning | coverage | true effect | found |\n|---|---|---|---|---|---|")
+    for row in found["levels"]:
+        numbers = " | ".join(f"{row[name]:.3f}" for name in ("false_alarms", "without_warning", "coverage"))
+        print(f"| {row['data']} | {numbers} | {row['effect']} | {row['power']:.3f} |")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,8 +111,7 @@ def all_fields(found: Comparisons) -> dict[str, Any]:
 
 def tell_comparisons(found: Comparisons, flips: int = 0) -> None:
     """The sentences, the table, the methods, and the cases that changed."""
-    for each in found.comparisons:
-        click.echo(harmless(each.sentence))
+    _tell_answers(found.comparisons)
     click.echo()
     columns, rows = _rows(found)
     table(columns, rows, spare=("could have seen", "won/lost/tied", "p (Holm)"))
@@ -137,6 +137,21 @@ def tell_comparisons(found: Comparisons, flips: int = 0) -> None:
     for each in found.comparisons:
         if each.flips and flips:
             _tell_flips(each, flips)
+
+
+FEW = 8
+"""Up to so many sentences are read; of more, those that say something."""
+
+
+def _tell_answers(found: Sequence[Comparison]) -> None:
+    told = [each for each in found if len(found) <= FEW or each.verdict not in ("inconclusive", "equivalent")]
+    for each in told:
+        click.echo(harmless(each.sentence))
+    others = [each for each in found if each not in told]
+    for verdict, words in (("inconclusive", "not proven"), ("equivalent", "equivalent")):
+        count = sum(each.verdict == verdict for each in others)
+        if count:
+            click.echo(f"{count} of {len(found)} comparisons: {words} (--metric NAME or --json tells each)")
 
 
 def _rows(found: Comparisons) -> tuple[list[str], list[list[str]]]:

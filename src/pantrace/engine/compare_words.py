@@ -41,9 +41,13 @@ def difference_words(found: Comparison) -> str:
     if found.unit is None:
         return estimate_words(difference, signed=True)
     value = _signed(found, difference.value)
+    if _is_share(found):
+        value += " points"
     if difference.low is None or difference.high is None:
         return f"{value} n={difference.n}"
-    return f"{value} [{_signed(found, difference.low)}, {_signed(found, difference.high)}] n={difference.n}"
+    # The unit stands behind the value already.
+    ends = [_signed(found, end).removesuffix(f" {found.unit}") for end in (difference.low, difference.high)]
+    return f"{value} [{', '.join(ends)}] n={difference.n}"
 
 
 def _claim(found: Comparison) -> str:
