@@ -147,7 +147,9 @@ def test_the_mean_is_over_cases_however_often_each_was_repeated(tmp_path: Path) 
 def test_repeats_have_pass_hat_k_and_pass_at_k(tmp_path: Path) -> None:
     runs = [_ended("a", epoch, "passed" if epoch < 4 else "failed") for epoch in (1, 2, 3, 4)]
     runs += [_ended("b", epoch, "passed" if epoch < 2 else "failed") for epoch in (1, 2, 3, 4)]
-    found = line(summarise(evaluated(tuple(runs), tmp_path)), "outcome.success").reliability
+    summary = summarise(evaluated(tuple(runs), tmp_path))
+    found = line(summary, "outcome.success").reliability
+    assert line(summary, "outcome.limit").reliability is None, "a limit that was reached is no success"
     assert found is not None
     assert (found.cases, found.trials) == (2, 8)
     # (4, 3, 2): pass@2 1, pass^2 1/2; (4, 1, 2): pass@2 1/2, pass^2 0.
