@@ -94,8 +94,8 @@ def conversion_table() -> str:
 
 
 def conversion_losses() -> str:
-    """For each conversion, the kinds of values that were lost or carried, most frequent first."""
-    lines = ["| from | to | lost | carried |", "|---|---|---|---|"]
+    """For each conversion, the kinds of values that were lost or kept for pantrace only, most frequent first."""
+    lines = ["| from | to | lost | kept for pantrace only |", "|---|---|---|---|"]
     for each in conversions():
         if each.report is None or not each.report.samples:
             continue
@@ -104,6 +104,13 @@ def conversion_losses() -> str:
             lost[f"`{path}`" + ("" if what == "absent" else f" ({what})")] += count
         carried = Counter({f"`{path}`": count for path, count in each.report.carried.items()})
         lines.append(f"| {each.source} | {each.to} | {_most(lost)} | {_most(carried)} |")
+    return "\n".join(lines)
+
+
+def reencoded_table() -> str:
+    """What each format declares to be held in another form."""
+    lines = ["| format | values | why nothing is lost |", "|---|---|---|"]
+    lines += [f"| `{each.name}` | `{path}` | {why} |" for each in all_formats() for path, why in each.reencoded.items()]
     return "\n".join(lines)
 
 
@@ -231,6 +238,7 @@ def pages() -> dict[Path, str]:
         "docs/eval.md": {"plan": plan_table()},
         "docs/judges.md": {"rubrics": rubric_table(), "managed": managed_table()},
         "docs/metrics.md": {"metrics": metric_table(), "measures": measure_table()},
+        "docs/loss.md": {"reencoded": reencoded_table()},
         "docs/conversions.md": {"matrix": conversion_table(), "losses": conversion_losses()},
         "docs/model.md": {"model": model_reference()},
         "docs/store.md": {"tables": table_reference()},

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -208,3 +210,19 @@ def test_a_run_without_samples_can_be_read_back_or_is_not_written(name: str, tmp
     else:
         assert detect(target)[0].name == name
         assert list(read(target).samples) == []
+
+
+@golden
+def test_signs_change_nothing_but_the_order(name: str, path: Path) -> None:
+    """Formats whose signs are seen are asked first; the answer is that of asking all of them."""
+    assert detect(path)[0].name == name
+
+
+def test_a_native_file_needs_no_other_format() -> None:
+    file = ROOT / "native" / "every_part.trace.jsonl"
+    script = (
+        "import sys; from pathlib import Path; from pantrace.formats import detect; "
+        f"detect(Path({str(file)!r})); print(sorted(m for m in sys.modules if m.startswith('pantrace.formats.')))"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "['pantrace.formats.format', 'pantrace.formats.native']"

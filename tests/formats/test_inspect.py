@@ -18,6 +18,7 @@ from corpus import CORPUS, needs_corpus
 from goldens import ROOT, as_native, without_source
 from pantrace.engine.convert import convert, write_run
 from pantrace.engine.read import read
+from pantrace.engine.select import Selection
 from pantrace.engine.validate import validate
 from pantrace.errors import ReadError
 from pantrace.formats import by_name
@@ -716,6 +717,28 @@ def test_a_log_is_written_as_it_was_read(path: Path, tmp_path: Path) -> None:
     else:
         assert not report.losses
         assert repr(written_in(target)) == repr(written_in(path)) or written_in(target) == written_in(path)
+
+
+@pytest.mark.parametrize("name", ["basic.eval", "basic_cut.json", "crafted_minimal.eval", "partial_kill.eval"])
+def test_a_log_comes_back_through_the_native_format(name: str, tmp_path: Path) -> None:
+    native, target = tmp_path / "x.trace.jsonl", tmp_path / f"out{Path(name).suffix}"
+    convert(GOLDEN / name, native, to="native")
+    convert(native, target, to="inspect")
+    assert written_in(target) == written_in(GOLDEN / name)
+
+
+@pytest.mark.parametrize("ids", [list(range(1, 80)), [1, 2, 3, 4, 5], None])
+def test_the_size_of_a_dataset_is_not_the_number_of_samples(ids: list[int] | None, tmp_path: Path) -> None:
+    members = written_in(GOLDEN / "basic.eval")
+    for name in ("header.json", "_journal/start.json"):
+        members[name]["eval"]["dataset"] |= {"samples": 79, "sample_ids": ids}
+    path, target, part = log(tmp_path, members), tmp_path / "out.eval", tmp_path / "part.eval"
+    assert not convert(path, target, to="inspect").losses
+    assert written_in(target) == members
+    convert(path, part, to="inspect", selection=Selection(limit=2))
+    dataset = written_in(part)["header.json"]["eval"]["dataset"]
+    assert dataset["samples"] == 79
+    assert dataset["sample_ids"] == ([1, 2] if ids else None), "readers walk this list"
 
 
 EMPTIES: list[Any] = [None, [], {}, "", "absent"]

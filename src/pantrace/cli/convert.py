@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from pantrace.engine.convert import convert, parse_options, to_stream
-from pantrace.engine.loss_report import Report
+from pantrace.engine.loss_report import Report, percent
 from pantrace.engine.select import Selection
 from pantrace.errors import LossRefused, NothingWritten, UsageError
 from pantrace.formats import by_name
@@ -188,13 +188,6 @@ def _loss_words(report: Report) -> str:
         return answer
     kept, ours, lost = (percent(shares[name]) for name in ("kept", "kept_for_pantrace_only", "lost"))
     return f"{answer}; kept for {report.to}'s own tools: {kept}, kept for pantrace only: {ours}, lost: {lost}"
-
-
-def percent(share: float) -> str:
-    """A share in words; what is not all is never rounded to all, and what is not none never to none."""
-    if share in (0, 1):
-        return f"{share:.0%}".replace("%", " %")
-    return f"{min(max(share, 0.001), 0.999) * 100:.1f} %"
 
 
 def _where(outputs: list[Path]) -> str:

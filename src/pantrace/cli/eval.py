@@ -258,7 +258,7 @@ def tell_summary(summary: EvalSummary) -> None:
         [
             each.metric,
             each.maker or "",
-            estimate_words(each.estimate, each.unit),
+            estimate_words(each.estimate, each.unit, scored=each.scored),
             total_words(each.together, each.unit, briefly=True),
             str(each.scored),
             str(each.not_applicable),

@@ -48,13 +48,13 @@ class Wanted:
 
 def gather(wanted: Wanted, notes: Notes) -> Shown:
     """The runs that lie at these paths. Their samples are read when they are packed."""
-    sources = _sources(wanted, notes)
-    if not sources:
-        where = ", ".join(map(str, wanted.paths))
-        raise UnknownFormat("nothing readable in it", path=where, remedy="`pantrace formats` lists what can be read")
+    sources = find_sources(wanted, notes)
     remarks: list[str] = []
     evaluations = _evaluations(wanted, remarks)
     runs = [_shown_run(source, wanted, evaluations, notes) for source in sources]
+    named = [run.name for run in runs]
+    for run, source in zip(runs, sources, strict=True):
+        run.name = run.name if named.count(run.name) == 1 else source.name
     title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs"
 
     def compare() -> list[Comparison]:
@@ -81,8 +81,9 @@ class Source:
         return self.places[0][0]
 
 
-def _sources(wanted: Wanted, notes: Notes) -> list[Source]:
-    """Each file that holds several samples is a run of its own; files of one sample are one run for each path given."""
+def find_sources(wanted: Wanted, notes: Notes) -> list[Source]:
+    """What is to be read; an error where there is nothing. Each file that holds several samples is a run of its own;
+    files of one sample each are one run for each path given."""
     found: list[Source] = []
     for path in wanted.paths:
         piles: dict[str, list[tuple[Path, Format, str]]] = {}
@@ -94,11 +95,24 @@ def _sources(wanted: Wanted, notes: Notes) -> list[Source]:
         for pile in piles.values():
             common = Path(os.path.commonpath([place.absolute() for place, _, _ in pile]))
             found.append(Source(common.name or str(path), tuple(pile), path))
-    names = [each.name for each in found]
-    return [
-        each if names.count(each.name) == 1 else replace(each, name=f"{each.path.absolute().parent.name}/{each.name}")
-        for each in found
-    ]
+    if not found:
+        where = ", ".join(map(str, wanted.paths))
+        raise UnknownFormat("nothing readable in it", path=where, remedy="`pantrace formats` lists what can be read")
+    return [replace(each, name=name) for each, name in zip(found, _told_apart(found), strict=True)]
+
+
+def _told_apart(sources: Sequence[Source]) -> list[str]:
+    """A name for each source that no other has: its own, with as many folders in front as it takes."""
+    folders = [each.path.absolute().parts[:-1] for each in sources]
+    names = [each.name for each in sources]
+    for depth in range(1, max(map(len, folders), default=0)):
+        if len(set(names)) == len(names):
+            break
+        names = [
+            "/".join((*folder[-depth:], each.name)) if names.count(name) > 1 else name
+            for each, folder, name in zip(sources, folders, names, strict=True)
+        ]
+    return names
 
 
 def _opened(source: Source, notes: Notes) -> Run:
@@ -126,7 +140,7 @@ def _shown_run(source: Source, wanted: Wanted, evaluations: Sequence[Evaluation]
     if wanted.redactor is not None:
         header, _ = wanted.redactor.record(header, "run")
     shown = ShownRun(
-        name=(header.name if directory is not None else None) or source.name,
+        name=header.name or source.name,
         header=header,
         samples=(),
         path=str(source.path),

@@ -18,7 +18,7 @@ from pantrace.viewer.server import Site, application
 
 from .arguments import expand, from_format, sources
 from .output import say
-from .shown import Wanted, gather
+from .shown import Wanted, find_sources, gather
 
 PORT = 7575
 
@@ -50,7 +50,7 @@ def command(
     """
     paths = expand(sources)
     wanted = Wanted(paths=paths, format=from_)
-    gather(wanted, Notes.keeping())  # what cannot be read is said here, not in the browser
+    find_sources(wanted, Notes.keeping())  # what cannot be read is said here, not in the browser
     try:
         import uvicorn
     except ImportError:

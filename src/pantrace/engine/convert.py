@@ -28,7 +28,7 @@ from pantrace.wire.depth import OURS, is_too_deep
 from pantrace.wire.file_names import FileNames
 from pantrace.wire.json import to_plain
 from pantrace.wire.limits import limits
-from pantrace.wire.loss import header_losses, plain, plain_header, weight
+from pantrace.wire.loss import common_weight, header_losses, own_weight, plain, plain_header, weight
 from pantrace.wire.output import staging
 from pantrace.wire.rows import raise_broken, write_rows
 from pantrace.wire.written import Row
@@ -142,7 +142,7 @@ def write_run(
             refuse_overwriting(read, [Output(each, recording=True) for each in outputs])
         written = _reopened(place, format_) if format_.save is not None else None
         if measure and not rows.headers:
-            report.values += weight(plain_header(run))
+            report.values += common_weight(plain_header(run))
             for loss in header_losses(run, written or RunHeader(), _header_reasons(format_), to):
                 if not loss.path.startswith(format_.outside):
                     rows.lose(loss)
@@ -216,17 +216,19 @@ class _Rows:
         return Row(sample, row if self.carry else without_carried(row, self.format.corners))
 
     def _lose_sample(self, sample: Sample, what: str, why: str) -> None:
-        values = weight(plain(sample)) if self.report.measured else 1
-        self.report.values += values
-        self.lose(Loss(sample=sample.id, path="sample", what=what, why=why, values=values))
+        found = plain(sample) if self.report.measured else {}
+        self.report.values += common_weight(found)
+        values, own = weight(found), own_weight(found)
+        self.lose(Loss(sample=sample.id, path="sample", what=what, why=why, values=values, own=own))
 
     def _staff(self, sample: Sample, child: Trajectory) -> None:
         """A conversation of a grader or of a simulated user, which no target may take for a run of the agent."""
-        values = weight(to_plain(child))
-        self.report.values += values
+        found = to_plain(child)
+        values, own = weight(found), own_weight(found)
+        self.report.values += values - own
         who = child.purpose.replace("_", " ")
         why = f"what a {who} said is no run of the agent, and {self.format.name} holds no others"
-        self.lose(Loss(sample=sample.id, path="trajectory.children[]", what="absent", why=why, values=values))
+        self.lose(Loss(sample=sample.id, path="trajectory.children[]", what="absent", why=why, values=values, own=own))
 
 
 _AROUND = 4

@@ -21,7 +21,11 @@ class Report:
     """How many were written."""
     outputs: list[Path] = field(default_factory=list)
     values: int = 0
-    """Values that the samples and headers held: texts, numbers, what is empty."""
+    """Values that the samples and headers held, without those that only their own format has a word for."""
+    lost: int = 0
+    """How many of them are not in the output at all; what only stands elsewhere is not one of them."""
+    hidden: int = 0
+    """How many of them only pantrace reads."""
     losses: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """Values that were lost: (path without numbers, what happened, why) -> how many."""
     carried: Counter[str] = field(default_factory=Counter)
@@ -41,22 +45,30 @@ class Report:
         """Count a loss."""
         what = loss.what.partition(":")[0].partition(" ")[0]
         self.losses[(general(loss.path), what, loss.why)] += loss.values
+        if what in MISSING:
+            self.lost += loss.values - loss.own
 
-    @property
-    def lost(self) -> int:
-        """Values that are not in the output at all; what only stands elsewhere is not one of them."""
-        return sum(count for (_, what, _), count in self.losses.items() if what in MISSING)
+    def carry(self, path: str, values: int, own: int) -> None:
+        """Count what is kept for pantrace only."""
+        self.carried[general(path)] += values
+        self.hidden += values - own
 
     @property
     def shares(self) -> dict[str, float] | None:
         """Of all values: kept for the target's own tools, kept for pantrace only, lost; None: not measured."""
         if not self.measured or not self.values:
             return None
-        lost, carried = min(self.lost, self.values), self.carried.total()
-        carried = min(carried, self.values - lost)
-        kept = self.values - lost - carried
+        lost = min(self.lost, self.values)
+        hidden = min(self.hidden, self.values - lost)
         return {
-            "kept": kept / self.values,
-            "kept_for_pantrace_only": carried / self.values,
+            "kept": (self.values - lost - hidden) / self.values,
+            "kept_for_pantrace_only": hidden / self.values,
             "lost": lost / self.values,
         }
+
+
+def percent(share: float) -> str:
+    """A share in words; what is not all is never rounded to all, and what is not none never to none."""
+    if share in (0, 1):
+        return f"{share * 100:.0f} %"
+    return f"{min(max(share, 0.001), 0.999) * 100:.1f} %"

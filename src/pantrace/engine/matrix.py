@@ -11,7 +11,7 @@ from pantrace.errors import PantraceError
 from pantrace.formats import by_name
 
 from .convert import convert
-from .loss_report import Report
+from .loss_report import Report, percent
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,10 @@ class Cell:
             return "cannot be written"
         left_out = len(self.report.refused)
         said = f"{self.report.samples} samples" + (f", {left_out} refused" if left_out else "")
-        carried = sum(self.report.carried.values())
-        lost = f"{self.lost} lost" if self.lost else "nothing lost"
-        return f"{said}; {lost}" + (f", {carried} carried" if carried else "")
+        shares = self.report.shares
+        if shares is None:
+            return said
+        return f"{said}: {' · '.join(percent(share) for share in shares.values())}"
 
 
 def cells(sources: Iterable[tuple[str, Path]], targets: Iterable[str], out: Path | None = None) -> list[Cell]:

@@ -20,8 +20,11 @@ from .reliability import reliability_words
 from .summary import EvalSummary, MetricSummary
 
 
-def estimate_words(estimate: Estimate | None, unit: Unit | None = None, *, signed: bool = False) -> str:
-    """0.42 [0.3, 0.54] n=200; with a unit, 42 % [30, 54] n=200."""
+def estimate_words(
+    estimate: Estimate | None, unit: Unit | None = None, *, signed: bool = False, scored: int | None = None
+) -> str:
+    """0.42 [0.3, 0.54] n=200; with a unit, 42 % [30, 54] n=200. Where `scored` stands beside it and says the same, n is
+    left out."""
     if estimate is None:
         return "-"
     form = "+.3g" if signed else ".3g"
@@ -31,13 +34,14 @@ def estimate_words(estimate: Estimate | None, unit: Unit | None = None, *, signe
 
     value = told(estimate.value)
     # An interval of fewer than five values is so wide that it only distracts; --json has it.
+    count = "" if scored == estimate.n else f" n={estimate.n}"
     if estimate.low is None or estimate.high is None or (estimate.n < 5 and estimate.method == "t"):
-        return f"{value} n={estimate.n}"
+        return f"{value}{count}"
     # The unit stands behind the value already.
     ends = [
         told(number).removesuffix(f" {'%' if unit == 'share' else unit}") for number in (estimate.low, estimate.high)
     ]
-    return f"{value} [{', '.join(ends)}] n={estimate.n}"
+    return f"{value} [{', '.join(ends)}]{count}"
 
 
 def as_junit(out: Path, only: str | None = None) -> bytes:
@@ -210,7 +214,7 @@ def _table(metrics: tuple[MetricSummary, ...]) -> list[str]:
         cells = ([each.group or ""] if grouped else []) + [
             each.metric,
             each.maker or "",
-            estimate_words(each.estimate, each.unit),
+            estimate_words(each.estimate, each.unit, scored=each.scored),
             total_words(each.together, each.unit),
             str(each.scored),
             str(each.not_applicable),

@@ -23,7 +23,7 @@ from pantrace.model import Loss, Sample
 from pantrace.wire.carried import CARRIER, without_carried
 from pantrace.wire.census import Census, changes
 from pantrace.wire.json import decode, encode
-from pantrace.wire.loss import MISSING, Found, as_loss, differences, general, weight, without_source
+from pantrace.wire.loss import MISSING, Found, as_loss, common_weight, differences, own_weight, weight, without_source
 from pantrace.wire.rows import count_rows, raise_broken
 from pantrace.wire.tap import listening
 from pantrace.wire.written import Row
@@ -35,8 +35,8 @@ from .read import open_run
 _MARK = f'"{CARRIER}":'.encode()
 
 Key = tuple[str, int | None]
-Hidden = list[tuple[str, int]]
-"""Paths that the target's own tools do not see, with their values."""
+Hidden = list[tuple[str, int, int]]
+"""Paths that the target's own tools do not see, with their values and how many of these are `Loss.own`."""
 
 
 class _Waiting(NamedTuple):
@@ -68,7 +68,7 @@ class Scales:
         if format_.load is None:
             return
         before = encode(without_source(sample))
-        self._report.values += weight(decode(before))
+        self._report.values += common_weight(decode(before))
         self._rows += 1
         hidden = self._hidden(row, before) if format_.corners and _MARK in row.data else []
         if format_.open is not None and format_.save is not None:
@@ -102,11 +102,14 @@ class Scales:
         try:
             seen = self._format.load(without_carried(decode(row.data), self._format.corners))
         except (ReadError, KeyError, TypeError, ValueError, AttributeError):
-            return [("sample", weight(decode(before)))]
+            value = decode(before)
+            return [("sample", weight(value), own_weight(value))]
         found = _differences(before, encode(without_source(seen)))
         outside = self._format.outside
         return [
-            (each.path, each.values) for each in found if each.what in MISSING and not each.path.startswith(outside)
+            (each.path, each.values, each.own)
+            for each in found
+            if each.what in MISSING and not each.path.startswith(outside)
         ]
 
     def _settle(self, name: str, before: bytes, after: bytes, hidden: Hidden) -> None:
@@ -114,9 +117,9 @@ class Scales:
         for each in found:
             self._lose(as_loss(each, self._format.lost, self._format.name, name, full=self._full))
         lost = {each.path for each in found}
-        for path, values in hidden:
+        for path, values, own in hidden:
             if path not in lost:
-                self._report.carried[general(path)] += values
+                self._report.carry(path, values, own)
 
     def _compare(self, files: list[Path]) -> None:
         found: list[Key] = []

@@ -6,6 +6,7 @@ of its peculiarities. CONTRIBUTING has a worked example.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -35,6 +36,25 @@ NAMES = (
     "tau-bench",
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
+
+_SIGNS: dict[str, tuple[bytes, ...]] = {
+    "native": (b'"pantrace"',),
+    "opencode": (b'"sessionID"', b'"ses_', b'"projectID"'),
+    "vertex-seed": (b'"intermediate_events"', b'"generated_trajectory"', b'"conversation_history"', b'"prompt_concat"'),
+    "vertex-flat": (b'"prompt"', b'"intermediate_events"', b'"response"'),
+    "vertex-agent": (b'"agent_data"', b'"agents"'),
+    "adk-history": (b"eval_case_results", b"evalCaseResults"),
+    "adk-session": (b'"invocation_id"', b'"invocationId"', b'"app_name"', b'"appName"'),
+    "adk-evalset": (b'"eval_cases"', b'"evalCases"', b'"conversation"', b'"expected_tool_use"', b'"scenarios"'),
+    "adk-jsonl": (b'"question_id"', b"question_id,"),
+    "inspect": (b'"eval"', b'"plan"'),
+    "openadapt-eval": (b'"metrics"',),
+    "openadapt-episodes": (b'"steps"', b'"step_index"', b'"episode_id"', b'"_meta"', b'"step_idx"', b'"episodes"'),
+    "explain": (b'"explain_inputs"', b'"scenario_id"', b'"caseId"', b'"required_evals"', b'"case_id"'),
+    "tau-bench": (b'"traj"',),
+}
+"""What the beginning of a JSON file of a format usually has in it. Formats whose signs are seen are asked first, and
+the others are not even imported then; all of them are asked before a file is refused."""
 
 NO_FORMAT = "no format recognises"
 
@@ -74,13 +94,23 @@ def all_formats() -> list[Format]:
     return [by_name(name) for name in names()]
 
 
+def _likely_first(head: Head) -> Iterator[str]:
+    """All names in their order, those first whose signs are seen."""
+    if head.kind in ("json", "text"):
+        likely = [name for name, signs in _SIGNS.items() if any(sign in head.data for sign in signs)]
+    else:
+        likely = {"zip": ["inspect"], "sqlite": ["opencode", "adk-session"]}.get(head.kind, [])
+    yield from likely
+    yield from (name for name in names() if name not in likely)
+
+
 def detect(path: Path) -> tuple[Format, str]:
     """The format that claims an input, with the version or variant it saw."""
     if not path.exists():
         raise ReadError("no such file or directory", path=str(path))
     head = Head(path)
     try:
-        for format_ in all_formats():
+        for format_ in map(by_name, _likely_first(head)):
             if format_.reads and (variant := format_.detect(head)) is not None:
                 return format_, variant
     except OSError as error:

@@ -30,8 +30,10 @@ from pantrace.model import (
 )
 from pantrace.wire.head import Head
 from pantrace.wire.json import unknown_keys
-from pantrace.wire.openai_chat import steps_from
+from pantrace.wire.openai_chat import MESSAGE, steps_from
+from pantrace.wire.rest import as_extra
 from pantrace.wire.shape import ANY, violations
+from pantrace.wire.violation import warning
 
 from .format import Format
 
@@ -57,21 +59,18 @@ def load(row: Any) -> Sample:
     if not isinstance(info, dict):
         raise ReadError("info must be an object")
     trial = row.get("trial")
-    kept = {"task_id": row["task_id"], **({"trial": trial} if "trial" in row else {})}
-    kept.update(unknown_keys(row, {"task_id", "trial", "reward", "info", "traj"}))
-    beside = unknown_keys(info, {"task", "reward_info", "error"})
-    case_id = str(row["task_id"])
+    outcome, score = _judged(row, info)
     return Sample(
-        id=case_id,
+        id=str(row["task_id"]),
         epoch=trial + 1 if isinstance(trial, int) and not isinstance(trial, bool) else None,
-        case=_case(case_id, info.get("task")),
+        case=_case(str(row["task_id"]), info.get("task")),
         trajectory=Trajectory(
             steps=tuple(_told(step) for step in steps_from(row["traj"], NAME)),
-            outcome=_outcome(row, info),
-            extra={NAME: beside} if beside else {},
+            outcome=outcome,
+            extra=as_extra(NAME, unknown_keys(info, {"task", "reward_info", "error"})),
         ),
-        scores=(_score(row, info),) if "reward" in row else (),
-        extra={NAME: kept},
+        scores=(score,) if "reward" in row else (),
+        extra={NAME: unknown_keys(row, {"reward", "info", "traj"})},
     )
 
 
@@ -79,18 +78,17 @@ def _case(case_id: str, task: Any) -> Case:
     if not isinstance(task, dict):
         return Case(id=case_id, extra={NAME: {"task": task}} if task is not None else {})
     actions = task.get("actions")
-    rest = unknown_keys(task, {"instruction", "actions"})
     return Case(
         id=case_id,
         question=task.get("instruction"),
         expected_calls=tuple(_expected(action) for action in actions) if isinstance(actions, list) else None,
-        extra={NAME: rest} if rest else {},
+        extra=as_extra(NAME, unknown_keys(task, {"instruction", "actions"})),
     )
 
 
 def _expected(action: dict[str, Any]) -> ExpectedCall:
     rest = unknown_keys(action, {"name", "kwargs"})
-    return ExpectedCall(name=action["name"], arguments=action.get("kwargs"), extra={NAME: rest} if rest else {})
+    return ExpectedCall(name=action["name"], arguments=action.get("kwargs"), extra=as_extra(NAME, rest))
 
 
 def _told(step: Step) -> Step:
@@ -111,61 +109,38 @@ def _reward(row: dict[str, Any]) -> float | None:
     return float(reward) if number and reward is not None else None
 
 
-def _outcome(row: dict[str, Any], info: dict[str, Any]) -> Outcome:
-    reward = _reward(row)
+def _judged(row: dict[str, Any], info: dict[str, Any]) -> tuple[Outcome, Score]:
+    """How a trial ended, and the score that its reward is."""
+    reward, score = _reward(row), Score(name="reward", maker=Maker(name=NAME), scale=Scale(low=0.0, high=1.0))
     if info.get("error") is not None:
         # The runner stores 0 where a run broke down; nobody gave that reward.
-        return Outcome(status="error", reason=str(info["error"]), extra={NAME: {"reward": row.get("reward")}})
+        why = f"the run broke down: {info['error']}"
+        outcome = Outcome(status="error", reason=str(info["error"]), extra={NAME: {"reward": row.get("reward")}})
+        return outcome, msgspec.structs.replace(score, status="failed", explanation=why)
     if reward is None:
-        return Outcome(status="unscored", extra={NAME: {"reward": row["reward"]}} if row.get("reward") else {})
-    if "reward_info" in info and info["reward_info"] is None:
-        return Outcome(status="limit", reason="the conversation did not end within the steps allowed", reward=reward)
-    return Outcome(status="passed" if reward >= SUCCESS else "failed", reward=reward)
-
-
-def _score(row: dict[str, Any], info: dict[str, Any]) -> Score:
-    maker, scale = Maker(name=NAME), Scale(low=0.0, high=1.0)
-    if info.get("error") is not None:
-        reason = f"the run broke down: {info['error']}"
-        return Score(name="reward", status="failed", explanation=reason, maker=maker, scale=scale)
-    reward = _reward(row)
-    if reward is None:
-        return Score(name="reward", status="unscored", explanation="no reward stored", maker=maker, scale=scale)
-    reasons = info.get("reward_info")
+        outcome = Outcome(status="unscored", extra={NAME: {"reward": row["reward"]}} if row.get("reward") else {})
+        return outcome, msgspec.structs.replace(score, status="unscored", explanation="no reward stored")
+    passed, reasons = reward >= SUCCESS, info.get("reward_info")
+    outcome = Outcome(status="passed" if passed else "failed", reward=reward)
+    if "reward_info" in info and reasons is None:
+        outcome = Outcome(status="limit", reason="the conversation did not end within the steps allowed", reward=reward)
+    rest: dict[str, Any] = {} if reasons is None else {"reward_info": reasons}
     details: dict[str, Any] = {}
-    rest: dict[str, Any] = {}
     if isinstance(reasons, dict):
         details = reasons["info"] if isinstance(reasons.get("info"), dict) else {}
-        said = {"reward": row["reward"], "actions": (info.get("task") or {}).get("actions"), "info": details}
-        rest = {key: value for key, value in reasons.items() if key not in said or value != said[key]}
-    elif reasons is not None:
-        rest = {"reward_info": reasons}
-    return Score(
-        name="reward",
-        value=reward,
-        scale=scale,
-        details=details,
-        maker=maker,
-        passed=reward >= SUCCESS,
-        extra={NAME: rest} if rest else {},
-    )
+        repeated = {"reward": row["reward"], "actions": (info.get("task") or {}).get("actions"), "info": details}
+        rest = {key: value for key, value in reasons.items() if key not in repeated or value != repeated[key]}
+    extra = as_extra(NAME, rest)
+    return outcome, msgspec.structs.replace(score, value=reward, passed=passed, details=details, extra=extra)
 
 
-_CALL = {"id?": (str, None), "type?": str, "function": {"name": str, "arguments?": (str, dict, None)}}
-_MESSAGE = {
-    "role": str,
-    "content?": (str, list, None),
-    "tool_calls?": ([_CALL], None),
-    "tool_call_id?": (str, None),
-    "name?": (str, None),
-}
 _TASK = {"instruction?": str, "actions?": [{"name": str, "kwargs?": dict}]}
 _ROW = {
     "task_id": ANY,
     "trial?": int,
     "reward": (float, None),
     "info": {"task?": (_TASK, None)},
-    "traj": [_MESSAGE],
+    "traj": [MESSAGE],
 }
 
 
@@ -173,7 +148,7 @@ def check(row: Any) -> Iterable[Violation]:
     yield from violations(row, _ROW)
     reward = _reward(row) if isinstance(row, dict) else None
     if reward is not None and not 0 <= reward <= 1:
-        yield Violation(level="warning", message=f"{reward} is not within 0..1", place="reward")
+        yield warning(f"{reward} is not within 0..1", "reward")
 
 
 FORMAT = Format(

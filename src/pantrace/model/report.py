@@ -20,6 +20,8 @@ class Loss(Record, frozen=True, kw_only=True):
     why: str
     values: int = 1
     """How many values it comes to: a step that is absent weighs what it held."""
+    own: int = 0
+    """How many of these only the format they come from has a word for (in `extra`, in unknown parts)."""
 
 
 class Violation(Record, frozen=True, kw_only=True):

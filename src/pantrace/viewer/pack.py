@@ -29,6 +29,8 @@ class Packer:
     def __init__(self, spool: Spool, prefix: str = ""):
         self._spool = spool
         self._prefix = prefix
+        self.samples = 0
+        """How many have been packed so far."""
         self._count = 0
         self._images: dict[bytes, str] = {}
         self._open: dict[Kind, tuple[str, dict[str, Any], int]] = {}
@@ -102,6 +104,7 @@ class Packer:
         data = encode(page)
         block = self._add("page", key, data)
         table.add(key, shown, title_of(sample), block, counts)
+        self.samples += 1
 
     def _chunks(
         self, rows: Sequence[Row], kind: Kind, pictures: Pictures, source: str | None

@@ -52,7 +52,7 @@ def page_of(shown: ShownSample, key: str, rows: Sequence[Row], branches: Sequenc
     if trajectory is not None:
         page |= {
             "outcome": to_plain(trajectory.outcome),
-            "response": final_response(trajectory),
+            "response": trajectory.response,
             "usage": to_plain(usage_total(trajectory, children=True)),
             "state": to_plain(trajectory.state),
             "origin": to_plain(trajectory.origin),

@@ -35,6 +35,7 @@ class Site:
         self._stop = Event()
         self._seen: object = None
         self.edition = 0
+        self.packer: Packer | None = None
         self.index: dict[str, Any] = _empty("Reading…")
         self._spools: list[Spool] = []
         self._thread = Thread(target=self._work, name="packing", daemon=True)
@@ -63,7 +64,8 @@ class Site:
     def _pack(self) -> None:
         spool = Spool()
         try:
-            index = Packer(spool, f"e{self.edition + 1}-").pack(self._gather())
+            self.packer = Packer(spool, f"e{self.edition + 1}-")
+            index = self.packer.pack(self._gather())
         except PantraceError as error:
             index = _empty(f"Nothing can be shown: {error}")
         with self._lock:
@@ -92,6 +94,10 @@ class Site:
             for run in self.index["runs"]
         ]
         return encode(self.index | {"runs": runs, "edition": self.edition})
+
+    def state(self) -> dict[str, int]:
+        """Which edition is shown, and how far the next one is."""
+        return {"edition": self.edition, "read": self.packer.samples if self.packer is not None else 0}
 
     def label(self, body: Any) -> dict[str, Any]:
         """Keep a label that a page sends."""
@@ -183,7 +189,7 @@ def application(site: Site, port: int, *, host: str = "127.0.0.1", access: str =
         return Response(site.served_index(), media_type="application/json", headers=headers)
 
     async def state(_: Request) -> Response:
-        return Response(encode({"edition": site.edition}), media_type="application/json", headers=headers)
+        return Response(encode(site.state()), media_type="application/json", headers=headers)
 
     async def data(request: Request) -> Response:
         found = site.block(request.path_params["key"])

@@ -45,19 +45,17 @@ def snake(name: str) -> str:
 _CALL, _ANSWER = {"id", "name", "args"}, {"id", "name", "response"}
 
 
-def _plain(raw: dict[str, Any]) -> Part | None:
+def _plain(part: dict[str, Any]) -> Part | None:
     """A part that is nothing but a text, a thought, a call or an answer: the quick way for nearly all of them."""
-    if len(raw) == 2:
-        text = raw.get("text")
-        return Thinking(text=text) if type(text) is str and raw.get("thought") is True else None
-    ((key, value),) = raw.items()
+    if len(part) == 2:
+        text = part.get("text")
+        return Thinking(text=text) if type(text) is str and part.get("thought") is True else None
+    ((key, value),) = part.items()
     if key == "text" and type(value) is str:
         return Text(text=value)
-    if type(value) is not dict:
-        return None
-    if key in ("function_call", "functionCall") and value.keys() <= _CALL:
+    if key == "function_call" and type(value) is dict and value.keys() <= _CALL:
         return ToolCall(id=value.get("id"), name=value.get("name") or "", arguments=value.get("args"))
-    if key in ("function_response", "functionResponse") and value.keys() <= _ANSWER:
+    if key == "function_response" and type(value) is dict and value.keys() <= _ANSWER:
         response = value.get("response")
         if type(response) is not dict or not response.get("error"):
             return ToolResult(call_id=value.get("id"), name=value.get("name"), output=response)
@@ -68,9 +66,10 @@ def part_from(raw: Any, format_name: str) -> Part:
     """One Gemini part as a part of the model; what it holds beyond the known stands under `extra[format_name]`."""
     if not isinstance(raw, dict):
         return Unknown(kind=f"{format_name}:part", raw=raw)
-    if 1 <= len(raw) <= 2 and (plain := _plain(raw)) is not None:
-        return plain
+    # google-adk writes all fields of a part, nearly all of them null.
     part = {CAMEL.get(str(key), str(key)): value for key, value in raw.items() if value is not None}
+    if 1 <= len(part) <= 2 and (plain := _plain(part)) is not None:
+        return plain
 
     def extra(*known: str) -> dict[str, Any]:
         rest = unknown_keys(part, known)

@@ -36,6 +36,8 @@ class Found(NamedTuple):
     what: str
     values: int = 1
     """How many values it comes to: a step that is gone weighs what it held."""
+    own: int = 0
+    """How many of these only their own format has a word for."""
     note: str = ""
     before: Any = None
     after: Any = None
@@ -93,6 +95,28 @@ def weight(value: Any) -> int:
     return count
 
 
+def own_weight(value: Any) -> int:
+    """How many values only the format they come from has a word for: in `extra`, and in parts that are unknown."""
+    count = 0
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if type(item) is dict:
+            if item.get("type") == "unknown" and "raw" in item:
+                count += weight(item)
+            else:
+                count += weight(item["extra"]) if item.get("extra") else 0
+                stack += [inner for key, inner in item.items() if key != "extra"]
+        elif type(item) is list:
+            stack += item
+    return count
+
+
+def common_weight(value: Any) -> int:
+    """How many values there are without those that only their own format has a word for."""
+    return weight(value) - own_weight(value)
+
+
 def as_loss(found: Found, why: Mapping[str, str], target: str, sample: str | None = None, *, full: bool = True) -> Loss:
     """With the reason that the format gives; `full`: with the values themselves."""
     return Loss(
@@ -101,6 +125,7 @@ def as_loss(found: Found, why: Mapping[str, str], target: str, sample: str | Non
         what=found.text() if full else found.what,
         why=reason(found.path, why, target),
         values=found.values,
+        own=found.own,
     )
 
 
@@ -150,7 +175,12 @@ def reason(path: str, why: Mapping[str, str], target: str) -> str:
 
 def _whole(path: str, value: Any) -> Iterator[Found]:
     """Something that is gone, as one loss."""
-    yield Found(path, "absent", weight(value), before=value)
+    values = weight(value)
+    yield Found(path, "absent", values, values if _is_own(path) else own_weight(value), before=value)
+
+
+def _is_own(path: str) -> bool:
+    return ".extra" in path or path.startswith("extra")
 
 
 def _leaves(path: str, value: Any) -> Iterator[Found]:
@@ -185,7 +215,8 @@ def _compare(path: str, before: Any, after: Any, gone: Gone = _whole) -> Iterato
     elif isinstance(before, list) and isinstance(after, list):
         yield from _compare_lists(path, before, after, gone)
     elif (type(before) is not type(after) and isinstance(before, bool) != isinstance(after, bool)) or before != after:
-        yield Found(path, "changed", weight(before), before=before, after=after)
+        values = weight(before)
+        yield Found(path, "changed", values, values if _is_own(path) else 0, before=before, after=after)
 
 
 def _compare_lists(path: str, before: list[Any], after: list[Any], gone: Gone) -> Iterator[Found]:
@@ -240,7 +271,7 @@ def _scattered(here: str, step: Plain, elsewhere: Elsewhere, order: Order) -> It
         yield from _whole(here, step)
         return
     rest = {key: value for key, value in step.items() if key not in ("parts", "role")}
-    yield Found(here, "merged", weight(rest) if rest else 1, "into another step", before=rest or None)
+    yield Found(here, "merged", weight(rest) if rest else 1, note="into another step", before=rest or None)
     for number, part, other in kept:
         place = f"{here}.parts[{number}]"
         if other is None:

@@ -23,6 +23,15 @@ ROLES: dict[str, Role] = {
     "function": "tool",
 }
 _NAMES = {"system": "system", "user": "user", "agent": "assistant", "tool": "tool"}
+_CALL = {"id?": (str, None), "type?": str, "function": {"name": str, "arguments?": (str, dict, None)}}
+MESSAGE = {
+    "role": str,
+    "content?": (str, list, None),
+    "tool_calls?": ([_CALL], None),
+    "tool_call_id?": (str, None),
+    "name?": (str, None),
+}
+"""What a message must look like, for validation."""
 _REASONING = ("reasoning_content", "reasoning")
 """Where servers that speak this vocabulary put what a model thought."""
 

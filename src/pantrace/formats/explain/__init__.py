@@ -23,13 +23,14 @@ from pantrace.model import Record, Run, RunHeader, Sample, Source, Violation
 from pantrace.wire import files
 from pantrace.wire.head import Head, decode_beginning
 from pantrace.wire.json import decode_document
+from pantrace.wire.rest import rest_in
 from pantrace.wire.rows import OnBroken, layout_of, read_rows, write_rows
 from pantrace.wire.source import with_source
 from pantrace.wire.written import Row
 
 from . import catalogue, dataset, report, scored
 from .bundle import explain_inputs
-from .keys import NAME, note_in
+from .keys import NAME
 from .validation import broken_record, check, check_cases
 
 __all__ = ["FORMAT", "Options", "explain_inputs"]
@@ -90,7 +91,7 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
 
 
 def _kind_of(held: Sample | RunHeader) -> str:
-    kind = note_in(held.extra).get("kind")
+    kind = rest_in(held.extra, NAME).get("kind")
     return kind if kind in ("report", "catalogue") else "dataset"
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from pantrace.model import CallPair, Sample
 from pantrace.wire.digest import Digest, digest_of, outcome_of, stated_payload
+from pantrace.wire.rest import rest_in
 
-from .keys import note_in, restore
+from .keys import NAME, restore
 
 EVALS = (
     "RelevanceExplain",
@@ -57,6 +58,6 @@ def call_entry(pair: CallPair) -> dict[str, Any]:
     """A call that was made, in the dataset's words; a call without a result has no outcome."""
     row = {"tool": pair.call.name, "arguments": pair.call.arguments, "outcome": None}
     if pair.result is None:
-        return restore(row, note_in(pair.call.extra))
+        return restore(row, rest_in(pair.call.extra, NAME))
     row["outcome"] = outcome_of(pair.result)
-    return restore(row, note_in(pair.call.extra), always=("outcome",))
+    return restore(row, rest_in(pair.call.extra, NAME), always=("outcome",))

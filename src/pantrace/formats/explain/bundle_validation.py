@@ -8,6 +8,7 @@ from typing import Any
 
 from pantrace.model import Violation
 from pantrace.wire.digest import STATED
+from pantrace.wire.violation import error, warning
 
 from .bundle import EVALS
 from .dataset import inputs_in
@@ -41,15 +42,15 @@ def check_bundle(values: dict[str, Any], required: Collection[str]) -> Iterator[
         place = f"explain_inputs.{name}"
         eval_name = _BY_LOWER.get(name.lower())
         if eval_name is None:
-            yield _warning(f"{name!r} is not one of the nine evals", place)
+            yield warning(f"{name!r} is not one of the nine evals", place)
         elif not isinstance(payload, dict):
-            yield _error("must be an object with the inputs of the eval", place)
+            yield error("must be an object with the inputs of the eval", place)
         else:
             there.add(eval_name)
             yield from _check_payload(eval_name, payload, derived[eval_name], values, place)
     for name in required:
         if name in _BY_LOWER.values() and name not in there:
-            yield _warning("is missing; judges take its inputs from the case", f"explain_inputs.{name}")
+            yield warning("is missing; judges take its inputs from the case", f"explain_inputs.{name}")
 
 
 def supplied_fields(values: dict[str, Any], eval_name: str) -> set[str]:
@@ -72,7 +73,7 @@ def _check_payload(
             source = (
                 f"; judges take it from the case's {_SOURCES[key]}" if wanted is not None and key in _SOURCES else ""
             )
-            yield _warning(f"is missing{source}", f"{place}.{key}")
+            yield warning(f"is missing{source}", f"{place}.{key}")
             continue
         spelled, value = given[key]
         where = f"{place}.{spelled}"
@@ -80,20 +81,20 @@ def _check_payload(
             yield from _check_mode(value, where)
         elif not _fits(key, value):
             kind = "text" if key in _TEXT else "an array, or text"
-            yield _error(f"must be {kind}", where)
+            yield error(f"must be {kind}", where)
         else:
             yield from _check_same(key, value, values.get(_SOURCES[key]), where)
     for key in given.keys() - derived.keys():
         known = key.lower() in STATED
         why = f"is not an input of {name}; no judge reads it" if known else "is an unknown key; no judge reads it"
-        yield _warning(why, f"{place}.{given[key][0]}")
+        yield warning(why, f"{place}.{given[key][0]}")
 
 
 def _check_mode(value: Any, place: str) -> Iterator[Violation]:
     if value == "rag":
-        yield _warning("the document knows 'non-rag' only; 'rag' is judged by the variant that shows context", place)
+        yield warning("the document knows 'non-rag' only; 'rag' is judged by the variant that shows context", place)
     elif value != "non-rag":
-        yield _error(f"{_short(value)} is no mode: 'non-rag', or 'rag' to be judged with the context", place)
+        yield error(f"{_short(value)} is no mode: 'non-rag', or 'rag' to be judged with the context", place)
 
 
 def _check_same(key: str, value: Any, stated: Any, place: str) -> Iterator[Violation]:
@@ -101,11 +102,11 @@ def _check_same(key: str, value: Any, stated: Any, place: str) -> Iterator[Viola
     if value == stated or (isinstance(value, str) and key not in _TEXT):
         return
     if stated is None:
-        yield _warning(f"stands here alone: the case has no {source}", place)
+        yield warning(f"stands here alone: the case has no {source}", place)
     else:
         here, there = "nothing" if value is None else _short(value), _short(stated)
         from_where = f" (they differ from character {_same(value, stated) + 1} on)" if here == there else ""
-        yield _error(f"judges read {here} here, but the case's {source} is {there}{from_where}", place)
+        yield error(f"judges read {here} here, but the case's {source} is {there}{from_where}", place)
 
 
 def _fits(key: str, value: Any) -> bool:
@@ -121,11 +122,3 @@ def _same(one: Any, other: Any) -> int:
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def _error(message: str, place: str) -> Violation:
-    return Violation(level="error", message=message, place=place)
-
-
-def _warning(message: str, place: str) -> Violation:
-    return Violation(level="warning", message=message, place=place)

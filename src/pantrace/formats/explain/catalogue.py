@@ -10,9 +10,10 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Case, Sample
 from pantrace.wire.head import Head
+from pantrace.wire.rest import as_extra, rest_in
 from pantrace.wire.rows import OnBroken, read_rows
 
-from .keys import NAME, is_text, note_extra, note_in, restore, taken, vocabulary
+from .keys import NAME, is_text, restore, taken, vocabulary
 
 FILE = "scenario-catalog.jsonl"
 
@@ -52,13 +53,13 @@ def load(row: dict[str, Any]) -> Sample:
     if others := {name: value for name, value in rest.items() if not isinstance(value, str)}:
         note["scenario"] = others
     name = values["scenario_id"]
-    case = Case(id=name, scenario=name, labels=labels, extra=note_extra(note))
+    case = Case(id=name, scenario=name, labels=labels, extra=as_extra(NAME, note))
     return Sample(id=name, case=case, extra={NAME: {"kind": "catalogue"}})
 
 
 def dump(sample: Sample) -> dict[str, Any]:
     case = sample.case or Case()
-    note = note_in(case.extra)
+    note = rest_in(case.extra, NAME)
     rest = {**case.labels, **note.get("scenario", {})}
     ordered = {name: rest[name] for name in ORDER if name in rest}
     # A null in a catalogue is kept, as its keys are open.
@@ -100,7 +101,7 @@ def join_scenario(sample: Sample, catalogue: Catalogue) -> Sample:
     if case is None or case.scenario not in catalogue:
         return sample
     scenario = catalogue[case.scenario]
-    note = note_in(case.extra)
+    note = rest_in(case.extra, NAME)
     words = {name: value for name, value in scenario.items() if isinstance(value, str)}
     others = {name: value for name, value in scenario.items() if not isinstance(value, str) and name not in case.labels}
     if others:

@@ -23,16 +23,16 @@ from pantrace.model import (
 )
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.digest import Digest, agent_of, digest_of
+from pantrace.wire.rest import as_extra, rest_in
 
 from .bundle import call_entry, inputs_of
 from .keys import (
+    NAME,
     is_anything,
     is_object,
     is_objects,
     is_text,
     is_texts,
-    note_extra,
-    note_in,
     restore,
     taken,
     vocabulary,
@@ -112,7 +112,7 @@ def load(row: dict[str, Any]) -> Sample:
         profile=values.get("threshold_profile"),
         contract=values.get("expected_contract"),
         labels=labels,
-        extra=note_extra(note),
+        extra=as_extra(NAME, note),
     )
     return Sample(id=values["case_id"], case=case, trajectory=_trajectory(values))
 
@@ -146,7 +146,7 @@ def _expected_call(row: dict[str, Any]) -> ExpectedCall:
         arguments=values.get("arguments"),
         reason=values.get("reason"),
         outcome=values.get("outcome"),
-        extra=note_extra(note),
+        extra=as_extra(NAME, note),
     )
 
 
@@ -167,7 +167,7 @@ def _trajectory(values: dict[str, Any]) -> Trajectory | None:
 
 def _made(row: dict[str, Any], call_id: str) -> tuple[Part, ...]:
     values, note = taken(row, MADE, always=("outcome",))
-    call = ToolCall(id=call_id, name=values["tool"], arguments=values.get("arguments"), extra=note_extra(note))
+    call = ToolCall(id=call_id, name=values["tool"], arguments=values.get("arguments"), extra=as_extra(NAME, note))
     if "outcome" not in values:
         answered = any(key.lower() == "outcome" for key in row)
         return (call, ToolResult(call_id=call_id, name=call.name)) if answered else (call,)
@@ -183,7 +183,7 @@ def _made(row: dict[str, Any], call_id: str) -> tuple[Part, ...]:
 def dump(sample: Sample, *, bundle: bool, labels: bool) -> dict[str, Any]:
     """A sample of any format as a case."""
     case, told = sample.case or Case(), digest_of(sample, call_entry)
-    note = note_in(case.extra)
+    note = rest_in(case.extra, NAME)
     answered = sample.trajectory is not None
     row: dict[str, Any] = {
         "case_id": case_id(sample),
@@ -230,7 +230,7 @@ def case_id(sample: Sample) -> str:
 def further_labels(case: Case) -> dict[str, Any]:
     """Labels beyond those that have a key of their own: those of the scenario catalogue, and those of other formats."""
     words = {name: value for name, value in case.labels.items() if name not in LABELS}
-    return {**words, **note_in(case.extra).get("scenario", {})}
+    return {**words, **rest_in(case.extra, NAME).get("scenario", {})}
 
 
 def _bundle(told: Digest, note: dict[str, Any]) -> dict[str, Any] | None:
@@ -253,7 +253,7 @@ def _expected_rows(sample: Sample, case: Case) -> list[dict[str, Any]] | None:
     return [
         restore(
             {"tool": call.name, "arguments": call.arguments, "reason": call.reason, "outcome": call.outcome},
-            note_in(call.extra),
+            rest_in(call.extra, NAME),
         )
         for call in case.expected_calls
     ]

@@ -7,8 +7,6 @@ from typing import Any
 
 import msgspec
 
-from pantrace.model import Extra
-
 NAME = "explain"
 
 Fits = Callable[[Any], bool]
@@ -62,17 +60,6 @@ def restore(row: dict[str, Any], note: Mapping[str, Any], *, always: Collection[
     spelling = note.get("spelling", {})
     present = {spelling.get(key, key): value for key, value in row.items() if value is not None or key in always}
     return {**present, **note.get("unknown", {})}
-
-
-def note_extra(note: dict[str, Any]) -> Extra:
-    """A note as the `extra` of a struct."""
-    return {NAME: note} if note else {}
-
-
-def note_in(extra: Extra) -> dict[str, Any]:
-    """The note that `extra` holds; empty when there is none."""
-    note = extra.get(NAME)
-    return note if isinstance(note, dict) else {}
 
 
 def is_text(value: Any) -> bool:

@@ -12,6 +12,7 @@ from pantrace.model import Aggregate, Run, RunHeader, Sample, Source
 from pantrace.wire import files
 from pantrace.wire.json import decode_document, encode
 from pantrace.wire.output import writing
+from pantrace.wire.rest import rest_in
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.times import from_iso, iso
 
@@ -21,7 +22,6 @@ from .keys import (
     is_number,
     is_object,
     is_text,
-    note_in,
     restore,
     taken,
     vocabulary,
@@ -249,7 +249,7 @@ def _same(stored: Any, given: Any) -> bool:
 def write_report(run: RunHeader, cases: list[dict[str, Any]], target: Path) -> None:
     """A run as a report. The totals it was read with stay as they are while the cases give what they gave then;
     otherwise they are counted anew, over scored values only."""
-    kept = note_in(run.extra)
+    kept = rest_in(run.extra, NAME)
     stored = kept.get("stored", {})
     if not stored or kept.get("counted") != _digest(cases):
         counted = {"generatedAtUtc": iso(run.created) if run.created is not None else None}

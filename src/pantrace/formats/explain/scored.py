@@ -11,6 +11,7 @@ from pantrace.model import Case, Maker, Outcome, Sample, Scale, Score, Trajector
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.digest import agent_of
 from pantrace.wire.remainder import SAME, apply_difference, difference
+from pantrace.wire.rest import as_extra, rest_in
 
 from .bundle import EVALS
 from .dataset import case_id
@@ -20,8 +21,6 @@ from .keys import (
     is_number,
     is_objects,
     is_text,
-    note_extra,
-    note_in,
     restore,
     taken,
     vocabulary,
@@ -157,7 +156,7 @@ def _metric(row: dict[str, Any]) -> Score:
         explanation=reasoning,
         details={name: detail for name, detail in details.items() if detail is not None},
         maker=None if maker is None else Maker(name=maker),
-        extra=note_extra(note),
+        extra=as_extra(NAME, note),
     )
 
 
@@ -174,7 +173,7 @@ def dump(sample: Sample) -> dict[str, Any]:
 
 
 def _said(sample: Sample) -> dict[str, Any]:
-    case, note = sample.case or Case(), note_in(sample.extra)
+    case, note = sample.case or Case(), rest_in(sample.extra, NAME)
     found = next((score for score in sample.scores if score.name == COMPOSITE), None)
     row: dict[str, Any] = {
         "caseId": case_id(sample),
@@ -210,7 +209,7 @@ def _ended(sample: Sample) -> dict[str, Any]:
 
 
 def _metric_row(score: Score) -> dict[str, Any]:
-    note = note_in(score.extra)
+    note = rest_in(score.extra, NAME)
     number = score.value if is_number(score.value) else score.details.get("stored_value")
     if isinstance(score.value, bool):
         number = int(score.value)

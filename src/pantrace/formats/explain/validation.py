@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from pantrace.errors import ReadError
 from pantrace.model import Violation
 from pantrace.wire.shape import document, one_of, violations
+from pantrace.wire.violation import error, under, warning
 
 from . import catalogue, report
 from .bundle import EVALS
@@ -115,7 +114,7 @@ _SCENARIO_SHAPE = {
 def check(row: Any) -> Iterator[Violation]:
     """Every violation of one decoded record: a case, a scenario, a scored case or a whole report."""
     if not isinstance(row, dict):
-        yield _error("a record is an object")
+        yield error("a record is an object")
     elif report.is_report(row):
         yield from check_report(row)
     elif catalogue.is_scenario(row):
@@ -134,20 +133,20 @@ def check_case(row: dict[str, Any]) -> Iterator[Violation]:
     comparative = "workflow_mode" in stated and "model_answer" not in stated
     for key in _COMPARATIVE if comparative else _FULL:
         if key not in stated:
-            yield _warning("is missing", key)
+            yield warning("is missing", key)
     yield from _check_id(row, comparative)
     required = row.get("required_evals")
     evals = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
     for index, name in enumerate(evals):
         if name not in EVALS:
-            yield _warning(f"{name!r} is not one of the nine evals", f"required_evals[{index}]")
+            yield warning(f"{name!r} is not one of the nine evals", f"required_evals[{index}]")
     values = taken(row, CASE)[0]
     if not comparative:
         yield from _check_needs(evals, stated, values)
     yield from check_bundle(values, evals)
     profile = row.get("threshold_profile")
     if isinstance(profile, str) and profile not in PROFILES:
-        yield _warning(f"{profile!r} is not a profile of the scoring policy", "threshold_profile")
+        yield warning(f"{profile!r} is not a profile of the scoring policy", "threshold_profile")
 
 
 def _check_id(row: dict[str, Any], comparative: bool) -> Iterator[Violation]:
@@ -156,7 +155,7 @@ def _check_id(row: dict[str, Any], comparative: bool) -> Iterator[Violation]:
         return
     wanted = r".+" if comparative else re.escape(agent)
     if not re.fullmatch(rf"{wanted}-\d{{3,}}", name):
-        yield _warning(f"{name!r} is not an agent's name and a number of three digits ({agent}-001)", "case_id")
+        yield warning(f"{name!r} is not an agent's name and a number of three digits ({agent}-001)", "case_id")
 
 
 def _check_needs(evals: list[str], stated: set[str], values: dict[str, Any]) -> Iterator[Violation]:
@@ -165,7 +164,7 @@ def _check_needs(evals: list[str], stated: set[str], values: dict[str, Any]) -> 
             there = stated | supplied_fields(values, name)
             for key in ("question", "model_answer", *_NEEDS.get(name, ())):
                 if key not in there:
-                    yield _error(f"{name} is required and cannot run without it", key)
+                    yield error(f"{name} is required and cannot run without it", key)
 
 
 def check_scored(row: dict[str, Any]) -> Iterator[Violation]:
@@ -175,7 +174,7 @@ def check_scored(row: dict[str, Any]) -> Iterator[Violation]:
     metrics = row.get("metrics")
     for index, metric in enumerate(metrics if isinstance(metrics, list) else ()):
         if isinstance(metric, dict):
-            yield from _under(f"metrics[{index}]", _check_metric(_canonical(metric, METRIC)))
+            yield from under(f"metrics[{index}]", _check_metric(_canonical(metric, METRIC)))
 
 
 def _check_metric(metric: dict[str, Any]) -> Iterator[Violation]:
@@ -185,9 +184,9 @@ def _check_metric(metric: dict[str, Any]) -> Iterator[Violation]:
     if not isinstance(score, (int, float)) or scale is None or scale.low is None or scale.high is None:
         return
     if score == -1:
-        yield _warning("-1 stands for a reply that could not be read; it is taken as unscored", "score")
+        yield warning("-1 stands for a reply that could not be read; it is taken as unscored", "score")
     elif not scale.low <= score <= scale.high:
-        yield _warning(f"{score} is outside {scale.low:g} to {scale.high:g}", "score")
+        yield warning(f"{score} is outside {scale.low:g} to {scale.high:g}", "score")
 
 
 def check_report(row: dict[str, Any]) -> Iterator[Violation]:
@@ -201,16 +200,16 @@ def check_report(row: dict[str, Any]) -> Iterator[Violation]:
     names: list[Any] = []
     for index, case in enumerate(cases if isinstance(cases, list) else ()):
         if not isinstance(case, dict):
-            yield _error("a case of a report is an object", f"cases[{index}]")
+            yield error("a case of a report is an object", f"cases[{index}]")
             continue
-        yield from _under(f"cases[{index}]", check_scored(case))
+        yield from under(f"cases[{index}]", check_scored(case))
         names.append(taken(case, SCORED)[0].get("caseId"))
     for name, count in Counter(names).items():
         if count > 1 and name is not None:
-            yield _error(f"case id {name!r} occurs {count} times", "cases")
+            yield error(f"case id {name!r} occurs {count} times", "cases")
     yield from _check_scales(cases if isinstance(cases, list) else [])
     for path, stored, given in report.differences(row):
-        yield _warning(f"stored {stored}, its cases give {'none' if given is None else given}", path)
+        yield warning(f"stored {stored}, its cases give {'none' if given is None else given}", path)
 
 
 def _check_scales(cases: list[Any]) -> Iterator[Violation]:
@@ -225,7 +224,7 @@ def _check_scales(cases: list[Any]) -> Iterator[Violation]:
         if len({(scale.low, scale.high) for scale in scales}) > 1:
             mixed.append(case)
     if mixed:
-        yield _warning(
+        yield warning(
             f"{len(mixed)} composites mix scales: PerceivedIntelligenceExplain is graded 1 to 10, the others 1 to 5",
             "cases",
         )
@@ -237,7 +236,7 @@ def check_cases(rows: Iterable[tuple[str | None, Any]], scenarios: Path | None) 
     known = catalogue.read_catalogue(scenarios, lambda error: None) if scenarios is not None else None
     seen: dict[str, str | None] = {}
     for place, row in rows:
-        yield from _under(place, check(row))
+        yield from under(place, check(row), ", ")
         if not isinstance(row, dict):
             continue
         scenario = catalogue.is_scenario(row)
@@ -245,26 +244,26 @@ def check_cases(rows: Iterable[tuple[str | None, Any]], scenarios: Path | None) 
         name = values.get("scenario_id" if scenario else "case_id")
         if name in seen:
             word = "scenario" if scenario else "case"
-            yield _error(f"{word} id {name!r} occurs twice, first in {seen[name]}", place)
+            yield error(f"{word} id {name!r} occurs twice, first in {seen[name]}", place)
         elif name is not None:
             seen[name] = place
         if known is not None and scenarios is not None and not scenario and "scenario_id" in values:
-            yield from _under(place, _check_scenario(values, known, scenarios.name))
+            yield from under(place, _check_scenario(values, known, scenarios.name), ", ")
 
 
 def _check_scenario(values: dict[str, Any], known: catalogue.Catalogue, file: str) -> Iterator[Violation]:
     name = values["scenario_id"]
     if name not in known:
-        yield _warning(f"{name!r} is not in the scenario catalogue {file}", "scenario_id")
+        yield warning(f"{name!r} is not in the scenario catalogue {file}", "scenario_id")
         return
     for label in LABELS:
         other = known[name].get(label)
         if label in values and isinstance(other, str) and other != values[label]:
-            yield _warning(f"{values[label]!r} here, {other!r} in the scenario catalogue {file}", label)
+            yield warning(f"{values[label]!r} here, {other!r} in the scenario catalogue {file}", label)
 
 
-def broken_record(error: ReadError) -> Violation:
-    return Violation(level="error", message=error.message, place=error.place)
+def broken_record(broken: ReadError) -> Violation:
+    return error(broken.message, broken.place)
 
 
 def _canonical(row: dict[str, Any], words: Vocabulary) -> dict[str, Any]:
@@ -273,23 +272,3 @@ def _canonical(row: dict[str, Any], words: Vocabulary) -> dict[str, Any]:
     for key, value in row.items():
         found.setdefault(key if key in words.fits else words.by_lower.get(key.lower(), key), value)
     return found
-
-
-def _under(place: str | None, found: Iterable[Violation]) -> Iterator[Violation]:
-    for violation in found:
-        inner = _joined(place, violation.place)
-        yield msgspec.structs.replace(violation, place=inner)
-
-
-def _joined(outer: str | None, inner: str | None) -> str | None:
-    if outer is None or inner is None:
-        return outer or inner
-    return f"{outer}.{inner}" if outer.endswith("]") else f"{outer}, {inner}"
-
-
-def _error(message: str, place: str | None = None) -> Violation:
-    return Violation(level="error", message=message, place=place)
-
-
-def _warning(message: str, place: str | None = None) -> Violation:
-    return Violation(level="warning", message=message, place=place)

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
+from pantrace.model import Sample
 from pantrace.wire.remainder import SAME, apply_difference, difference
 from pantrace.wire.times import from_iso, iso
 
+from .content import own
 from .usage import from_usage, to_usage
 
 EXACT = "exact"
@@ -39,6 +43,11 @@ def restore(written: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
     return apply_difference(written, kept[EXACT]) if EXACT in kept else written
 
 
+def annotate(sample: Sample, notes: dict[str, Any]) -> Sample:
+    """A sample with notes under `extra["inspect"]`."""
+    return msgspec.structs.replace(sample, extra={**sample.extra, "inspect": {**own(sample.extra), **notes}})
+
+
 def is_usual(row: dict[str, Any]) -> bool:
     """Whether a sample would certainly be written as it stands."""
     if None in row.values() or "error" in row or "limit" in row:
@@ -57,13 +66,13 @@ def _is_usual_message(message: dict[str, Any]) -> bool:
     known = _MESSAGE.get(message.get("role", ""))
     if known is None or not message.keys() <= known:
         return False
-    for key, value in message.items():
-        if not value and (key != "content" or value != ""):
-            return False
-    calls, content = message.get("tool_calls", ()), message["content"]
-    if calls and not all(call.keys() == _CALL and call["type"] == "function" for call in calls):
+    content = message["content"]
+    if not all(message.values()) and (content != "" or not all(message[key] for key in message if key != "content")):
         return False
-    return isinstance(content, str) or all(_is_usual_part(part) for part in content)
+    for call in message.get("tool_calls", ()):
+        if call.keys() != _CALL or call["type"] != "function":
+            return False
+    return type(content) is str or all(_is_usual_part(part) for part in content)
 
 
 def _is_usual_part(part: dict[str, Any]) -> bool:

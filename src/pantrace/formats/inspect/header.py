@@ -164,7 +164,7 @@ def _repaired(raw: dict[str, Any]) -> dict[str, Any]:
     """Counts that stand there without their model are given its name: inspect_ai refuses a log that has them bare."""
     stats, model = raw.get("stats"), raw["eval"].get("model")
     usage = stats.get("model_usage") if isinstance(stats, dict) else None
-    if not isinstance(usage, dict) or not usage or all(isinstance(each, dict) for each in usage.values()):
+    if not isinstance(usage, dict) or not usage or any(isinstance(each, dict) for each in usage.values()):
         return raw
     return {**raw, "stats": {**raw["stats"], "model_usage": {model or NO_MODEL: usage}}}
 

@@ -20,8 +20,8 @@ from pantrace.wire.source import with_source
 from .header import LOGGED, START_NOTE, start_of, to_header
 from .member_names import SAMPLES
 from .migration import header_today, named_scores, sample_today
-from .samples import load, with_summary
-from .summary import Summarised
+from .samples import load
+from .summary import Summarised, with_summary
 
 HEADER, START, SUMMARIES, REDUCTIONS = "header.json", "_journal/start.json", "summaries.json", "reductions.json"
 JOURNAL, UPDATES = "_journal/summaries/", "_journal/config_updates/"
@@ -64,7 +64,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
             for name, beside in zip(names, in_order, strict=True):
                 place = Source(**{**_plain(source), "place": name})
                 for row, sample in _loaded(lambda name=name: member(archive, name), scorer, place, on_broken):  # type: ignore[misc]
-                    told = summarised.get((str(row["id"]), row.get("epoch")), beside)
+                    told = summarised.get(_key(row), beside)
                     yield sample if told is None else with_summary(sample, row, told)
 
     return with_samples(header, samples())
@@ -96,9 +96,14 @@ def _logged(raw: dict[str, Any], count: int) -> dict[str, Any]:
     return {} if promised == count else {LOGGED: count}
 
 
-def _summarised(archive: ziplog.Archive) -> dict[tuple[str, Any], Summarised]:
+def _key(row: dict[str, Any]) -> tuple[str, str]:
+    """What a sample is found by; ids of any type, as a broken log may have them."""
+    return str(row.get("id")), str(row.get("epoch"))
+
+
+def _summarised(archive: ziplog.Archive) -> dict[tuple[str, str], Summarised]:
     """What a log says of each sample in short."""
-    found: dict[tuple[str, Any], Summarised] = {}
+    found: dict[tuple[str, str], Summarised] = {}
     for name in (*sorted_journal(archive, JOURNAL), *((SUMMARIES,) if SUMMARIES in archive else ())):
         number = name.removeprefix(JOURNAL).removesuffix(".json")
         try:
@@ -107,10 +112,9 @@ def _summarised(archive: ziplog.Archive) -> dict[tuple[str, Any], Summarised]:
             continue
         for each in told if isinstance(told, list) else ():
             if isinstance(each, dict):
-                key = (str(each.get("id")), each.get("epoch"))
-                before = found.get(key, Summarised(each, None, 0))
+                before = found.get(_key(each), Summarised(each, None, 0))
                 flushed = Summarised(each, each, int(number)) if number.isdigit() else before
-                found[key] = flushed._replace(summary=each)
+                found[_key(each)] = flushed._replace(summary=each)
     return found
 
 
@@ -258,14 +262,13 @@ def summaries(path: Path) -> list[dict[str, Any]]:
         return []
     with ziplog.reading(path) as archive:
         names = [SUMMARIES] if SUMMARIES in archive else sorted_journal(archive, JOURNAL)
-        found: dict[tuple[str, Any], dict[str, Any]] = {}
+        found: dict[tuple[str, str], dict[str, Any]] = {}
         for name in names:
             value = member(archive, name)
             if not isinstance(value, list):
                 raise ReadError("expected a list of summaries", path=str(path), place=name)
             for each in value:
                 if isinstance(each, dict):
-                    key = (str(each.get("id")), each.get("epoch"))
-                    found.pop(key, None)
-                    found[key] = each
+                    found.pop(_key(each), None)
+                    found[_key(each)] = each
         return list(found.values())

@@ -22,14 +22,14 @@ from pantrace.wire.times import from_iso, iso
 from .build_events import build_events
 from .content import own
 from .event_index import EventIndex, notes_of, output_message
-from .exact import EXACT, deviation, is_usual, restore
+from .exact import EXACT, annotate, deviation, is_usual, restore
 from .info_calls import as_info, is_known
 from .member_names import log_id
 from .message_drafts import MessageDrafts, message_name
 from .messages import from_step, is_note
 from .migration import sample_today
 from .scores import from_scores, to_scores
-from .summary import FLUSH, FLUSHED, SUMMARY, Summarised, summary
+from .summary import FLUSH, FLUSHED, SUMMARY
 from .threads import add_threads, main_steps, with_notes
 from .usage import by_model, from_usage, to_usage
 
@@ -75,24 +75,7 @@ def _exact(sample: Sample, as_read: dict[str, Any], row: dict[str, Any]) -> Samp
     written = _row(sample)
     # What a sample is found by is not a matter of spelling: the id rule holds in every log that is written.
     note = deviation(written, {**as_read, "id": written["id"], "epoch": written["epoch"]})
-    return _with_notes(sample, note) if note else sample
-
-
-def _with_notes(sample: Sample, notes: dict[str, Any]) -> Sample:
-    return msgspec.structs.replace(sample, extra={**sample.extra, "inspect": {**own(sample.extra), **notes}})
-
-
-def with_summary(sample: Sample, row: dict[str, Any], told: Summarised) -> Sample:
-    """The sample with notes on what the log says of it in short, beyond what follows from its row."""
-    derived = summary(row)
-    named = {key: derived[key] for key in ("id", "epoch") if key in derived}
-    notes = {
-        SUMMARY: difference(derived, {**told.summary, **named}),
-        FLUSHED: SAME if told.flushed is None else difference(told.summary, told.flushed),
-        FLUSH: told.flush if told.flush != 1 else SAME,
-    }
-    notes = {name: note for name, note in notes.items() if note is not SAME}
-    return _with_notes(sample, notes) if notes else sample
+    return annotate(sample, note) if note else sample
 
 
 def _sample(row: dict[str, Any]) -> Sample:

@@ -6,11 +6,13 @@ import hashlib
 import math
 from typing import Any, NamedTuple
 
+from pantrace.model import Sample
 from pantrace.wire.json import encode
-from pantrace.wire.remainder import apply_difference
+from pantrace.wire.remainder import SAME, apply_difference, difference
 from pantrace.wire.written import Row
 
 from .content import own
+from .exact import annotate
 from .header import NO_MODEL, Counted
 from .scores import number
 
@@ -58,6 +60,19 @@ def summary(row: dict[str, Any]) -> dict[str, Any]:
     found["completed"] = True
     found["message_count"] = len(row.get("messages") or ())
     return found
+
+
+def with_summary(sample: Sample, row: dict[str, Any], told: Summarised) -> Sample:
+    """The sample with notes on what the log says of it in short, beyond what follows from its row."""
+    derived = summary(row)
+    named = {key: derived[key] for key in ("id", "epoch") if key in derived}
+    notes = {
+        SUMMARY: difference(derived, {**told.summary, **named}),
+        FLUSHED: SAME if told.flushed is None else difference(told.summary, told.flushed),
+        FLUSH: told.flush if told.flush != 1 else SAME,
+    }
+    notes = {name: note for name, note in notes.items() if note is not SAME}
+    return annotate(sample, notes) if notes else sample
 
 
 def _cut(text: str) -> str:

@@ -18,6 +18,7 @@ from pantrace.model import Violation
 from pantrace.wire import ziplog
 from pantrace.wire.json import encode
 from pantrace.wire.shape import violations
+from pantrace.wire.violation import error, under, warning
 
 from .migration import header_today, sample_today
 from .reading import (
@@ -60,15 +61,15 @@ def validate(path: Path) -> Iterator[Violation]:
     for number, row in enumerate(rows):
         place = f"samples[{number}]"
         row = decode_row(row)
-        yield from _placed(check(row), place, ".")
+        yield from under(place, check(row), ".")
         if isinstance(row, dict) and ids is not None and not _is_in(row.get("id"), ids):
-            yield _wrong(f"{place}.id", f"{row.get('id')!r} is not in eval.dataset.sample_ids")
+            yield error(f"{row.get('id')!r} is not in eval.dataset.sample_ids", f"{place}.id")
 
 
 def check(row: Any) -> Iterator[Violation]:
     """Every violation of one sample."""
     if not isinstance(row, dict):
-        yield Violation(level="error", message="must be an object")
+        yield error("must be an object")
         return
     row = sample_today(row)
     yield from violations(row, SAMPLE)
@@ -90,7 +91,7 @@ def _event(event: Any, place: str) -> Iterator[Violation]:
         return
     kind = event.get("event")
     if not isinstance(kind, str) or kind not in EVENTS:
-        yield _wrong(f"{place}.event", f"{kind!r} is none of the 25 event types; inspect_ai refuses the whole sample")
+        yield error(f"{kind!r} is none of the 25 event types; inspect_ai refuses the whole sample", f"{place}.event")
         return
     yield from violations(event, EVENTS[kind], place)
     yield from _time(event.get("timestamp"), f"{place}.timestamp")
@@ -102,10 +103,10 @@ def _time(value: Any, place: str) -> Iterator[Violation]:
     try:
         moment = datetime.fromisoformat(value)
     except ValueError:
-        yield _wrong(place, f"{value!r} is not an ISO 8601 time")
+        yield error(f"{value!r} is not an ISO 8601 time", place)
         return
     if moment.tzinfo is None:
-        yield Violation(level="warning", message="has no time zone", place=place)
+        yield warning("has no time zone", place)
 
 
 def _usage(usage: Any, place: str) -> Iterator[Violation]:
@@ -113,11 +114,11 @@ def _usage(usage: Any, place: str) -> Iterator[Violation]:
     if usage is None:
         return
     if not isinstance(usage, dict):
-        yield _wrong(place, "must be an object keyed by model name")
+        yield error("must be an object keyed by model name", place)
     elif not usage:
-        yield Violation(level="warning", message="is empty: the Models tab shows nothing", place=place)
+        yield warning("is empty: the Models tab shows nothing", place)
     elif any(not isinstance(value, dict) for value in usage.values()):
-        yield _wrong(place, "must be keyed by model name, holds the counts themselves")
+        yield error("must be keyed by model name, holds the counts themselves", place)
     else:
         for model, counts in usage.items():
             yield from violations(counts, USAGE, f"{place}.{model}")
@@ -125,17 +126,17 @@ def _usage(usage: Any, place: str) -> Iterator[Violation]:
 
 def _header(raw: dict[str, Any], name: str) -> Iterator[Violation]:
     raw = header_today(raw)
-    yield from _placed(violations(raw, HEADER_SHAPE), name, ", ")
+    yield from under(name, violations(raw, HEADER_SHAPE), ", ")
     if isinstance(raw.get("eval"), dict):
-        yield from _placed(violations(raw, HEADER_DEMANDS), name, ", ")
+        yield from under(name, violations(raw, HEADER_DEMANDS), ", ")
     stats = raw.get("stats")
     if isinstance(stats, dict):
-        yield from _placed(_usage(stats.get("model_usage", {}), "stats.model_usage"), name, ", ")
+        yield from under(name, _usage(stats.get("model_usage", {}), "stats.model_usage"), ", ")
         for key in ("started_at", "completed_at"):
-            yield from _placed(_time(stats.get(key), f"stats.{key}"), name, ", ")
+            yield from under(name, _time(stats.get(key), f"stats.{key}"), ", ")
     spec = raw.get("eval")
     if isinstance(spec, dict):
-        yield from _placed(_time(spec.get("created"), "eval.created"), name, ", ")
+        yield from under(name, _time(spec.get("created"), "eval.created"), ", ")
 
 
 def _sample_ids(raw: dict[str, Any]) -> list[Any] | None:
@@ -160,17 +161,17 @@ def _archive(archive: ziplog.Archive) -> Iterator[Violation]:
             raw = header
             yield from _header(raw, HEADER)
         else:
-            yield _wrong(HEADER, "must be an object")
+            yield error("must be an object", HEADER)
     elif START in archive:
-        yield Violation(level="warning", message="missing: the run goes on or has crashed", place=HEADER)
+        yield warning("missing: the run goes on or has crashed", HEADER)
     else:
-        yield _wrong(HEADER, "missing, and _journal/start.json too: nothing can read this log")
+        yield error("missing, and _journal/start.json too: nothing can read this log", HEADER)
     if isinstance(start, Violation):
         yield start
     elif start is None:
-        yield Violation(level="warning", message="missing", place=START)
+        yield warning("missing", START)
     else:
-        for violation in _placed(violations(start, START_SHAPE), START, ", "):
+        for violation in under(START, violations(start, START_SHAPE), ", "):
             # Nobody reads the journal of a finished log.
             yield msgspec.structs.replace(violation, level="warning") if HEADER in archive else violation
         raw = raw or (start if isinstance(start, dict) else {})
@@ -186,22 +187,22 @@ def _summaries(archive: ziplog.Archive) -> Generator[Violation, None, Summaries]
     found: Summaries = {}
     journal = sorted_journal(archive, JOURNAL)
     if not journal and sample_names(archive):
-        yield Violation(level="warning", message="missing", place=f"{JOURNAL}1.json")
+        yield warning("missing", f"{JOURNAL}1.json")
     if HEADER in archive and SUMMARIES not in archive:
-        yield _wrong(SUMMARIES, "missing: viewer and dataframes show no samples")
+        yield error("missing: viewer and dataframes show no samples", SUMMARIES)
     for name in [SUMMARIES] if SUMMARIES in archive else journal:
         value = _read(archive, name)
         if isinstance(value, Violation):
             yield value
             continue
         if not isinstance(value, list):
-            yield _wrong(name, "must be an array")
+            yield error("must be an array", name)
             continue
         for number, each in enumerate(value):
-            yield from _placed(violations(each, SUMMARY, f"[{number}]"), name, ", ")
+            yield from under(name, violations(each, SUMMARY, f"[{number}]"), ", ")
             if isinstance(each, dict):
-                yield from _placed(violations(each, SUMMARY_DEMANDS, f"[{number}]"), name, ", ")
-                yield from _placed(_usage(each.get("model_usage"), f"[{number}].model_usage"), name, ", ")
+                yield from under(name, violations(each, SUMMARY_DEMANDS, f"[{number}]"), ", ")
+                yield from under(name, _usage(each.get("model_usage"), f"[{number}].model_usage"), ", ")
                 found[(each.get("id"), each.get("epoch"))] = each
     return found
 
@@ -214,23 +215,23 @@ def _samples(archive: ziplog.Archive, raw: dict[str, Any], summaries: Summaries)
         if isinstance(row, Violation):
             yield row
             continue
-        yield from _placed(check(row), name, ", ")
+        yield from under(name, check(row), ", ")
         if not isinstance(row, dict):
             continue
         identity, epoch = row.get("id"), row.get("epoch")
         seen.add((identity, epoch))
         if name != f"samples/{identity}_epoch_{epoch}.json":
-            yield _wrong(f"{name}, id", f"{identity!r} and epoch {epoch!r} are not those of the member's name")
+            yield error(f"{identity!r} and epoch {epoch!r} are not those of the member's name", f"{name}, id")
         if ids is not None and not _is_in(identity, ids):
-            yield _wrong(f"{name}, id", f"{identity!r} is not in eval.dataset.sample_ids: the streaming reader fails")
+            yield error(f"{identity!r} is not in eval.dataset.sample_ids: the streaming reader fails", f"{name}, id")
         summary = summaries.get((identity, epoch))
         if summary is None or type(summary.get("id")) is not type(identity):
-            yield _wrong(f"{name}, id", f"no summary has the id {identity!r}: the sample's page stays blank")
+            yield error(f"no summary has the id {identity!r}: the sample's page stays blank", f"{name}, id")
         elif _values(row.get("scores")) != _values(summary.get("scores")):
-            yield Violation(level="warning", message="differ from those of the summary", place=f"{name}, scores")
+            yield warning("differ from those of the summary", f"{name}, scores")
     for identity, epoch in summaries.keys() - seen:
         place = SUMMARIES if SUMMARIES in archive else JOURNAL
-        yield _wrong(place, f"the sample with id {identity!r} and epoch {epoch!r} is not in the log")
+        yield error(f"the sample with id {identity!r} and epoch {epoch!r} is not in the log", place)
 
 
 def _values(scores: Any) -> bytes:
@@ -242,15 +243,5 @@ def _read(archive: ziplog.Archive, name: str) -> Any:
     """The content of a member, or the violation that it cannot be read."""
     try:
         return member(archive, name)
-    except ReadError as error:
-        return Violation(level="error", message=error.message, place=error.place or name)
-
-
-def _placed(found: Iterator[Violation], name: str, joint: str) -> Iterator[Violation]:
-    for violation in found:
-        place = joint.join(part for part in (name, violation.place) if part)
-        yield msgspec.structs.replace(violation, place=place or None)
-
-
-def _wrong(place: str, message: str) -> Violation:
-    return Violation(level="error", message=message, place=place)
+    except ReadError as broken:
+        return error(broken.message, broken.place or name)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pantrace.model import Record, RunHeader
 from pantrace.wire import files, ziplog
-from pantrace.wire.json import encode
+from pantrace.wire.json import encode, unknown_keys
 from pantrace.wire.output import writing
 from pantrace.wire.remainder import apply_difference
 from pantrace.wire.written import Row
@@ -47,6 +47,8 @@ def _save_archive(run: RunHeader, rows: Iterable[Row], target: Path, options: Op
         header = from_header(run, collector.finish())
         reductions = header.pop("reductions", None)
         kept, start = own(run.extra), start_of(header)
+        if is_unfinished(run):
+            start = unknown_keys(header, ("status", "config_updates"))
         if START_NOTE not in kept:
             writer.add(START, encode(start))
         elif kept[START_NOTE] is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pantrace.model import Action, Box, Point, Target
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.json import unknown_keys
+from pantrace.wire.rest import as_extra, rest_of
 
 from .words import ACTION_TYPES, NAME, differing_fields, is_number, odd, present, text_of, with_fields
 
@@ -45,7 +45,7 @@ def action_from(row: Any, viewport: Viewport, before: str | None, after: str | N
 
 
 def _natural(row: dict[str, Any], viewport: Viewport, before: str | None, after: str | None) -> Action:
-    kept = {key: value for key, value in unknown_keys(row, _READ).items() if value is not None}
+    kept = rest_of(row, _READ)
     point = share = _pair(row.get("normalized_coordinates"))
     pixels = _pixels(row.get("coordinates"), viewport)
     if point is not None and row.get("coordinates") is not None:
@@ -84,7 +84,7 @@ def _natural(row: dict[str, Any], viewport: Viewport, before: str | None, after:
         before=before,
         after=after,
         raw=raw,
-        extra={NAME: kept} if kept else {},
+        extra=as_extra(NAME, kept),
     )
 
 
@@ -107,7 +107,7 @@ def _target(element: Any, raw: Any, point: Point | None, viewport: Viewport) -> 
         box = _bounds(element.get("bounds"), viewport)
         said = {name: text_of(element.get(name)) for name in ("role", "name", "element_id")}
         fields |= {"role": said["role"], "description": said["name"], "element": said["element_id"], "box": box}
-        kept = {key: value for key, value in unknown_keys(element, _ELEMENT).items() if value is not None}
+        kept = rest_of(element, _ELEMENT)
         kept |= odd(element, {**said, "bounds": box})
         if kept:
             fields["extra"] = {NAME: kept}

@@ -6,6 +6,7 @@ from typing import Any
 
 from pantrace.model import Action, Box, Target
 from pantrace.wire.json import unknown_keys
+from pantrace.wire.rest import as_extra, rest_of
 
 from .actions import action_to, flat_point
 from .words import NAME, SCHEMA_VERSION, is_number, present, text_of
@@ -98,7 +99,7 @@ def flat_action(row: dict[str, Any]) -> Action:
         role=text_of(row.get("target_role")),
         description=text_of(row.get("target_name")),
     )
-    kept = {key: value for key, value in unknown_keys(row, _FLAT).items() if value is not None}
+    kept = rest_of(row, _FLAT)
     text, answer = text_of(row.get("text")), row.get("answer")
     if isinstance(answer, str) and text is None:
         text = answer
@@ -121,7 +122,7 @@ def flat_action(row: dict[str, Any]) -> Action:
         url=text_of(row.get("url")),
         app=text_of(row.get("app_name")),
         raw=raw,
-        extra={NAME: kept} if kept else {},
+        extra=as_extra(NAME, kept),
     )
 
 

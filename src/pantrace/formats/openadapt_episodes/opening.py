@@ -13,6 +13,7 @@ from pantrace.model import Run, Sample, Source
 from pantrace.wire import files
 from pantrace.wire.head import Head
 from pantrace.wire.json import typed_decoder, unknown_keys
+from pantrace.wire.rest import as_extra
 from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.times import from_iso
 
@@ -172,7 +173,7 @@ def _benchmark_run(path: Path, source: Source, on_broken: OnBroken) -> Run:
         task=text_of(metadata.get("benchmark_name")),
         model=text_of(metadata.get("model_id")),
         source=source,
-        extra={NAME: kept} if kept else {},
+        extra=as_extra(NAME, kept),
         samples=_samples(_executions(executions, metadata), source, on_broken),
     )
 

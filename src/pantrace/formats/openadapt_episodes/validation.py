@@ -14,6 +14,7 @@ from pantrace.wire.head import Head
 from pantrace.wire.rows import read_rows
 from pantrace.wire.shape import ANY, one_of, violations
 from pantrace.wire.times import from_iso
+from pantrace.wire.violation import error, under, warning
 
 from .older import is_episode, upgrade_row
 from .opening import open_run
@@ -106,27 +107,22 @@ def check(row: Any) -> Iterator[Violation]:
     """Violations of one decoded episode; older shapes are checked as what they become."""
     if isinstance(row, dict) and isinstance(row.get("episodes"), list) and "steps" not in row:
         for number, each in enumerate(row["episodes"]):
-            yield from _inside(check(each), f"episodes[{number}]")
+            yield from under(f"episodes[{number}]", check(each))
         return
     if isinstance(row, dict) and not is_episode(row):
         try:
             newer = upgrade_row(row)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            yield Violation(level="error", message=f"cannot be read as an older episode: {error}")
+        except (KeyError, TypeError, ValueError, AttributeError) as why:
+            yield error(f"cannot be read as an older episode: {why}")
             return
         if newer is not row:
-            yield Violation(level="warning", message="an older shape; `pantrace migrate` writes it as of today")
+            yield warning("an older shape; `pantrace migrate` writes it as of today")
             row = newer
     yield from violations(row, EPISODE)
     if isinstance(row, dict) and isinstance(row.get("steps"), list):
         yield from _steps(row["steps"])
     if isinstance(row, dict) and isinstance(created := row.get("created_at"), str) and from_iso(created) is None:
-        yield _error("created_at", f"{created!r} is not a time")
-
-
-def _inside(found: Iterator[Violation], place: str) -> Iterator[Violation]:
-    for each in found:
-        yield msgspec.structs.replace(each, place=f"{place}.{each.place}" if each.place else place)
+        yield error(f"{created!r} is not a time", "created_at")
 
 
 def _steps(steps: list[Any]) -> Iterator[Violation]:
@@ -138,9 +134,9 @@ def _steps(steps: list[Any]) -> Iterator[Violation]:
         index = step.get("step_index")
         if isinstance(index, int):
             if index < 0:
-                yield _error(f"{place}.step_index", "must not be negative")
+                yield error("must not be negative", f"{place}.step_index")
             elif index <= last:
-                yield _warning(f"{place}.step_index", f"{index} does not follow {last}")
+                yield warning(f"{index} does not follow {last}", f"{place}.step_index")
             last = max(last, index)
         observation = step.get("observation")
         if isinstance(observation, dict):
@@ -152,36 +148,28 @@ def _steps(steps: list[Any]) -> Iterator[Violation]:
 def _action(action: dict[str, Any], place: str) -> Iterator[Violation]:
     for kind, needed in (("type", "text"), ("key", "key"), ("goto", "url")):
         if action.get("type") == kind and action.get(needed) is None:
-            yield _error(f"{place}.{needed}", f"is missing: {kind} needs it")
+            yield error(f"is missing: {kind} needs it", f"{place}.{needed}")
     for name in ("coordinates", "start_coordinates", "end_coordinates"):
         point = action.get(name)
         if isinstance(point, dict):
             for axis in ("x", "y"):
                 if is_number(point.get(axis)) and point[axis] < 0:
-                    yield _error(f"{place}.{name}.{axis}", "must not be negative")
+                    yield error("must not be negative", f"{place}.{name}.{axis}")
     for name in ("normalized_coordinates", "normalized_start", "normalized_end"):
         value = action.get(name)
         yield from _pair(value, f"{place}.{name}")
         if isinstance(value, list) and any(is_number(each) and not 0 <= each <= 1 for each in value):
-            yield _warning(f"{place}.{name}", f"{value} lies outside 0..1: are these pixels?")
+            yield warning(f"{value} lies outside 0..1: are these pixels?", f"{place}.{name}")
     element = action.get("element")
     bounds = element.get("bounds") if isinstance(element, dict) else None
     for side in ("width", "height"):
         if isinstance(bounds, dict) and is_number(bounds.get(side)) and bounds[side] < 0:
-            yield _error(f"{place}.element.bounds.{side}", "must not be negative")
+            yield error("must not be negative", f"{place}.element.bounds.{side}")
 
 
 def _pair(value: Any, place: str) -> Iterator[Violation]:
     if isinstance(value, list) and len(value) != 2:
-        yield _error(place, f"must be two numbers, has {len(value)}")
-
-
-def _error(place: str, message: str) -> Violation:
-    return Violation(level="error", message=message, place=place)
-
-
-def _warning(place: str, message: str) -> Violation:
-    return Violation(level="warning", message=message, place=place)
+        yield error(f"must be two numbers, has {len(value)}", place)
 
 
 def validate(path: Path) -> Iterator[Violation]:
@@ -201,6 +189,6 @@ def validate(path: Path) -> Iterator[Violation]:
         for sample in open_run(path, broken.append).samples:
             outcome = sample.trajectory.outcome if sample.trajectory else None
             if outcome is not None and outcome.status == "unscored" and outcome.reward is None:
-                yield _warning(f"sample {sample.id}", f"is unscored: {outcome.reason}")
-    for error in broken:
-        yield Violation(level="error", message=error.message, place=error.place or error.path)
+                yield warning(f"is unscored: {outcome.reason}", f"sample {sample.id}")
+    for found in broken:
+        yield error(found.message, found.place or found.path)

@@ -8,6 +8,7 @@ from pantrace.errors import SampleRefused
 from pantrace.model import Action, Media, Outcome, Sample, Step, Text, Thinking, Trajectory, is_prompt, said
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import to_plain
+from pantrace.wire.rest import rest_in
 from pantrace.wire.times import iso
 
 from .actions import Viewport, action_to
@@ -21,7 +22,7 @@ def episode_to(sample: Sample) -> dict[str, Any]:
     if not _acts(trajectory) and any(step.role == "agent" for step in trajectory.steps):
         raise SampleRefused("it has no GUI action, and an episode holds nothing else")
     case = sample.case
-    kept = dict(_mine(sample.extra))
+    kept = dict(rest_in(sample.extra, NAME))
     metadata = kept.pop("metadata", None)
     labels = {name: case.labels[name] for name in LABELS if name in case.labels} if case is not None else {}
     if isinstance(metadata, dict) or labels:
@@ -105,7 +106,7 @@ def _add(
     rows: list[dict[str, Any]], step: Step, screen: Media | None, following: Media | None, media: dict[str, Media]
 ) -> None:
     actions = _actions(step)
-    mine = _mine(step.extra)
+    mine = rest_in(step.extra, NAME)
     for number, action in enumerate(actions):
         index = len(rows)
         last = number == len(actions) - 1
@@ -140,7 +141,7 @@ def _after(action: Action, following: Media | None, media: dict[str, Media]) -> 
 
 
 def _observation(step: Step, screen: Media | None, others: list[Media], index: int) -> tuple[dict[str, Any], Viewport]:
-    kept = _mine(step.extra).get("observation")
+    kept = rest_in(step.extra, NAME).get("observation")
     observation: dict[str, Any] = {}
     ours: dict[str, Any] = {}
     if screen is not None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pantrace.model import Violation
+from pantrace.wire.violation import error, warning
 
 from .metrics import BY_TYPE, METRICS, Metric, interval_of, is_number, is_withdrawn
 
@@ -18,17 +19,17 @@ _TEXTS = ("schema_version", "device", "gpu_model", "checkpoint_path")
 def check(row: Any) -> Iterator[Violation]:
     """Violations of one decoded eval JSON, legacy ones included."""
     if not isinstance(row, dict):
-        yield _error(None, "must be an object")
+        yield error("must be an object", None)
         return
     if "metrics" not in row:
-        yield _warning(None, "legacy: the metrics stand at the top level; `pantrace migrate` wraps them")
+        yield warning("legacy: the metrics stand at the top level; `pantrace migrate` wraps them", None)
         yield from _metrics(row, "", row, lenient=True)
         return
     yield from _header(row)
     # What a legacy file never measured is null in a migrated one, and its origin is "unknown".
     migrated = row.get("config_path") == "unknown" and row.get("backend") == "unknown"
     if not isinstance(row["metrics"], dict):
-        yield _error("metrics", "must be an object")
+        yield error("must be an object", "metrics")
     else:
         yield from _metrics(row["metrics"], "metrics.", row, lenient=migrated)
 
@@ -36,20 +37,20 @@ def check(row: Any) -> Iterator[Violation]:
 def _header(row: dict[str, Any]) -> Iterator[Violation]:
     for name in ("config_path", "backend"):
         if name not in row:
-            yield _error(name, "is missing")
+            yield error("is missing", name)
         elif not isinstance(row[name], str):
-            yield _error(name, "must be text")
+            yield error("must be text", name)
     backend = row.get("backend")
     if isinstance(backend, str) and backend not in BACKENDS:
-        yield _warning("backend", f"{backend!r} is none of {', '.join(BACKENDS)}")
+        yield warning(f"{backend!r} is none of {', '.join(BACKENDS)}", "backend")
     if "dsl_mode" in row and row["dsl_mode"] not in DSL_MODES:
-        yield _error("dsl_mode", f"{row['dsl_mode']!r} is neither coord nor som")
+        yield error(f"{row['dsl_mode']!r} is neither coord nor som", "dsl_mode")
     for name in _TEXTS:
         if row.get(name) is not None and not isinstance(row[name], str):
-            yield _error(name, "must be text")
+            yield error("must be text", name)
     memory = row.get("memory_gb")
     if memory is not None and (not is_number(memory) or memory < 0):
-        yield _error("memory_gb", "must be a number that is not negative")
+        yield error("must be a number that is not negative", "memory_gb")
 
 
 def _metrics(metrics: dict[str, Any], prefix: str, row: dict[str, Any], *, lenient: bool) -> Iterator[Violation]:
@@ -61,58 +62,50 @@ def _metrics(metrics: dict[str, Any], prefix: str, row: dict[str, Any], *, lenie
             yield from _value(metrics[name], metric, place, deprecated=name in deprecated, lenient=lenient)
         elif metric.primary:
             needed = not metric.nullable and not lenient
-            yield (_error if needed else _warning)(place, "is missing; the document wants it always present")
+            yield (error if needed else warning)("is missing; the document wants it always present", place)
     for name, value in metrics.items():
         if name.endswith("_ci") and name.removesuffix("_ci") in METRICS:
             yield from _interval(name, value, metrics, prefix)
     if row.get("dsl_mode", "coord") == "coord" and metrics.get("element_accuracy") is not None and "metrics" in row:
-        yield _warning(f"{prefix}element_accuracy", "must be null in coordinate mode")
+        yield warning("must be null in coordinate mode", f"{prefix}element_accuracy")
     if metrics.get("coord_error_count") == 0:
         for name in ("mean_coord_error", "click_hit_rate"):
             if metrics.get(name) is not None:
-                yield _warning(prefix + name, "must be null: no click has coordinates")
+                yield warning("must be null: no click has coordinates", prefix + name)
     types = row.get(BY_TYPE)
     if types is not None and not isinstance(types, dict):
-        yield _error(BY_TYPE, "must be an object")
+        yield error("must be an object", BY_TYPE)
 
 
 def _value(value: Any, metric: Metric, place: str, *, deprecated: bool, lenient: bool) -> Iterator[Violation]:
     if value is None:
         if not metric.nullable:
             # Whoever reads it shows a gap or a zero, as for the metrics that may be null: only the document minds.
-            yield _warning(place, "must not be null")
+            yield warning("must not be null", place)
         return
     if not is_number(value) or not math.isfinite(value):
-        yield _error(place, "must be a number")
+        yield error("must be a number", place)
         return
     if is_withdrawn(value):
         allowed = metric.nullable or deprecated or lenient
-        yield (_warning if allowed else _error)(place, f"is {value}, which says that it was withdrawn: read as absent")
+        yield (warning if allowed else error)(f"is {value}, which says that it was withdrawn: read as absent", place)
         return
     if metric.kind == "count" and value != int(value):
-        yield _error(place, f"must be an integer, is {value}")
+        yield error(f"must be an integer, is {value}", place)
     if value < 0 or (metric.kind == "rate" and value > 1):
         span = "between 0 and 1" if metric.kind == "rate" else "not negative"
-        yield _error(place, f"must be {span}, is {value}")
+        yield error(f"must be {span}, is {value}", place)
 
 
 def _interval(name: str, value: Any, metrics: dict[str, Any], prefix: str) -> Iterator[Violation]:
     place = prefix + name
     base = interval_of(name, metrics)
     if base is None:
-        yield _error(place, "must be an array of two numbers")
+        yield error("must be an array of two numbers", place)
         return
     low, high = value
     middle = metrics.get(base)
     if low is not None and high is not None and low > high:
-        yield _error(place, f"the lower bound {low} lies above the upper bound {high}")
+        yield error(f"the lower bound {low} lies above the upper bound {high}", place)
     elif is_number(middle) and ((low is not None and middle < low) or (high is not None and middle > high)):
-        yield _warning(place, f"does not hold the value {middle}")
-
-
-def _error(place: str | None, message: str) -> Violation:
-    return Violation(level="error", message=message, place=place)
-
-
-def _warning(place: str | None, message: str) -> Violation:
-    return Violation(level="warning", message=message, place=place)
+        yield warning(f"does not hold the value {middle}", place)

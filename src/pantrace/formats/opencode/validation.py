@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Violation
@@ -14,6 +12,7 @@ from pantrace.wire import sqlite
 from pantrace.wire.head import Head
 from pantrace.wire.rows import read_rows
 from pantrace.wire.shape import violations
+from pantrace.wire.violation import error, under, warning
 
 from . import stream
 from .database import Database
@@ -31,13 +30,13 @@ def check(row: Any) -> Iterator[Violation]:
         if isinstance(row, dict) and "sessionID" in row:
             yield from _line(row)
             return
-        yield _error("an export must be an object with `info`")
+        yield error("an export must be an object with `info`")
         return
     messages = row.get("messages")
     if not isinstance(messages, list):
-        yield _error("must be an array", "messages")
+        yield error("must be an array", "messages")
         messages = []
-    yield from _led(violations(row["info"], SESSION), "info")
+    yield from under("info", violations(row["info"], SESSION))
     whole: list[tuple[str, Message]] = []
     for place, raw in enumerate(messages):
         here = f"messages[{place}]"
@@ -46,7 +45,7 @@ def check(row: Any) -> Iterator[Violation]:
         if isinstance(info, dict) and isinstance(parts, list):
             whole.append((here, (info, parts)))
         else:
-            yield _error("must be an object with `info` and `parts`", here)
+            yield error("must be an object with `info` and `parts`", here)
     yield from _messages(whole, row["info"].get("version"), infix=True)
 
 
@@ -59,33 +58,33 @@ def _messages(messages: list[tuple[str, Message]], version: Any, *, infix: bool)
         name = info.get("id")
         role = info.get("role")
         if role not in ("user", "assistant"):
-            yield _error(f"{role!r} is no role of OpenCode", f"{here}.role")
+            yield error(f"{role!r} is no role of OpenCode", f"{here}.role")
         else:
-            yield from _led(violations(info, USER if role == "user" else ASSISTANT), here)
+            yield from under(here, violations(info, USER if role == "user" else ASSISTANT))
             usage = take_usage(dict(info), output_holds_reasoning(version))
             if usage is not None and (doubt := usage.extra.get(NAME, {}).get(NOTE)) is not None:
-                yield Violation(level="warning", message=doubt, place=f"{here}.tokens")
+                yield warning(doubt, f"{here}.tokens")
         if isinstance(name, str) and name in known:
-            yield _error(f"a second message has the id {name}", f"{here}.id")
+            yield error(f"a second message has the id {name}", f"{here}.id")
         if isinstance(name, str):
             known.add(name)
         parent = info.get("parentID")
         if isinstance(parent, str) and parent not in names:
-            yield Violation(level="warning", message=f"answers {parent}, which is not here", place=f"{here}.parentID")
+            yield warning(f"answers {parent}, which is not here", f"{here}.parentID")
         for number, part in enumerate(parts):
-            yield from _led(_part(part, name), f"{place}.parts[{number}]")
+            yield from under(f"{place}.parts[{number}]", _part(part, name))
 
 
 def _part(part: Any, message: Any) -> Iterator[Violation]:
     if not isinstance(part, dict):
-        yield _error("must be an object")
+        yield error("must be an object")
         return
     kind = part.get("type")
     if not isinstance(kind, str):
-        yield _error("must be text", "type")
+        yield error("must be text", "type")
         return
     if kind not in PARTS:
-        yield Violation(level="warning", message=f"{kind!r} is no known type of part", place="type")
+        yield warning(f"{kind!r} is no known type of part", "type")
         return
     yield from violations(part, PARTS[kind])
     if kind == "tool" and isinstance(part.get("state"), dict):
@@ -95,19 +94,19 @@ def _part(part: Any, message: Any) -> Iterator[Violation]:
             yield from violations(state, shape, "state")
     owner = part.get("messageID")
     if isinstance(owner, str) and isinstance(message, str) and owner != message:
-        yield _error(f"says that it belongs to {owner}", "messageID")
+        yield error(f"says that it belongs to {owner}", "messageID")
 
 
 def _line(row: Raw) -> Iterator[Violation]:
     yield from violations(row, LINE)
     if row.get("type") not in stream.TYPES:
-        yield Violation(level="warning", message=f"{row.get('type')!r} is no known type of line", place="type")
+        yield warning(f"{row.get('type')!r} is no known type of line", "type")
     elif row["type"] == "error" and "part" not in row:
         yield from violations(row, {"error": {"name": str}})
     elif "part" not in row:
-        yield _error("is missing", "part")
+        yield error("is missing", "part")
     else:
-        yield from _led(_part(row["part"], None), "part")
+        yield from under("part", _part(row["part"], None))
 
 
 def validate(path: Path) -> Iterator[Violation]:
@@ -117,12 +116,12 @@ def validate(path: Path) -> Iterator[Violation]:
     if head.kind == "directory":
         for place in places(path):
             found = _database(place.path) if place.variant == "sqlite" else _tree(place.path)
-            yield from _led(found, str(place.path.relative_to(path)) if place.path != path else "", ", ")
+            yield from under(str(place.path.relative_to(path)) if place.path != path else "", found, ", ")
     elif head.kind == "sqlite":
         yield from _database(path)
     else:
         for where, row in read_rows(path, broken.append):
-            yield from _led(check(row), where or "", ", ")
+            yield from under(where or "", check(row), ", ")
         yield from _told(broken)
 
 
@@ -135,13 +134,11 @@ def _database(path: Path) -> Iterator[Violation]:
             "select id, parent_id from session s where parent_id is not null and not exists"
             " (select 1 from session p where p.id = s.parent_id)"
         ):
-            yield Violation(
-                level="warning", message=f"its parent {parent} is not in this database", place=f"session {name}"
-            )
+            yield warning(f"its parent {parent} is not in this database", f"session {name}")
         for (name,) in reader.rows(
             "select distinct session_id from message where session_id not in (select id from session)"
         ):
-            yield _error("has messages and no row", f"session {name}")
+            yield error("has messages and no row", f"session {name}")
 
 
 def _tree(storage: Path) -> Iterator[Violation]:
@@ -153,26 +150,15 @@ def _sessions(reader: Database | Tree, broken: list[ReadError]) -> Iterator[Viol
     for session in reader.names():
         place = f"session {session}"
         about = reader.info(session)
-        yield from _led(violations(about, SESSION), place, ", ")
+        yield from under(place, violations(about, SESSION), ", ")
         named = [(f"message {info.get('id')}", (info, parts)) for info, parts in reader.messages(session)]
-        yield from _led(_messages(named, about.get("version"), infix=False), place, ", ")
+        yield from under(place, _messages(named, about.get("version"), infix=False), ", ")
         yield from _told(broken)
     yield from _told(broken)
 
 
 def _told(broken: list[ReadError]) -> Iterator[Violation]:
-    for error in broken:
-        place = ", ".join(each for each in (error.place, error.remedy) if each)
-        yield _error(error.message, place or error.path)
+    for each in broken:
+        place = ", ".join(part for part in (each.place, each.remedy) if part)
+        yield error(each.message, place or each.path)
     broken.clear()
-
-
-def _led(found: Iterable[Violation], lead: str, joint: str = ".") -> Iterator[Violation]:
-    """Violations with an outer place in front."""
-    for violation in found:
-        place = joint.join(each for each in (lead, violation.place) if each)
-        yield msgspec.structs.replace(violation, place=place or None)
-
-
-def _error(message: str, place: str | None = None) -> Violation:
-    return Violation(level="error", message=message, place=place)

@@ -6,6 +6,7 @@ import { runPage, tableOf } from './run_page.js';
 import { RunsView } from './runs_page.js';
 import { samplePage } from './sample_page.js';
 import { comparePage } from './compare_page.js';
+import { plural } from './words.js';
 
 const root = document.getElementById('app');
 const KEYS = [
@@ -120,10 +121,11 @@ function onkey(event) {
 // A run that is being written: look again now and then.
 async function watch() {
   for (;;) {
-    await new Promise((resolve) => setTimeout(resolve, 2000));
+    await new Promise((resolve) => setTimeout(resolve, site.edition ? 2000 : 300));
     try {
       const answer = await fetch('state');
-      const { edition } = await answer.json();
+      const { edition, read } = await answer.json();
+      if (edition === 0) replace(root.querySelector('h1'), 'Reading… ' + plural(read, 'sample') + ' so far');
       if (edition === site.edition) continue;
       site = await (await fetch('index')).json();
       if (view && !view.page) {

@@ -31,7 +31,7 @@ class CompareView {
       h('h1', {}, h('span.side.a', {}, 'A'), ' ', sides[0].name, h('span.quiet', {}, ' against '), h('span.side.b', {}, 'B'), ' ', sides[1].name),
       h('p.verdict', {}, sentence(found.rows)),
       h('div.wide', {}, h('table.comparison', {},
-        h('thead', {}, h('tr', {}, ['metric', 'A', 'B', 'difference', 'p (Holm)', 'won / lost / tied', 'verdict'].map((words) => h('th', {}, words)))),
+        h('thead', {}, h('tr', {}, ['metric', 'A', 'B', 'difference', 'p (Holm)', 'won / lost / tied', 'verdict'].map((words) => h('th', { class: ['metric', 'verdict'].includes(words) ? '' : 'digits' }, words)))),
         h('tbody', {}, found.rows.map(comparisonRow)))),
       found.plots.length ? h('details', {}, h('summary', {}, 'Plots'), h('div.plots', {}, found.plots.map(plot))) : null,
       h('h2', {}, flips.length ? 'Cases that changed' : 'Cases'),

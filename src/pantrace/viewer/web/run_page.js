@@ -99,7 +99,7 @@ export class RunView {
 
   // Head and rows share one set of widths, and one least width beyond which the table scrolls sideways.
   layOut() {
-    const widths = this.columns.map((name) => (name.startsWith('score:') || ['agent', 'model', 'created'].includes(name) || name.startsWith('label:') ? 118 : name === 'seconds' ? 92 : 66));
+    const widths = this.columns.map((name) => (name.startsWith('score:') || ['agent', 'model', 'created'].includes(name) || name.startsWith('label:') ? 100 : name === 'seconds' ? 92 : 66));
     this.scroller.style.setProperty('--columns', '104px minmax(260px, 1fr) ' + widths.map((width) => width + 'px').join(' '));
     this.scroller.style.setProperty('--least', 104 + 260 + 40 + widths.reduce((sum, width) => sum + width + 12, 12) + 'px');
   }
@@ -126,7 +126,7 @@ export class RunView {
       this.columns.map((name) => {
         const found = this.cell(name, place);
         const words = found == null ? '' : FORMS[name] ? FORMS[name](found) : number(found);
-        return h('span', { role: 'cell', class: (typeof found === 'string' ? 'word ' : 'digits ') + (name === 'errors' && found ? 'bad' : found === true ? 'good' : found === false ? 'bad' : ''), title: words }, words === '' ? h('span.quiet', { title: 'not reported' }, '–') : words);
+        return h('span', { role: 'cell', class: (typeof found === 'string' && !name.startsWith('score:') ? 'word ' : 'digits ') + (name === 'errors' && found ? 'bad' : found === true || found === 'C' ? 'good' : found === false || found === 'I' ? 'bad' : ''), title: words }, words === '' ? h('span.quiet', { title: 'not reported' }, '–') : words);
       }));
   }
 
@@ -203,10 +203,12 @@ export class RunView {
 
   sorted(places) {
     const { by, down } = this.sort;
-    const cells = new Map(places.map((place) => [place, by === 'title' ? this.table.key[place] : this.cell(by, place)]));
+    const cells = [];
+    for (const place of places) cells[place] = by === 'title' ? this.table.key[place] : this.cell(by, place);
     const sign = down ? -1 : 1;
     places.sort((one, two) => {
-      const [a, b] = [cells.get(one), cells.get(two)];
+      const a = cells[one];
+      const b = cells[two];
       // What is not there comes last, whichever way.
       if (a == null || b == null) return (a == null) - (b == null) || one - two;
       return (a < b ? -1 : a > b ? 1 : 0) * sign || one - two;

@@ -26,7 +26,7 @@ export class RunsView {
     const runs = site.runs.filter((run) => [run.name, run.agent, run.model, run.header.task].join(' ').toLowerCase().includes(this.words));
     const column = COLUMNS.find(([name]) => name === this.sort.by)?.[2] || ((run) => run.measures.find((each) => 'm:' + each.name === this.sort.by)?.value);
     if (this.sort.by) runs.sort((one, two) => compareValues(column(one), column(two), this.sort.down));
-    const head = (name, words) => h('th', { 'aria-sort': this.sort.by === name ? (this.sort.down ? 'descending' : 'ascending') : null }, h('button', { type: 'button', onclick: () => {
+    const head = (name, words) => h('th', { class: name === 'name' || name.startsWith('m:') ? '' : 'digits', 'aria-sort': this.sort.by === name ? (this.sort.down ? 'descending' : 'ascending') : null }, h('button', { type: 'button', onclick: () => {
       this.sort = { by: name, down: this.sort.by === name ? !this.sort.down : name !== 'name' };
       this.draw();
     } }, words, this.sort.by === name ? (this.sort.down ? ' ↓' : ' ↑') : ''));

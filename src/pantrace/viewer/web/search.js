@@ -6,28 +6,16 @@ import { plural } from './words.js';
 const MOST_HITS = 300;
 const AHEAD = 6;
 
-// Small samples share a block: the one read last is kept.
-let last = {};
-
-const coming = new Map();
+// Small samples share blocks, those that passed and the others different ones: the blocks read last are kept.
+const RECENT = 6;
+const recent = new Map();
 
 function ahead(key) {
-  if (last.key !== key && !coming.has(key)) {
-    const text = rawText(key);
-    text.catch(() => {});
-    coming.set(key, text);
-  }
-}
-
-async function unpackedBlock(key) {
-  if (last.key !== key) {
-    ahead(key);
-    const text = coming.get(key);
-    coming.delete(key);
-    const content = await text;
-    last = { key, content, records: null };
-  }
-  return last;
+  if (recent.has(key)) return;
+  const block = rawText(key).then((content) => ({ content, records: null }));
+  block.catch(() => recent.delete(key));
+  recent.set(key, block);
+  if (recent.size > RECENT + AHEAD) recent.delete(recent.keys().next().value);
 }
 
 // Hits as they are found: {place, before, found, after}; chunk by chunk, so that the page stays alive.
@@ -37,16 +25,19 @@ async function* hits(chunks, word, stopped) {
   const plain = word.toLowerCase();
   for (const [at, [first, , key, name]] of chunks.entries()) {
     if (stopped()) return;
+    ahead(key);
     // The next ones are unpacked meanwhile.
     for (const [, , next] of chunks.slice(at, at + AHEAD)) ahead(next);
     let block;
     try {
-      block = await unpackedBlock(key);
+      block = await recent.get(key);
     } catch (error) {
       yield { trouble: error.message };
       continue;
     }
-    if (!close.test(block.content) && !block.content.includes('"cuts":')) continue;
+    // Of a block that many samples share, one look tells of all.
+    if (block.word !== word) Object.assign(block, { word, close: close.test(block.content) || block.content.includes('"cuts":') });
+    if (!block.close) continue;
     block.records ||= JSON.parse(block.content);
     const records = block.records[name] || [];
     for (let place = 0; place < records.length; place += 1) {
@@ -93,6 +84,7 @@ export function searchPanel({ places, open, close }) {
     const started = performance.now();
     const stopped = () => mine !== run;
     let found = 0;
+    let looked = 0;
     status.textContent = 'Searching…';
     for await (const { sample, chunks } of places[scope.value].samples()) {
       for await (const hit of hits(chunks, word, stopped)) {
@@ -107,7 +99,11 @@ export function searchPanel({ places, open, close }) {
         if (found >= MOST_HITS) break;
       }
       if (stopped()) return;
-      status.textContent = plural(found, 'step') + ' so far…';
+      looked += 1;
+      if (looked % 500 === 0) {
+        status.textContent = plural(found, 'step') + ' so far, in ' + plural(looked, 'sample') + '…';
+        await new Promise((resolve) => setTimeout(resolve));
+      }
       if (found >= MOST_HITS) break;
     }
     status.textContent = found >= MOST_HITS ? 'The first ' + MOST_HITS + ' steps that match.' : found ? plural(found, 'step') + ' found in ' + Math.max(1, Math.round(performance.now() - started)) + ' ms' : 'Nothing found.';

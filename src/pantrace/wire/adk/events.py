@@ -18,46 +18,11 @@ from .contents import as_content
 from .expect import mapping
 from .fast_events import Empty, note_empty, step_of, typed_event
 from .parts import NAME, TOGETHER, is_answer, part_from, parts_from, unwrap
-from .recase import EVENT, is_camel, recase, snake, without_nulls
+from .recase import DEEP, EVENT, is_camel, recase, snake, without_nulls
 from .schema import Event
 
-_SCHEMA_ONLY = frozenset(
-    {
-        "cache_metadata",
-        "citation_metadata",
-        "go_away",
-        "input_transcription",
-        "live_session_resumption_update",
-        "logprobs_result",
-        "node_info",
-        "output_transcription",
-        "voice_activity",
-    }
-)
-_SNAKE = frozenset(EVENT) | {
-    "author",
-    "avg_logprobs",
-    "branch",
-    "custom_metadata",
-    "environment_id",
-    "error_code",
-    "error_message",
-    "finish_reason",
-    "id",
-    "interaction_id",
-    "interaction_status",
-    "interrupted",
-    "invocation_id",
-    "isolation_scope",
-    "live_session_id",
-    "long_running_tool_ids",
-    "model_version",
-    "output",
-    "partial",
-    "timestamp",
-    "turn_complete",
-    "turn_complete_reason",
-}
+_SNAKE = frozenset(EVENT)
+_SCHEMA_ONLY = frozenset(name for name, shape in EVENT.items() if shape is DEEP) | {"node_info"}
 _FRAME = frozenset({"id", "invocation_id", "timestamp", "branch", "node_info", "isolation_scope"})
 """Where an event belongs, and nothing of what happened."""
 _NAMES = ("id", "invocation_id", "model_version", "finish_reason")

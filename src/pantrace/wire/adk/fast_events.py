@@ -18,14 +18,11 @@ from .parts import NAME, TOGETHER, usual_parts
 from .recase import snake
 from .schema import Actions, CamelEvent, Counts, Event
 
-_RARE = attrgetter(
-    *("grounding_metadata", "partial", "turn_complete", "turn_complete_reason", "interaction_status", "error_code"),
-    *("error_message", "interrupted", "live_session_resumption_update", "live_session_id", "go_away", "voice_activity"),
-    *("input_transcription", "output_transcription", "avg_logprobs", "logprobs_result", "cache_metadata", "output"),
-    *("citation_metadata", "interaction_id", "environment_id", "isolation_scope"),
-)
+_COMMON = {"id", "invocation_id", "author", "content", "actions", "timestamp", "model_version", "usage_metadata"}
+_COMMON |= {"finish_reason", "custom_metadata", "long_running_tool_ids", "branch", "node_info"}
+_RARE = attrgetter(*(name for name in Event.__struct_fields__ if name not in _COMMON))
 _DETAILS = tuple(name for name in Counts.__struct_fields__ if name.endswith("_details"))
-_NONE = (None,) * 22
+_NONE = _RARE(Event())
 _ACTED = tuple(name for name in Actions.__struct_fields__ if name != "compaction")
 _DID = attrgetter(*_ACTED)
 

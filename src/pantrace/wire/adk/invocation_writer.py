@@ -12,7 +12,7 @@ from pantrace.wire.json import unknown_keys
 from .agents import app_details_of
 from .event_writer import content_of, events_to
 from .parts import NAME, part_to
-from .schema import Event, Fields
+from .schema import Event, Fields, Schema, ShortEvent
 from .sessions import invocation_ids, main_agent
 from .trpc import DIALECT
 
@@ -124,6 +124,8 @@ class _Chosen(NamedTuple):
 
 _KINDS = ("function_call", "function_response", "text", "inline_data", "code_execution_result")
 _KINDS_OF = attrgetter(*_KINDS)
+_ASKED = ("author", "content", "actions", "long_running_tool_ids", "partial", "error_code", "grounding_metadata")
+_ASKED_OF = attrgetter(*_ASKED)
 
 
 def _chosen(events: Sequence[Fields]) -> _Chosen:
@@ -132,28 +134,29 @@ def _chosen(events: Sequence[Fields]) -> _Chosen:
     final: Fields | None = None
     final_has_text = False
     for event in events:
-        content: Any = event.get("content")
-        if (event.get("author") or "").lower() == "user":
+        asked: Any = map(event.get, _ASKED) if type(event) is dict else _ASKED_OF(event)
+        author, content, actions, long_running, partial, error, grounding = asked
+        if author is not None and author.lower() == "user":
             prompt = content if content is not None else prompt
             continue
         parts = content.get("parts") if content is not None else None
         calls = answers = has_text = has_media = ran_code = False
         for part in parts or ():
-            kinds = map(part.get, _KINDS) if type(part) is dict else _KINDS_OF(part)
+            kinds: Any = map(part.get, _KINDS) if type(part) is dict else _KINDS_OF(part)
             call, answer, text, media, printed = kinds
             calls, answers = calls or call is not None, answers or answer is not None
             has_text, has_media = has_text or bool(text), has_media or media is not None
             ran_code = printed is not None
         # google-adk's rule for the final response of an agent.
-        if (event.get("actions") or {}).get("skip_summarization") or event.get("long_running_tool_ids"):
+        if long_running or (actions is not None and actions.get("skip_summarization")):
             is_final = True
-        elif event.get("partial") or calls:
+        elif partial or calls:
             is_final = False
         else:
-            is_final = bool(event.get("error_code")) or not (answers or ran_code)
+            is_final = bool(error) or not (answers or ran_code)
         if parts and is_final and (has_text or not final_has_text):
             final, final_has_text = event, has_text
-        if calls or answers or has_text or has_media or event.get("grounding_metadata"):
+        if calls or answers or has_text or has_media or grounding:
             between.append(event)
     return _Chosen(prompt, between, final)
 
@@ -198,5 +201,7 @@ def repeats(raw: Fields, events: Sequence[Fields], *, bare: bool) -> bool:
     data: Any = raw.get("intermediate_data") or {}
     if [key for key, value in data.items() if value is not None] != ["invocation_events"]:
         return False
-    told = [{key: value for key, value in each.items() if value is not None} for each in data.get("invocation_events")]
-    return told == _shortened(chosen, bare=bare)
+    told, short = data.get("invocation_events"), _shortened(chosen, bare=bare)
+    if isinstance(raw, Schema):
+        return bool(told == [ShortEvent(**each) for each in short])
+    return [{key: value for key, value in each.items() if value is not None} for each in told] == short

@@ -37,7 +37,9 @@ _DATA = set(Intermediate.__struct_fields__)
 
 def invocation_from(raw: Fields, name: str) -> Invocation:
     """The measured times of an invocation; a creation time of 0 is ADK's default and says nothing."""
-    rest = {key: without_nulls(value) for key, value in raw.items() if key not in _KNOWN and value is not None}
+    # Of a record decoded by type, all keys are known: only rubrics have no field in the model.
+    said = raw.items() if isinstance(raw, dict) else (("rubrics", raw.get("rubrics")),)
+    rest = {key: without_nulls(value) for key, value in said if key not in _KNOWN and value is not None}
     if (given := raw.get("invocation_id")) != name:
         rest["invocation_id"] = given
     at = number(raw.get("creation_timestamp"), "creation_timestamp")

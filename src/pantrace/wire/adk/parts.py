@@ -41,60 +41,35 @@ def failure_in(response: Any) -> tuple[Failure | None, str | None]:
     return "error", error if isinstance(error, str) else encode(error).decode("utf-8", "replace")
 
 
-_CALL = {"id", "name", "args"}
-_ANSWER = {"id", "name", "response"}
-
-
 def part_from(raw: Any) -> Part:
     """One part of an event's content."""
     if isinstance(raw, schema.Part):
         typed = _typed(raw)
         return typed if typed is not None else part_from(msgspec.to_builtins(raw))
-    if isinstance(raw, dict) and (usual := _usual(raw)) is not None:
-        return usual
     if isinstance(raw, dict) and raw.get("thought") is True and raw.get("text") is None:
         return _hidden_thought(raw)
     part = gemini.part_from(raw, NAME)
-    for key in ("id", "call_id", "name", "mime", "uri", "data", "signature"):
-        if type(getattr(part, key, "")) not in (str, NoneType):
+    for key in _TEXTS.get(type(part), ()):
+        if type(getattr(part, key)) not in (str, NoneType):
             raise TypeError(f"a part's {key} must be text, is {getattr(part, key)!r}")
     if isinstance(part, ToolResult):
         failure, error = failure_in(part.output)
         if failure != part.failure or error != part.error:
             return msgspec.structs.replace(part, failure=failure, error=error)
-    elif isinstance(part, Media) and part.data is not None and isinstance(part.data, str):
+    elif isinstance(part, Media) and part.data is not None:
         return msgspec.structs.replace(part, data=part.data.translate(_STANDARD))
     elif isinstance(part, Unknown) and isinstance(part.raw, dict):
         return _code(part)
     return part
 
 
-def _usual(raw: dict[str, Any]) -> Part | None:
-    """A part that is nothing but a text, a thought, a call or an answer: the quick way for nearly all of them."""
-    part = {key: value for key, value in raw.items() if value is not None}
-    if len(part) == 1:
-        ((key, value),) = part.items()
-        if key == "text" and type(value) is str:
-            return Text(text=value)
-        if key == "function_call" and type(value) is dict:
-            call = {name: item for name, item in value.items() if item is not None}
-            if call.keys() <= _CALL and _named(call):
-                return ToolCall(id=call.get("id"), name=call.get("name") or "", arguments=call.get("args"))
-        if key == "function_response" and type(value) is dict:
-            answer = {name: item for name, item in value.items() if item is not None}
-            if answer.keys() <= _ANSWER and _named(answer):
-                response = answer.get("response")
-                failure, error = failure_in(response)
-                return ToolResult(
-                    call_id=answer.get("id"), name=answer.get("name"), output=response, error=error, failure=failure
-                )
-    elif len(part) == 2 and part.get("thought") is True and type(part.get("text")) is str:
-        return Thinking(text=part["text"])
-    return None
-
-
-def _named(fields: dict[str, Any]) -> bool:
-    return type(fields.get("name", "")) is str and type(fields.get("id", "")) is str
+_TEXTS: dict[type, tuple[str, ...]] = {
+    ToolCall: ("id", "name"),
+    ToolResult: ("call_id", "name"),
+    Media: ("mime", "uri", "data", "name"),
+    Thinking: ("signature",),
+}
+"""Fields of parts that files by hand may hold something else in than text."""
 
 
 def _hidden_thought(raw: dict[str, Any]) -> Part:
@@ -205,11 +180,9 @@ def unwrap(part: Part) -> Part:
     return part
 
 
-_RARE = attrgetter(
-    *("media_resolution", "code_execution_result", "executable_code", "file_data", "inline_data", "video_metadata"),
-    *("tool_call", "tool_response", "part_metadata", "audio_transcription", "media_processing", "speech_metadata"),
-)
-_NONE = (None,) * 12
+_COMMON = ("text", "thought", "thought_signature", "function_call", "function_response")
+_RARE = attrgetter(*(name for name in schema.Part.__struct_fields__ if name not in _COMMON))
+_NONE = _RARE(schema.Part())
 
 
 def _typed(part: schema.Part) -> Part | None:

@@ -4,42 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, get_args
 
-from pantrace.wire.gemini import snake
+import msgspec
+
+from pantrace.wire.gemini import snake as snake
+
+from . import schema
 
 _SCALARS = frozenset({str, int, float, bool})
 
 DEEP: dict[str, Any] = {"*": ...}
 """All keys below belong to the schema."""
 
-PART: dict[str, Any] = {
-    "function_call": {},
-    "function_response": {},
-    "inline_data": {},
-    "file_data": {},
-    "executable_code": {},
-    "code_execution_result": {},
-    "video_metadata": DEEP,
-}
-CONTENT: dict[str, Any] = {"parts": [PART]}
-ACTIONS: dict[str, Any] = {"compaction": {"compacted_content": CONTENT}}
-EVENT: dict[str, Any] = {
-    "content": CONTENT,
-    "actions": ACTIONS,
-    "usage_metadata": DEEP,
-    "grounding_metadata": DEEP,
-    "citation_metadata": DEEP,
-    "logprobs_result": DEEP,
-    "cache_metadata": DEEP,
-    "node_info": DEEP,
-    "input_transcription": DEEP,
-    "output_transcription": DEEP,
-    "live_session_resumption_update": DEEP,
-    "go_away": DEEP,
-    "voice_activity": DEEP,
-}
-SESSION: dict[str, Any] = {"events": [EVENT]}
+
+class Known(dict[str, Any]):
+    """The keys of a record that belong to the schema, and the shapes of what they hold; others keep their case."""
+
+
+def shape_of(kind: Any) -> Any:
+    """The shape of a type of `schema`; None for data."""
+    if kind == schema.Keys:
+        return DEEP
+    if isinstance(kind, type) and issubclass(kind, schema.Schema):
+        return Known({field.name: shape_of(field.type) for field in msgspec.structs.fields(kind)})
+    inner = [shape_of(each) for each in get_args(kind)]
+    return next((each for each in inner if each is not None), None)
+
+
+EVENT, SESSION = shape_of(schema.Event), shape_of(schema.Session)
+# Other programs use the outlines below with keys of their own: all keys of an object that is named are recased.
+CONTENT: dict[str, Any] = dict(shape_of(schema.Content))
 SCHEMA: dict[str, Any] = {}
 SCHEMA.update({"properties": {"*": SCHEMA}, "items": SCHEMA, "any_of": [SCHEMA]})
 DECLARATIONS: dict[str, Any] = {"function_declarations": [{"parameters": SCHEMA, "response": SCHEMA}]}
@@ -99,11 +94,13 @@ def recase(value: Any, shape: Any, convert: Callable[[str], str]) -> Any:
         if "*" in shape:
             return {key: recase(item, shape["*"], convert) for key, item in value.items()}
         found = {}
+        known = isinstance(shape, Known)
         for key, item in value.items():
+            name = snake(key)
             # Nearly all values are null or a text: the shape is asked only for those that hold something.
-            if item is not None and type(item) not in _SCALARS and (inner := shape.get(snake(key))) is not None:
+            if item is not None and type(item) not in _SCALARS and (inner := shape.get(name)) is not None:
                 item = recase(item, inner, convert)
-            found[convert(key)] = item
+            found[convert(key) if not known or name in shape else key] = item
         return found
     if isinstance(value, list):
         inner = shape[0] if isinstance(shape, list) else shape
@@ -131,24 +128,3 @@ def without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
-
-
-__all__ = [
-    "ACTIONS",
-    "APP_DETAILS",
-    "CASE_RESULT",
-    "CONTENT",
-    "DEEP",
-    "EVAL_CASE",
-    "EVENT",
-    "INVOCATION",
-    "SESSION",
-    "TRPC_RESULT",
-    "camel",
-    "is_camel",
-    "recase",
-    "snake",
-    "to_camel",
-    "to_snake",
-    "without_nulls",
-]

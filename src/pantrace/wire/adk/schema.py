@@ -7,7 +7,7 @@ knows all versions and keeps what is unknown.
 from __future__ import annotations
 
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import msgspec
 
@@ -29,6 +29,8 @@ class Schema(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=
         return self != type(self)()
 
 
+Keys = Annotated[Any, "schema"]
+"""A record whose keys belong to the schema all the way down; nothing in it is somebody's data."""
 Fields = dict[str, Any] | Schema
 """A record, decoded one way or the other."""
 
@@ -56,16 +58,16 @@ class Answer(Schema):
 
 class Part(Schema):
     media_resolution: Any = None
-    code_execution_result: Any = None
-    executable_code: Any = None
-    file_data: Any = None
+    code_execution_result: Keys = None
+    executable_code: Keys = None
+    file_data: Keys = None
     function_call: Call | None = None
     function_response: Answer | None = None
-    inline_data: Any = None
+    inline_data: Keys = None
     text: str | None = None
     thought: Any = None
     thought_signature: str | None = None
-    video_metadata: Any = None
+    video_metadata: Keys = None
     tool_call: Any = None
     tool_response: Any = None
     part_metadata: Any = None
@@ -79,6 +81,12 @@ class Content(Schema):
     role: str | None = None
 
 
+class Compaction(Schema):
+    start_timestamp: Any = None
+    end_timestamp: Any = None
+    compacted_content: Content | None = None
+
+
 class Actions(Schema):
     skip_summarization: Any = None
     state_delta: dict[str, Any] | None = None
@@ -88,7 +96,7 @@ class Actions(Schema):
     escalate: Any = None
     requested_auth_configs: Any = None
     requested_tool_confirmations: Any = None
-    compaction: Any = None
+    compaction: Compaction | None = None
     end_of_agent: Any = None
     agent_state: Any = None
     rewind_before_invocation_id: Any = None
@@ -125,7 +133,7 @@ class Node(Schema):
 class Event(Schema):
     model_version: str | None = None
     content: Content | None = None
-    grounding_metadata: Any = None
+    grounding_metadata: Keys = None
     partial: Any = None
     turn_complete: Any = None
     turn_complete_reason: Any = None
@@ -136,16 +144,16 @@ class Event(Schema):
     interrupted: Any = None
     custom_metadata: Any = None
     usage_metadata: Counts | None = None
-    live_session_resumption_update: Any = None
+    live_session_resumption_update: Keys = None
     live_session_id: Any = None
-    go_away: Any = None
-    voice_activity: Any = None
-    input_transcription: Any = None
-    output_transcription: Any = None
+    go_away: Keys = None
+    voice_activity: Keys = None
+    input_transcription: Keys = None
+    output_transcription: Keys = None
     avg_logprobs: Any = None
-    logprobs_result: Any = None
-    cache_metadata: Any = None
-    citation_metadata: Any = None
+    logprobs_result: Keys = None
+    cache_metadata: Keys = None
+    citation_metadata: Keys = None
     interaction_id: Any = None
     environment_id: Any = None
     invocation_id: str | None = None
@@ -163,7 +171,7 @@ class Event(Schema):
 class ShortEvent(Schema):
     author: str | None = None
     content: Content | None = None
-    grounding_metadata: Any = None
+    grounding_metadata: Keys = None
     usage_metadata: Counts | None = None
     model_version: str | None = None
 

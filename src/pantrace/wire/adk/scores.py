@@ -42,6 +42,7 @@ SCALES = {
 }
 _PASSED = {1: True, 2: False}
 _KNOWN = {"metric_name", "threshold", "criterion", "score", "eval_status", "details"}
+_WRITTEN = _KNOWN | {"custom_function_path"}
 
 
 def status_number(value: Any) -> int | None:
@@ -78,10 +79,11 @@ def _score(metric: dict[str, Any], entries: list[Any] | None, maker: Maker) -> S
     status = status_number(metric.get("eval_status"))
     value = number(metric.get("score"), "a score")
     details = _details(metric)
+    if (criterion := _criterion(metric)) is not None:
+        details["criterion"] = criterion
     if entries is not None:
-        criterion, threshold = details.get("criterion"), metric.get("threshold")
-        details["per_invocation"] = [_entry(each, criterion, threshold) for each in entries]
-    extra = {key: item for key, item in metric.items() if item is not None and key not in _KNOWN}
+        details["per_invocation"] = [_entry(each, metric) for each in entries]
+    extra = _beside(metric)
     if status not in (1, 2, None):
         extra["eval_status"] = STATUS.get(status, status)
     elif status is None and metric.get("eval_status") is not None:
@@ -102,32 +104,40 @@ def _score(metric: dict[str, Any], entries: list[Any] | None, maker: Maker) -> S
 
 
 def _details(metric: dict[str, Any]) -> dict[str, Any]:
-    details: dict[str, Any] = {}
-    for key, value in (metric.get("details") or {}).items():
-        if value is not None:
-            details[key] = without_nulls(value)
-    if isinstance(criterion := metric.get("criterion"), dict):
-        details["criterion"] = {
-            key: value
-            for key, value in criterion.items()
-            if value is not None and not (key == "threshold" and value == metric.get("threshold"))
-        }
-    return details
+    told = metric.get("details") or {}
+    return {key: without_nulls(value) for key, value in told.items() if value is not None}
 
 
-def _entry(result: dict[str, Any] | None, criterion: Any, threshold: Any) -> dict[str, Any] | None:
-    """One invocation's result: value and status by name, details; the threshold only where it is another."""
+def _criterion(metric: dict[str, Any]) -> dict[str, Any] | None:
+    """What a metric demands, without the threshold that stands beside it."""
+    criterion, threshold = metric.get("criterion"), metric.get("threshold")
+    if not isinstance(criterion, dict):
+        return None
+    same = {"threshold"} if criterion.get("threshold") == threshold else ()
+    return {key: value for key, value in criterion.items() if value is not None and key not in same}
+
+
+def _beside(metric: dict[str, Any]) -> dict[str, Any]:
+    """Keys that the model has no field for."""
+    if metric.keys() <= _WRITTEN and metric.get("custom_function_path") is None:
+        return {}
+    return {key: value for key, value in metric.items() if value is not None and key not in _KNOWN}
+
+
+def _entry(result: dict[str, Any] | None, metric: dict[str, Any]) -> dict[str, Any] | None:
+    """One invocation's result: value and status by name, details; threshold and criterion only where they are others
+    than those of the whole case."""
     if result is None:
         return None
     status = status_number(result.get("eval_status"))
     entry = {"score": result.get("score"), "status": STATUS.get(status or 0, result.get("eval_status"))}
     entry.update(_details(result))
-    if beside := {key: value for key, value in result.items() if value is not None and key not in _KNOWN}:
+    if beside := _beside(result):
         entry["beside"] = beside
-    if result.get("threshold") != threshold:
-        entry["threshold"] = result.get("threshold")
-    if "criterion" in entry and entry["criterion"] == criterion:
-        del entry["criterion"]
+    if (threshold := result.get("threshold")) != metric.get("threshold"):
+        entry["threshold"] = threshold
+    if result.get("criterion") != metric.get("criterion"):
+        entry["criterion"] = _criterion(result)
     return entry
 
 

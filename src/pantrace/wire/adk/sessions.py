@@ -29,7 +29,8 @@ _KNOWN = {"id", "app_name", "user_id", "state", "events", "last_update_time", "c
 def trajectory_from(raw: Any, declarations: Sequence[Declared] = ()) -> Trajectory:
     """A session as a trajectory. Fields of sessions before 1.0 (`context`, `event_logs`) are understood or kept."""
     camel = not isinstance(raw, Session) and is_camel(raw)
-    session = {snake(key) if camel else key: value for key, value in raw.items() if value is not None}
+    names = {key: snake(key) if camel and snake(key) in SESSION else key for key, _ in raw.items()}
+    session = {names[key]: value for key, value in raw.items() if value is not None}
     events = list_of(session.get("events"), "a session's events")
     usual = usual_empty(events[0]) if events and isinstance(events[0], (dict, Event)) else None
     steps = steps_from(events, camel=camel, usual=usual)

@@ -1,0 +1,26 @@
+"""Violations, made and put in their places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from pantrace.model import Violation
+
+
+def error(message: str, place: str | None = None) -> Violation:
+    """A reader would fail or lie."""
+    return Violation(level="error", message=message, place=place)
+
+
+def warning(message: str, place: str | None = None) -> Violation:
+    """Only a document demands it."""
+    return Violation(level="warning", message=message, place=place)
+
+
+def under(lead: str | None, found: Iterable[Violation], joint: str = ".") -> Iterator[Violation]:
+    """Violations with an outer place in front of their own."""
+    for violation in found:
+        place = joint.join(each for each in (lead, violation.place) if each)
+        yield msgspec.structs.replace(violation, place=place or None)
