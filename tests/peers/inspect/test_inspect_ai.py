@@ -89,8 +89,9 @@ def test_every_log_is_the_same_to_inspect_after_writing_it_anew(path: Path, tmp_
     if repr(content(before)) == repr(content(again)):  # else Inspect itself invents ids and times, anew each time
         assert repr(content(after)) == repr(content(before))
     assert len(after.samples or ()) == len(before.samples or ())
-    assert after.eval == before.eval
     assert after.results == before.results
+    # A list of ids that does not name the samples is repaired, as the report says.
+    assert after.eval == before.eval or any("sample_ids" in path for path, _, _ in report.losses)
 
 
 @needs_corpus
