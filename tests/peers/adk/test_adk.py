@@ -21,7 +21,7 @@ from corpus import CORPUS, needs_corpus
 from goldens import ROOT
 from pantrace.engine.convert import convert
 from pantrace.engine.read import read
-from pantrace.model import call_pairs, usage_total
+from pantrace.model import agent_trajectories, call_pairs, usage_total
 
 FOREIGN = ROOT / "native" / "every_part.trace.jsonl"
 HISTORY = ROOT / "adk-history" / "two_cases.evalset_result.json"
@@ -52,8 +52,9 @@ def history(source: Path, folder: Path) -> EvalSetResult:
 def test_adk_loads_our_history(source: Path, tmp_path: Path) -> None:
     result = history(source, tmp_path)
     ours = list(read(source).samples)
-    split = sum(len(sample.trajectory.children) for sample in ours if sample.trajectory)
-    assert len(result.eval_case_results) == len(ours) + split
+    # Sub-agents are cases of their own; graders and simulated users are no runs of the agent.
+    runs = [len(list(agent_trajectories(sample.trajectory))) if sample.trajectory else 1 for sample in ours]
+    assert len(result.eval_case_results) == sum(runs)
 
 
 def test_adk_reads_its_own_history_back_unchanged(tmp_path: Path) -> None:
