@@ -9,6 +9,8 @@ from pantrace.stats import Estimate, cases_for_t, differences_of, skewness
 
 SMALL = 30
 """Below so many cases an interval is taken with a word of caution."""
+FEW_FOR_RARE = 100
+"""Below so many cases, a value that one case of twenty has may be missing or rare enough to mislead."""
 FEW_CLUSTERS = 10
 """Below so many clusters, too."""
 FEW_VALUES = 8
@@ -28,7 +30,7 @@ def notes_of_pairs(
     notes = [] if found.note is None else [found.note]
     if repeats:
         notes.append("epochs are averaged within each case")
-    if len(before) < SMALL:
+    if len(before) < (FEW_FOR_RARE if kind == "positive" else SMALL):
         notes.append(f"only {len(before)} pairs" + _rare(len(before), kind))
     if kind != "binary":
         notes += _skewed(differences_of(before, after), "differences", found) + _far_out((before, after), found)
@@ -46,7 +48,7 @@ def notes_of_sides(
         notes += _skewed(first, "values of A", found) + _skewed(second, "values of B", found)
         notes += _far_out((first, second), found)
     few = min(len(first), len(second))
-    if few < SMALL:
+    if few < (FEW_FOR_RARE if kind == "positive" else SMALL):
         notes.append(f"only {few} cases on a side" + _rare(few, kind))
     sizes = [len(set(each)) for each in groups]
     if sizes and min(sizes) < FEW_CLUSTERS:
