@@ -105,7 +105,7 @@ def test_a_withdrawn_metric_is_not_compared_and_not_drawn(tmp_path: Path) -> Non
         eval_file(tmp_path, name, bbox_hit_rate=bbox, click_hit_rate=0.8, coord_error_count=10, num_episodes=5)
         for name, bbox in (("a", 0.9), ("b", -1.0))
     ]
-    found = {each.metric: each for each in compare_stored(*files)}
+    found = {each.metric: each for each in compare_stored([(("a", files[0]), ("b", files[1]))])}
     gone = found["bbox_hit_rate"]
     assert (gone.second, gone.difference, gone.verdict, gone.better) == (None, None, "inconclusive", None)
     assert gone.notes == ("B has withdrawn this metric (-1), so there is nothing to compare",)

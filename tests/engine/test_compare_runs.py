@@ -139,6 +139,22 @@ def test_a_margin_is_a_number_above_nothing(pair: list[str], margin: str) -> Non
         pantrace.compare(*pair, margins=[margin])
 
 
+def test_a_margin_of_a_metric_that_is_not_compared_is_refused(pair: list[str]) -> None:
+    with pytest.raises(UsageError, match="'oh' is not compared; these are: ok"):
+        pantrace.compare(*pair, margins=["oh=0.1"])
+
+
+def test_numbers_beyond_all_measure_are_left_out_and_counted(tmp_path: Path) -> None:
+    runs = [
+        written(tmp_path / f"{name}.trace.jsonl", [1e300, *(1.0 + n + k for n in range(10))], name="m")
+        for k, name in enumerate("ab")
+    ]
+    (found,) = pantrace.compare(*runs).comparisons
+    assert (found.common, found.left_out) == (10, 2)
+    assert found.difference is not None
+    assert found.difference.value == pytest.approx(1)
+
+
 def test_a_name_that_is_also_an_alias_is_the_number_that_is_there(tmp_path: Path) -> None:
     runs = [
         written(tmp_path / f"{name}.trace.jsonl", [1.0 + n + k for n in range(10)], name="cost")

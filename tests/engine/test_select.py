@@ -93,7 +93,7 @@ def test_where(condition: str, holds: bool) -> None:
         ("=x", "is not a condition"),
         ("agnet=build", "there is no field agnet; did you mean agent? Fields are agent, model"),
         ("agnet!=build", "did you mean agent?"),
-        ("cost>0.01", "did you mean trajectory.steps.usage.cost_usd?"),
+        ("cots>0.01", "there is no field cots"),
         ("input>1000", "did you mean trajectory.steps.usage.input?"),
         ("steps.usage.input>1000", "did you mean trajectory.steps.usage.input?"),
         ("nothing.there!=x", "there is no field nothing.there"),

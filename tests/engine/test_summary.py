@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from goldens import ROOT
 from pantrace.engine.convert import write_run
-from pantrace.engine.denominator import denominator_words
+from pantrace.engine.denominator import Denominator, denominator_words
 from pantrace.engine.evaluate import evaluate_into
 from pantrace.engine.measure import case_of, scores_of
 from pantrace.engine.plan import MeasureTable, Plan, ReferenceTable, load_plan, prepare
 from pantrace.engine.read import Notes, read_pile
 from pantrace.engine.reduce import Total, estimate_of, moments_of, total_words
 from pantrace.engine.reports import as_markdown
-from pantrace.engine.summary import EvalSummary, MetricSummary, summarise
+from pantrace.engine.summary import DecisionSummary, EvalSummary, MetricSummary, gate_code, summarise
+from pantrace.engine.where import parse_where
+from pantrace.errors import UsageError
 from pantrace.metrics import by_name, measure_named
 from pantrace.metrics.pooling import Sums
 from pantrace.model import (
@@ -144,7 +147,9 @@ def test_the_mean_is_over_cases_however_often_each_was_repeated(tmp_path: Path) 
 def test_repeats_have_pass_hat_k_and_pass_at_k(tmp_path: Path) -> None:
     runs = [_ended("a", epoch, "passed" if epoch < 4 else "failed") for epoch in (1, 2, 3, 4)]
     runs += [_ended("b", epoch, "passed" if epoch < 2 else "failed") for epoch in (1, 2, 3, 4)]
-    found = line(summarise(evaluated(tuple(runs), tmp_path)), "outcome.success").reliability
+    summary = summarise(evaluated(tuple(runs), tmp_path))
+    found = line(summary, "outcome.success").reliability
+    assert line(summary, "outcome.limit").reliability is None, "a limit that was reached is no success"
     assert found is not None
     assert (found.cases, found.trials) == (2, 8)
     # (4, 3, 2): pass@2 1, pass^2 1/2; (4, 1, 2): pass@2 1/2, pass^2 0.
@@ -185,6 +190,38 @@ def test_cases_that_nobody_ran_are_named_and_counted(tmp_path: Path) -> None:
     evaluate_into([tmp_path / "in.trace.jsonl", tmp_path / "in2.trace.jsonl"], tmp_path / "out", ready, "")
     found = summarise(tmp_path / "out").denominator
     assert (found.cases, found.run, found.not_run, found.complete) == (3, 3, 0, True)
+
+
+@pytest.mark.parametrize(
+    ("missing", "complete", "code"),
+    [
+        ({}, True, 0),
+        ({"not_run": 1}, False, 0),
+        ({"not_run": 1}, True, 3),
+        ({"refused": 1}, True, 3),
+        ({"left_out": {"not selected": 2}}, True, 3),
+        ({"left_out": {"not selected": 0}}, True, 0),
+    ],
+)
+def test_a_gate_can_demand_that_no_case_is_missing(missing: dict[str, Any], complete: bool, code: int) -> None:
+    passed = DecisionSummary(profile="p", passed=1, failed=0, undecided=0, rate=None)
+    found = Denominator(cases=2, run=1, samples=1, **missing)
+    summary = EvalSummary(samples=1, denominator=found, metrics=(), groups=(), decisions=(passed,))
+    assert gate_code(summary, 1.0, complete=complete) == code
+    # What failed has failed, complete or not.
+    failed = replace(summary, decisions=(replace(passed, passed=0, failed=1),))
+    assert gate_code(failed, 1.0, complete=complete) == 1
+
+
+def test_conditions_know_measures() -> None:
+    assert parse_where("token_usage.total_tokens>500").values(SAMPLES[1]) == [901.0]
+    assert parse_where("tokens<=101").fits(parse_where("tokens<=101").values(SAMPLES[0]))
+    stored = replace(SAMPLES[0], scores=(Score(name="token_usage", value=1, values={"total_tokens": 7}),))
+    assert parse_where("tokens=7").values(stored) == [7.0]
+    with pytest.raises(UsageError, match="is a number, never 'many'"):
+        parse_where("tokens=many")
+    with pytest.raises(UsageError, match="token_usage"):
+        parse_where("token_usage.totl_tokens>1")
 
 
 def test_an_episode_that_nobody_ran_is_one_of_them(tmp_path: Path) -> None:

@@ -166,3 +166,13 @@ def test_the_sums_of_real_stores_are_those_of_their_messages(source: str, holds:
     assert read_sums.keys() == sums.keys()
     for session, found in read_sums.items():
         assert found == pytest.approx(tuple(sums[session].values()))
+
+
+@pytest.mark.parametrize("odd", [None, {}, [], "", 7, {"input": None, "output": 3}, {"input": "many", "cache": 1}])
+def test_counts_that_are_none_are_kept_as_they_stand(odd: Any) -> None:
+    document = export(odd, "1.18.33")
+    written = decode(encode(dump(load(document), Options())))
+    told = written["messages"][0]["info"]["tokens"]
+    # Counts that OpenCode demands and nobody gave are filled in beside them.
+    assert told == odd or {key: told[key] for key in odd} == odd
+    assert load(written) == load(document)

@@ -28,6 +28,9 @@ from .compare_power import Reach, whole
 from .compare_result import Comparison, Flip, Verdict
 from .compare_words import sentence_of
 
+LARGEST = 1e100
+"""No measurement is larger, and squares and cubes of larger numbers are none."""
+
 
 @dataclass
 class Side:
@@ -52,7 +55,10 @@ class Side:
     """When the run was made."""
 
     def add(self, name: str, case: str, number: float, score: Score) -> None:
-        """Keep one number of a case, with what is declared of it."""
+        """Keep one number of a case, with what is declared of it; one that is too large for its square is left out."""
+        if abs(number) > LARGEST:
+            self.left_out[name] += 1
+            return
         self.values.setdefault(name, {}).setdefault(case, []).append(number)
         measure = _declared(name)
         if measure is None:

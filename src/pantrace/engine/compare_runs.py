@@ -63,6 +63,7 @@ def compare_sources(
     """The same of runs that may stand for several files."""
     if len(sources) < 2:
         raise UsageError("a comparison takes two runs or more")
+    margins = list(margins)
     margin = parse_margins(margins)
     sides = read_sides(sources, cluster, pair_by)
     if not any(side.cases for side in sides):
@@ -73,6 +74,7 @@ def compare_sources(
         if not found:
             told = " and ".join(name for name, _ in sources)
             raise UsageError(f"{told} share no metric that has a number on both sides")
+        _refuse_idle_margins(margins, found)
         return _told(sides, found, [])
     _refuse_gaps(sides, metrics)
     pairs = _pairs(sides, all_pairs)
@@ -80,6 +82,7 @@ def compare_sources(
     if not found:
         listed = [f"{side.name} has {', '.join(sorted(side.values)) or 'no scores'}" for side in sides]
         raise UsageError(f"the runs share no metric: {'; '.join(listed)}")
+    _refuse_idle_margins(margins, found)
     return _told(sides, found, pairs)
 
 
@@ -123,6 +126,15 @@ def _refuse_gaps(sides: Sequence[Side], metrics: Sequence[str]) -> None:
             if address_among(name, *sides) not in side.values:
                 known = ", ".join(sorted(side.values)) or "none"
                 raise UsageError(f"{side.name} has no numbers for {name!r}; it has: {known}")
+
+
+def _refuse_idle_margins(margins: Iterable[str | float], found: Sequence[Comparison]) -> None:
+    """A margin of a misspelt metric would leave that metric without one."""
+    compared = {each.metric for each in found}
+    for each in margins:
+        name, named, _ = str(each).rpartition("=")
+        if named and not compared & {name, full_address(name)}:
+            raise UsageError(f"--margin {each}: {name!r} is not compared; these are: {', '.join(sorted(compared))}")
 
 
 _ENDINGS = (".gz", ".zst", ".json", ".jsonl", ".eval", ".trace", ".ndjson", ".db")

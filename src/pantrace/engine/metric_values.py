@@ -232,7 +232,7 @@ def _add(measured: MetricValues, sample: Sample, score: Score, number: float | N
     measured.values.setdefault(case, []).append(number)
     if measured.measure is not None and measured.measure.name:
         measured.binary = measured.binary and measured.measure.yes_or_no and number in (0.0, 1.0)
-        if measured.measure.yes_or_no:
+        if measured.measure.yes_or_no and measured.measure.better == "higher":
             measured.passes.setdefault(case, []).append(number == 1.0)
         return
     measured.binary = measured.binary and is_yes_or_no(score, number)
@@ -252,6 +252,8 @@ def _finish(measured: MetricValues) -> None:
     measured.weight = len(measured.values)
     # Zeros and ones end at 0 and 1; which of them is good, only a declared scale or a grade says.
     measured.bounds = measured.scale or (_SHARE if measured.binary else None)
+    if measured.measure is not None and measured.scale is None:
+        measured.bounds = Scale(low=measured.measure.low, high=measured.measure.high)
 
 
 def _stored(run: Run, chosen: Format, place: Path, keys: list[GroupKey]) -> Evaluation:

@@ -208,7 +208,10 @@ def _lines(tables: _Tables, columns: Columns, declared: dict[str, dict[str, Meas
             )
             if key in own:
                 line.total = tables.total(own[key], group, numbers, count)
-            says_yes = own[key].yes_or_no if key in own else kind != "check" or made.booleans
+            # A yes that is bad, such as a limit reached, is no success.
+            says_yes = (
+                own[key].yes_or_no and own[key].better == "higher" if key in own else kind != "check" or made.booleans
+            )
             if tables.repeats and says_yes and moments is not None and moments.yes_or_no:
                 line.reliability = tables.reliability(group, numbers[key])
             yield line

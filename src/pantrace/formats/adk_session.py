@@ -8,7 +8,8 @@ Lost: nothing of a session; what ADK has no field for rides in `custom_metadata.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,14 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Record, Run, Sample, Source, Trajectory, Violation
 from pantrace.wire import files, sqlite
-from pantrace.wire.adk import MISSHAPEN, shapes
+from pantrace.wire.adk import shapes
+from pantrace.wire.adk.opening import samples_of
 from pantrace.wire.adk.recase import SESSION, to_snake
 from pantrace.wire.adk.sessions import camel_session, carried_sample, carry_in_session, session_to, trajectory_from
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, decode_document
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
-from pantrace.wire.source import with_source
 from pantrace.wire.times import from_iso
 
 from .format import Format
@@ -109,67 +110,52 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     head = Head(path)
     source = Source(format=NAME, version=detect(head) or None, path=str(path))
     if head.kind == "sqlite":
-        return Run(name=path.name, source=source, samples=_stored(path, source, on_broken))
-    return Run(name=path.name, source=source, samples=_document(path, source, on_broken))
+        records = _stored(path)
+    else:
+        records = iter([(None, lambda: load(decode_document(files.read_all(path))))])
+    return Run(name=path.name, source=source, samples=samples_of(records, "a session", source, on_broken))
 
 
-def _document(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
-    try:
-        yield with_source(load(decode_document(files.read_all(path))), source)
-    except ReadError as error:
-        on_broken(error.at(path=str(path)))
-    except MISSHAPEN as error:
-        on_broken(ReadError(f"not a session: {error}", path=str(path), remedy="is --from right?"))
-
-
-def _stored(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
+def _stored(path: Path) -> Iterator[tuple[str | None, Callable[[], Sample]]]:
+    """The sessions of a store; each is decoded when it is asked for, in one read transaction."""
     with sqlite.reading(path) as database:
-        tables = sqlite.tables(database)
-        if "event_data" not in tables.get("events", ()):
+        if "event_data" not in sqlite.tables(database).get("events", ()):
             raise ReadError(
                 "a session store whose events are spread over columns is not read",
                 path=str(path),
                 remedy="`adk migrate session` brings it to the current schema",
             )
-        apps = {row["app_name"]: _object(row["state"]) for row in database.execute("select * from app_states")}
+        apps = {row["app_name"]: row["state"] for row in database.execute("select * from app_states")}
         users = {
-            (row["app_name"], row["user_id"]): _object(row["state"])
-            for row in database.execute("select * from user_states")
+            (row["app_name"], row["user_id"]): row["state"] for row in database.execute("select * from user_states")
         }
-        sessions = database.execute("select * from sessions order by create_time, id").fetchall()
-        for row in sessions:
-            place = f"session {row['id']}"
+        for row in database.execute("select * from sessions order by create_time, id").fetchall():
             key = (row["app_name"], row["user_id"], row["id"])
             events = database.execute(
                 "select event_data from events where app_name = ? and user_id = ? and session_id = ?"
                 " order by timestamp, rowid",
                 key,
             )
-            try:
-                state = {
-                    **_object(row["state"]),
-                    **{f"app:{name}": value for name, value in apps.get(key[0], {}).items()},
-                    **{f"user:{name}": value for name, value in users.get(key[:2], {}).items()},
-                }
-                session = {
-                    "id": row["id"],
-                    "app_name": row["app_name"],
-                    "user_id": row["user_id"],
-                    "state": state,
-                    "events": [decode(data.encode()) for (data,) in events],
-                    "last_update_time": _moment(row["update_time"]),
-                }
-                sample = _sample(session, {})
-            except ReadError as error:
-                on_broken(error.at(path=str(path), place=place))
-                continue
-            except MISSHAPEN as error:
-                on_broken(ReadError(f"not a session: {error}", path=str(path), place=place))
-                continue
-            created = _moment(row["create_time"])
-            trajectory = msgspec.structs.replace(sample.trajectory or Trajectory(), created=created)
-            sample = msgspec.structs.replace(sample, trajectory=trajectory)
-            yield with_source(sample, msgspec.structs.replace(source, place=place))
+            shared = {"app": apps.get(key[0]), "user": users.get(key[:2])}
+            yield f"session {row['id']}", partial(_stored_sample, row, shared, events)
+
+
+def _stored_sample(row: Any, shared: dict[str, Any], events: Iterable[Any]) -> Sample:
+    # The store keeps what sessions share apart; ADK puts it back under these prefixes.
+    state = _object(row["state"])
+    for prefix, told in shared.items():
+        state |= {f"{prefix}:{name}": value for name, value in _object(told).items()}
+    session = {
+        "id": row["id"],
+        "app_name": row["app_name"],
+        "user_id": row["user_id"],
+        "state": state,
+        "events": [decode(data.encode()) for (data,) in events],
+        "last_update_time": _moment(row["update_time"]),
+    }
+    sample = _sample(session, {})
+    trajectory = msgspec.structs.replace(sample.trajectory or Trajectory(), created=_moment(row["create_time"]))
+    return msgspec.structs.replace(sample, trajectory=trajectory)
 
 
 def _object(text: Any) -> dict[str, Any]:

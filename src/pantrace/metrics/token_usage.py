@@ -223,8 +223,11 @@ def _traced(sample: Sample, trajectory: Trajectory) -> int | None:
     """Model calls in the measured trace that came with the recording; it also shows those of agents called as tools."""
     if not any(each.seconds is not None for each in trajectory.invocations):
         return None
-    kept = [each.get("session_trace") for each in sample.extra.values() if isinstance(each, dict)]
-    spans = [span for trace in kept if isinstance(trace, list) for span in trace if isinstance(span, dict)]
+    kept = [each for each in sample.extra.values() if isinstance(each, dict)]
+    # Beside the recording, or in the row that was kept as it was.
+    rows = [each["row"] for each in kept if isinstance(each.get("row"), dict)]
+    traces = [each.get("session_trace") for each in (*kept, *rows)]
+    spans = [span for trace in traces if isinstance(trace, list) for span in trace if isinstance(span, dict)]
     roots = sum(span.get("name") == "invocation" and span.get("parent_span_id") is None for span in spans)
     if roots != len(trajectory.invocations):
         return None  # no trace, one of another kind, or that of a run of which this is one turn

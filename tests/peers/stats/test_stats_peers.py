@@ -66,7 +66,7 @@ def test_wilson(k: int, n: int, confidence: float) -> None:
     assert ends(wilson(k, n, confidence)) == near((max(0.0, low), min(1.0, high)))
 
 
-@pytest.mark.parametrize(("one", "two"), product([(0, 32), (6, 15), (47, 224)], [(4, 32), (84, 84), (116, 224)]))
+@pytest.mark.parametrize(("one", "two"), [*product([(0, 32), (6, 15), (47, 224)], [(4, 32), (84, 84), (116, 224)])])
 def test_two_independent_proportions(one: tuple[int, int], two: tuple[int, int]) -> None:
     expected = confint_proportions_2indep(*two, *one, compare="diff", method="newcomb")
     assert ends(newcombe(one, two)) == near(expected)

@@ -9,7 +9,7 @@ expectation, what was done becomes the expected conversation, as in ADK's "add s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,11 @@ from pantrace.model import (
     with_samples,
 )
 from pantrace.wire import files
-from pantrace.wire.adk import MISSHAPEN, shapes
+from pantrace.wire.adk import shapes
 from pantrace.wire.adk.expect import identifier, list_of, mapping, text, typed_header
 from pantrace.wire.adk.invocation_writer import invocations_to
 from pantrace.wire.adk.invocations import expected_calls, expected_from, final_text, prompts_in
+from pantrace.wire.adk.opening import MISSHAPEN, at_place, samples_of
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import EVAL_CASE, snake, to_snake
 from pantrace.wire.adk.residual import residual
@@ -47,7 +48,6 @@ from pantrace.wire.output import writing
 from pantrace.wire.remainder import apply_difference
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
-from pantrace.wire.source import with_source
 from pantrace.wire.written import Row
 
 from ..format import Format, NoOptions
@@ -208,17 +208,9 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
         raise error.at(path=str(path)) from None
     source = Source(format=NAME, version=detect(Head(path)) or None, path=str(path))
     header, cases = _parts(value, path)
-    return with_samples(msgspec.structs.replace(header, source=source), _samples(path, cases, source, on_broken))
-
-
-def _samples(path: Path, cases: list[Callable[[], Any]], source: Source, on_broken: OnBroken) -> Iterator[Sample]:
-    for number, case in enumerate(cases, 1):
-        try:
-            yield with_source(load(case()), msgspec.structs.replace(source, place=f"case {number}"))
-        except ReadError as error:
-            on_broken(error.at(path=str(path), place=f"case {number}"))
-        except MISSHAPEN as error:
-            on_broken(ReadError(f"not an eval case: {error!r}", path=str(path), place=f"case {number}"))
+    records = [(f"case {number}", lambda case=case: load(case())) for number, case in enumerate(cases, 1)]
+    header = msgspec.structs.replace(header, source=source)
+    return with_samples(header, samples_of(records, "an eval case", source, on_broken))
 
 
 def _parts(value: Any, path: Path) -> tuple[RunHeader, list[Callable[[], Any]]]:
@@ -310,9 +302,7 @@ def validate(path: Path) -> Iterable[Violation]:
             found = list(check(case()))
         except (ReadError, *MISSHAPEN) as error:
             found = [Violation(level="error", message=str(error))]
-        for violation in found:
-            place = f"eval_cases[{number}]"
-            yield msgspec.structs.replace(violation, place=f"{place}.{violation.place}" if violation.place else place)
+        yield from at_place(found, f"eval_cases[{number}]")
 
 
 FORMAT = Format(

@@ -10,6 +10,7 @@ case, which ADK's loader passes over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from pantrace.errors import ReadError
 from pantrace.formats.format import Format, NoOptions
 from pantrace.model import Run, RunHeader, Sample, Source, Violation, header_of, with_samples
 from pantrace.wire import files
-from pantrace.wire.adk import MISSHAPEN, shapes
+from pantrace.wire.adk import shapes
+from pantrace.wire.adk.opening import at_place, header_of_file, samples_of
 from pantrace.wire.adk.recase import CASE_RESULT, to_snake
 from pantrace.wire.adk.residual import residual
 from pantrace.wire.adk.schema import Unusual
@@ -33,11 +35,10 @@ from pantrace.wire.output import writing
 from pantrace.wire.remainder import apply_difference
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
-from pantrace.wire.source import with_source
 from pantrace.wire.written import Row
 
 from .cases import NAME, app_of, decode_raw, dump, load
-from .document import Document, document, is_dialect, looks_like
+from .document import document, is_dialect, looks_like
 from .pile import group_files
 
 
@@ -77,12 +78,11 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
         return _open_directory(path, on_broken)
     found = document(path)
     source = Source(format=NAME, version=found.variant, path=str(path))
-    try:
-        header = header_from(found.header)
-    except (ReadError, *MISSHAPEN) as error:
-        known = error if isinstance(error, ReadError) else ReadError(f"the header does not fit: {error}")
-        raise known.at(path=str(path)) from None
-    return with_samples(msgspec.structs.replace(header, source=source), _samples(path, found, source, on_broken))
+    header = header_of_file(lambda: header_from(found.header), source)
+    epochs = found.epochs()
+    cases = enumerate(found.cases, 1)
+    records = [(f"case {number}", partial(_loaded, raw, epochs.get(number))) for number, raw in cases]
+    return with_samples(header, samples_of(records, "a case of an eval history", source, on_broken))
 
 
 def header_from(row: dict[str, Any]) -> RunHeader:
@@ -104,31 +104,13 @@ def header_from(row: dict[str, Any]) -> RunHeader:
     return apply_difference(header, row[CARRIER]) if row.get(CARRIER) else header
 
 
-def _samples(path: Path, found: Document, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
-    epochs = found.epochs()
-    for number, raw in enumerate(found.cases, 1):
-        place = f"case {number}"
-        try:
-            sample = _loaded(raw)
-        except ReadError as error:
-            on_broken(error.at(path=str(path), place=place))
-            continue
-        except MISSHAPEN as error:
-            on_broken(ReadError(f"not a case of an eval history: {error!r}", path=str(path), place=place))
-            continue
-        sample = with_source(sample, msgspec.structs.replace(source, place=place))
-        if sample.epoch is None and (epoch := epochs.get(number)) is not None:
-            sample = msgspec.structs.replace(sample, epoch=epoch)
-        yield sample
-
-
-def _loaded(raw: Any) -> Sample:
-    if isinstance(raw, dict):
-        return load(raw)
+def _loaded(raw: Any, epoch: int | None) -> Sample:
+    """The sample of one case, the repetition `epoch` of it unless it names its own."""
     try:
-        return load(decode_raw(raw))
+        sample = load(raw if isinstance(raw, dict) else decode_raw(raw))
     except Unusual:
-        return load(decode(raw))
+        sample = load(decode(raw))
+    return msgspec.structs.replace(sample, epoch=epoch) if epoch is not None and sample.epoch is None else sample
 
 
 def _open_directory(folder: Path, on_broken: OnBroken) -> Run:
@@ -218,11 +200,8 @@ def validate(path: Path) -> Iterable[Violation]:
             if not isinstance(found.header.get(key), str):
                 yield Violation(level="error", message="must be text", place=key)
         for number, raw in enumerate(found.cases):
-            for violation in check(raw if isinstance(raw, dict) else decode(raw)):
-                place = f"eval_case_results[{number}]"
-                yield msgspec.structs.replace(
-                    violation, place=f"{place}.{violation.place}" if violation.place else place
-                )
+            found_here = check(raw if isinstance(raw, dict) else decode(raw))
+            yield from at_place(found_here, f"eval_case_results[{number}]")
 
 
 FORMAT = Format(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,16 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.formats.format import Format
-from pantrace.model import Run, Sample, Source, Violation
+from pantrace.model import Run, Source, Violation
 from pantrace.wire import files
-from pantrace.wire.adk import MISSHAPEN, shapes
+from pantrace.wire.adk import shapes
+from pantrace.wire.adk.opening import samples_of
 from pantrace.wire.adk.recase import SESSION, to_snake
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode
 from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.shape import ANY, document, violations
-from pantrace.wire.source import with_source
 
 from .rows import NAME, Options, dump, load
 
@@ -46,20 +47,9 @@ def detect(head: Head) -> str | None:
 def open_run(path: Path, on_broken: OnBroken) -> Run:
     head = Head(path)
     source = Source(format=NAME, version=detect(head) or None, path=str(path))
-    return Run(name=path.name, source=source, samples=_samples(path, source, on_broken))
-
-
-def _samples(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
-    for place, row in _rows(path, source.version, on_broken):
-        try:
-            sample = load(row)
-        except ReadError as error:
-            on_broken(error.at(path=str(path), place=place))
-            continue
-        except MISSHAPEN as error:
-            on_broken(ReadError(f"not a row of interactions: {error!r}", path=str(path), place=place))
-            continue
-        yield with_source(sample, msgspec.structs.replace(source, place=place))
+    records = ((place, partial(load, row)) for place, row in _rows(path, source.version, on_broken))
+    samples = samples_of(records, "a row of interactions", source, on_broken)
+    return Run(name=path.name, source=source, samples=samples)
 
 
 def _rows(path: Path, version: str | None, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:

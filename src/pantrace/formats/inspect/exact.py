@@ -66,13 +66,13 @@ def _is_usual_message(message: dict[str, Any]) -> bool:
     known = _MESSAGE.get(message.get("role", ""))
     if known is None or not message.keys() <= known:
         return False
-    for key, value in message.items():
-        if not value and (key != "content" or value != ""):
-            return False
-    calls, content = message.get("tool_calls", ()), message["content"]
-    if calls and not all(call.keys() == _CALL and call["type"] == "function" for call in calls):
+    content = message["content"]
+    if not all(message.values()) and (content != "" or not all(message[key] for key in message if key != "content")):
         return False
-    return isinstance(content, str) or all(_is_usual_part(part) for part in content)
+    for call in message.get("tool_calls", ()):
+        if call.keys() != _CALL or call["type"] != "function":
+            return False
+    return type(content) is str or all(_is_usual_part(part) for part in content)
 
 
 def _is_usual_part(part: dict[str, Any]) -> bool:

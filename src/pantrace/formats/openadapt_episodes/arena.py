@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from pantrace.errors import ReadError
-from pantrace.model import Media
+from pantrace.model import Action, Media, Outcome
 from pantrace.wire import files
-from pantrace.wire.carried import CARRIER
 from pantrace.wire.gui_code import parse_code
-from pantrace.wire.json import decode_patiently, to_plain, unknown_keys
+from pantrace.wire.json import decode_patiently, unknown_keys
 
-from .actions import action_to
 from .logs import success_of
+from .notes import NOTES, Notes
 from .older import flat_action
 from .words import NAME, present, text_of
 
@@ -51,9 +50,9 @@ def task_episode(folder: Path, rows: list[dict[str, Any]], place: tuple[str, ...
     trial = where.get("trial", "")
     metadata = {**unknown_keys(where, {"model"}), **({"task": config} if config else {})}
     verdict = _verdict(folder, next((row for row in rows if is_failure(row)), None))
-    ours: dict[str, Any] = verdict.pop(CARRIER, {})
+    notes = verdict.pop(NOTES, Notes())
     if trial.isascii() and trial.isdigit():
-        ours["epoch"] = int(trial) + 1
+        notes.epoch = int(trial) + 1
     reset = steps[0] if steps and steps[0]["action"] is None else None
     return present(
         {
@@ -66,7 +65,7 @@ def task_episode(folder: Path, rows: list[dict[str, Any]], place: tuple[str, ...
             "agent_model": where.get("model"),
             "created_at": _moment(steps[0]["action_timestamp"]) if steps else None,
             "metadata": metadata or None,
-            CARRIER: ours or None,
+            NOTES: notes,
         }
     )
 
@@ -81,9 +80,9 @@ def _verdict(folder: Path, failure: dict[str, Any] | None) -> dict[str, Any]:
             raise ReadError("is not a number", path=str(folder / "result.txt")) from None
         return {"success": success_of(reward), "final_reward": reward}
     if failure is None:
-        return {CARRIER: {"outcome": {"status": "unscored", "reason": "there is no result.txt"}}}
+        return {NOTES: Notes(outcome=Outcome(status="unscored", reason="there is no result.txt"))}
     why = next((str(failure[key]) for key in ("Exception", "Error") if failure.get(key)), "")
-    return {CARRIER: {"outcome": {"status": "error", "reason": why, "extra": {NAME: failure}}}}
+    return {NOTES: Notes(outcome=Outcome(status="error", reason=why, extra={NAME: failure}))}
 
 
 def _config(folder: Path) -> dict[str, Any]:
@@ -123,8 +122,8 @@ def _steps(folder: Path, rows: list[dict[str, Any]], reset: dict[str, Any] | Non
         logs = {key: value for key, value in unknown_keys(row, _ROW | seen_keys).items() if value is not None}
         linked = {key: value for key, value in logs.items() if _is_file(key, value)}
         if linked:
-            ours = observation.setdefault(CARRIER, {})
-            ours["media"] = ours.get("media", []) + [_media(key, name, index) for key, name in linked.items()]
+            seen = observation.setdefault(NOTES, Notes())
+            seen.media += tuple(_media(key, name, index) for key, name in linked.items())
         step = {
             "step_index": index,
             "observation": observation,
@@ -143,11 +142,11 @@ def _steps(folder: Path, rows: list[dict[str, Any]], reset: dict[str, Any] | Non
         found = [present(step)]
         for action in actions[1:]:
             index += 1
-            continuing = {"continues": True}
-            found.append({"step_index": index, "observation": {}, "action": action, CARRIER: continuing})
+            continuing = {"step_index": index, "observation": {}, "action": action, NOTES: Notes(continues=True)}
+            found.append(continuing)
         after = _after(row, index, last=last)
         if after is not None:
-            found[-1].setdefault(CARRIER, {})["after"] = after
+            found[-1].setdefault(NOTES, Notes()).after = after
         yield from found
         index += 1
         before = row
@@ -158,16 +157,15 @@ def _seconds(stamp: Any) -> float | None:
     return datetime.fromisoformat(moment).timestamp() if moment is not None else None
 
 
-def _actions(action: Any) -> list[dict[str, Any]]:
+def _actions(action: Any) -> list[Action]:
     if isinstance(action, str):
-        return [action_to(each) for each in parse_code(action)]
-    return [action_to(flat_action({"raw": action} if not isinstance(action, dict) else {"type": "unknown", **action}))]
+        return list(parse_code(action))
+    return [flat_action({"raw": action} if not isinstance(action, dict) else {"type": "unknown", **action})]
 
 
-def _code_is_more(code: Any, actions: list[dict[str, Any]]) -> bool:
+def _code_is_more(code: Any, actions: list[Action]) -> bool:
     """Whether the code says more than its actions repeat: imports, comments, separators."""
-    told = [action.get("raw", {}).get("original") for action in actions]
-    return isinstance(code, str) and "\n".join(str(each) for each in told) != code
+    return isinstance(code, str) and "\n".join(str(action.raw) for action in actions) != code
 
 
 def _observation(folder: Path, row: dict[str, Any] | None, keys: set[str], index: int | None) -> dict[str, Any]:
@@ -187,7 +185,7 @@ def _observation(folder: Path, row: dict[str, Any] | None, keys: set[str], index
     if shown:
         observation["raw"] = shown
     if linked:
-        observation[CARRIER] = {"media": [_media(key, name, index) for key, name in linked.items()]}
+        observation[NOTES] = Notes(media=tuple(_media(key, name, index) for key, name in linked.items()))
     return observation
 
 
@@ -196,16 +194,13 @@ def _is_file(key: str, value: Any) -> bool:
     return isinstance(value, str) and value.startswith(f"{key}-step_") and "/" not in value
 
 
-def _media(key: str, name: str, index: int) -> dict[str, Any]:
-    plain: dict[str, Any] = to_plain(
-        Media(id=f"{key}-{index}", uri=name, name=key, mime=_MIME.get(Path(name).suffix.lower()))
-    )
-    return plain
+def _media(key: str, name: str, index: int) -> Media:
+    return Media(id=f"{key}-{index}", uri=name, name=key, mime=_MIME.get(Path(name).suffix.lower()))
 
 
-def _after(row: dict[str, Any], index: int, *, last: bool) -> Any:
+def _after(row: dict[str, Any], index: int, *, last: bool) -> Media | str | None:
     screen = next((row[key] for key in _SCREENS if isinstance(row.get(key), str)), None)
     if screen is None:
         return None
     mime = _MIME.get(Path(screen).suffix.lower())
-    return to_plain(Media(id=f"screen-{index}-after", uri=screen, mime=mime)) if last else "next"
+    return Media(id=f"screen-{index}-after", uri=screen, mime=mime) if last else "next"

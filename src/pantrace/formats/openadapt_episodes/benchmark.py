@@ -10,7 +10,6 @@ from pantrace.wire import files
 from pantrace.wire.json import decode_document, unknown_keys
 from pantrace.wire.rest import rest_of
 
-from .actions import action_to
 from .logs import with_reward
 from .older import flat_action
 from .words import SOURCES, present, text_of
@@ -73,7 +72,7 @@ def _step(row: dict[str, Any], place: int) -> dict[str, Any]:
     step = {
         "step_index": row.get("step_idx", place),
         "observation": present({"screenshot_path": row.get("screenshot_path") or None}),
-        "action": action_to(flat_action(action if isinstance(action, dict) else {"raw": action})),
+        "action": flat_action(action if isinstance(action, dict) else {"raw": action}),
         "reasoning": row.get("reasoning"),
     }
     return {**present(step), **rest_of(row, _STEP)}

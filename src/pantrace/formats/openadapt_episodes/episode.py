@@ -30,6 +30,7 @@ from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.times import from_iso
 
 from .actions import Viewport, action_from
+from .notes import NOTES, notes_in
 from .words import NAME, SCHEMA_VERSION, is_number, odd, text_of, with_fields
 
 LABELS = ("domain", "difficulty")
@@ -50,9 +51,10 @@ _EPISODE = {
     "agent_model",
     "metadata",
     CARRIER,
+    NOTES,
 }
-_STEP = {"step_index", "observation", "action", "reasoning", CARRIER}
-_OBSERVATION = {"screenshot_path", "screenshot_base64", "screen_size", CARRIER}
+_STEP = {"step_index", "observation", "action", "reasoning", CARRIER, NOTES}
+_OBSERVATION = {"screenshot_path", "screenshot_base64", "screen_size", CARRIER, NOTES}
 
 
 def episode_from(row: dict[str, Any]) -> Sample:
@@ -60,7 +62,7 @@ def episode_from(row: dict[str, Any]) -> Sample:
     identity = row["episode_id"]
     if not isinstance(identity, str):
         raise ReadError("must be text", place="episode_id")
-    ours = _ours(row)
+    notes = notes_in(row)
     said = {name: text_of(row.get(name)) for name in ("task_id", "instruction", "goal", "agent_model")}
     instruction, model = said["instruction"], said["agent_model"]
     created = from_iso(row.get("created_at"))
@@ -80,37 +82,25 @@ def episode_from(row: dict[str, Any]) -> Sample:
     }
     kept |= odd(row, {**said, **judged, "created_at": created, "metadata": found if isinstance(found, dict) else None})
     trajectory = Trajectory(
-        id=text_of(ours.get("trajectory")) or identity,
+        id=notes.trajectory or identity,
         created=created,
         agents=(Agent(name="agent", model=model),) if model is not None else (),
         steps=steps_from(instruction, row["steps"]),
-        outcome=_outcome(row, ours.get("outcome")),
+        outcome=notes.outcome or natural_outcome(row.get("success"), row.get("final_reward")),
     )
-    expected, epoch = ours.get("expected"), ours.get("epoch")
     return Sample(
         id=identity,
-        epoch=epoch if isinstance(epoch, int) else None,
+        epoch=notes.epoch,
         case=case if case != Case() else None,
         trajectory=trajectory,
-        expected=_expected(expected) if isinstance(expected, dict) else None,
+        expected=_expected(notes.expected) if notes.expected is not None else None,
         scores=tuple(_scores(metadata)),
         extra=as_extra(NAME, kept),
     )
 
 
-def _ours(row: dict[str, Any]) -> dict[str, Any]:
-    found = row.get(CARRIER)
-    return found if isinstance(found, dict) else {}
-
-
 def _expected(row: dict[str, Any]) -> Trajectory:
     return Trajectory(id=text_of(row.get("episode_id")), steps=steps_from(row.get("instruction"), row.get("steps", [])))
-
-
-def _outcome(row: dict[str, Any], kept: Any) -> Outcome | None:
-    if isinstance(kept, dict):
-        return msgspec.convert(kept, Outcome)
-    return natural_outcome(row.get("success"), row.get("final_reward"))
 
 
 def natural_outcome(success: Any, reward: Any) -> Outcome | None:
@@ -144,7 +134,7 @@ def steps_from(instruction: Any, rows: Any) -> tuple[Step, ...]:
     for place, row in enumerate(rows):
         following = seen[place + 1][0] if place + 1 < len(rows) else None
         step = _step(row, place, seen[place], following)
-        if _ours(row).get("continues") is True and steps and steps[-1].role == "agent":
+        if notes_in(row).continues and steps and steps[-1].role == "agent":
             steps[-1] = msgspec.structs.replace(steps[-1], parts=(*steps[-1].parts, *step.parts))
         else:
             steps.append(step)
@@ -153,19 +143,17 @@ def steps_from(instruction: Any, rows: Any) -> tuple[Step, ...]:
 
 def _seen(row: Any, place: int) -> tuple[Media | None, tuple[Media, ...], Viewport]:
     """What was on the screen before a step's action: the screenshot, other files, and the screen's size."""
-    if not isinstance(row, dict) or not isinstance(row.get("action"), dict):
+    if not isinstance(row, dict) or not isinstance(row.get("action"), (dict, Action)):
         raise ReadError("a step must be an object with an action", place=f"steps[{place}]")
     observation = row.get("observation")
     if observation is not None and not isinstance(observation, dict):
         raise ReadError("must be an object", place=f"steps[{place}].observation")
     observation = observation or {}
-    ours = _ours(observation)
+    notes = notes_in(observation)
     screenshot = natural_screen(observation, index_of(row, place))
     if screenshot is not None:
-        screenshot = with_fields(screenshot, ours.get("screenshot"))
-    media = ours.get("media")
-    others = tuple(msgspec.convert(each, Media) for each in media) if isinstance(media, list) else ()
-    return screenshot, others, _size(observation.get("screen_size"))
+        screenshot = with_fields(screenshot, notes.screenshot)
+    return screenshot, notes.media, _size(observation.get("screen_size"))
 
 
 def index_of(row: dict[str, Any], place: int) -> int:
@@ -206,23 +194,23 @@ def _step(
     row: dict[str, Any], place: int, seen: tuple[Media | None, tuple[Media, ...], Viewport], following: Media | None
 ) -> Step:
     screenshot, others, viewport = seen
-    ours = _ours(row)
+    notes = notes_in(row)
     index = index_of(row, place)
-    later: tuple[Part, ...] = ()
-    after = ours.get("after")
-    if isinstance(after, dict):
-        media = msgspec.convert(after, Media)
-        later, after_id = (media,), media.id
+    after = following if notes.after == "next" else notes.after
+    after_id = after.id if isinstance(after, Media) else None
+    before_id = screenshot.id if screenshot is not None else None
+    action = row["action"]
+    if isinstance(action, Action):
+        action = msgspec.structs.replace(action, before=before_id, after=after_id)
     else:
-        after_id = following.id if after == "next" and following is not None else None
-    action: Action = action_from(row["action"], viewport, screenshot.id if screenshot else None, after_id)
+        action = action_from(action, viewport, before_id, after_id)
     reasoning = text_of(row.get("reasoning"))
     parts: tuple[Part, ...] = (
         *((screenshot,) if screenshot is not None else ()),
         *others,
         *((Thinking(text=reasoning),) if reasoning is not None else ()),
         action,
-        *later,
+        *((notes.after,) if isinstance(notes.after, Media) else ()),
     )
     kept = rest_of(row, _STEP)
     kept |= odd(row, {"reasoning": reasoning})
@@ -239,9 +227,8 @@ def _step(
     ended = None
     if at is not None and isinstance(duration, int) and not isinstance(duration, bool):
         ended = at + kept.pop("duration_ms") / 1000
-    identity = ours.get("id", f"step-{index}")
     return Step(
-        id=text_of(identity),
+        id=f"step-{index}" if notes.id is msgspec.UNSET else notes.id,
         role="agent",
         parts=parts,
         at=at,

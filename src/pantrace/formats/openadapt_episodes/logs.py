@@ -7,15 +7,14 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import ReadError
-from pantrace.model import Action, Target
-from pantrace.wire.carried import CARRIER
+from pantrace.model import Action, Outcome, Target
 from pantrace.wire.gui_dsl import parse_reply
 from pantrace.wire.json import decode_patiently
 from pantrace.wire.rest import rest_of
 
-from .actions import action_to
+from .notes import NOTES, Notes
 from .older import flat_action, with_tree
-from .words import is_number, present, text_of
+from .words import NAME, is_number, present, text_of
 
 
 def is_step_log(row: dict[str, Any]) -> bool:
@@ -55,13 +54,13 @@ def step_log_episode(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "episode_id": rows[0]["episode_id"],
         "instruction": goal,
         "steps": [_predicted(row, place) for place, row in enumerate(rows)],
-        CARRIER: {
-            "expected": {
+        NOTES: Notes(
+            expected={
                 "episode_id": rows[0]["episode_id"],
                 "instruction": goal,
                 "steps": [_true(row, place) for place, row in enumerate(rows)],
             }
-        },
+        ),
     }
 
 
@@ -75,13 +74,13 @@ def _predicted(row: dict[str, Any], place: int) -> dict[str, Any]:
             action = msgspec.structs.replace(action, kind="unparsed")
     kept = rest_of(row, _STEP_LOG)
     thought = reply.thought if reply is not None else None
-    step = {"step_index": row.get("step_index", place), "observation": {}, "action": action_to(action)}
+    step = {"step_index": row.get("step_index", place), "observation": {}, "action": action}
     return {**step, **present({"reasoning": thought}), **kept}
 
 
 def _true(row: dict[str, Any], place: int) -> dict[str, Any]:
     truth = flat_action(row["ground_truth_action"])
-    return {"step_index": row.get("step_index", place), "observation": {}, "action": action_to(truth)}
+    return {"step_index": row.get("step_index", place), "observation": {}, "action": truth}
 
 
 _PLANNER = {
@@ -129,7 +128,7 @@ def _planned(row: dict[str, Any], place: int) -> dict[str, Any]:
     step = {
         "step_index": row.get("step_index", place),
         "observation": with_tree(seen, _tree(row.get("a11y_tree"))),
-        "action": action_to(action),
+        "action": action,
         "reasoning": text_of(output.get("reasoning")),
     }
     return {**present(step), **kept}
@@ -176,7 +175,9 @@ def with_reward(row: dict[str, Any]) -> dict[str, Any]:
     why = next((str(each) for each in (error, reason, kind) if each), "")
     if broke:
         recorded |= present({"success": success, "score": score})
-        return {CARRIER: {"outcome": {"status": "error", "reason": why, "extra": {"openadapt-episodes": recorded}}}}
-    status = "passed" if success is True else "failed"
-    outcome = {"status": status, "reason": why, "reward": score, "extra": {"openadapt-episodes": recorded}}
-    return {"success": success is True, "final_reward": score, CARRIER: {"outcome": present(outcome)}}
+        return {NOTES: Notes(outcome=Outcome(status="error", reason=why, extra={NAME: recorded}))}
+    reward = score if is_number(score) else None
+    outcome = Outcome(
+        status="passed" if success is True else "failed", reason=why, reward=reward, extra={NAME: recorded}
+    )
+    return {"success": success is True, "final_reward": score, NOTES: Notes(outcome=outcome)}

@@ -51,11 +51,7 @@ def take_usage(rest: Raw, by_version: bool | None = False) -> Usage | None:
         return None
     if cost is not None:
         del rest["cost"]
-    left = {
-        key: value
-        for key, value in tokens.items()
-        if key not in _COUNTS or (value is not None and type(value) is not int)
-    }
+    left = {key: value for key, value in tokens.items() if key not in _COUNTS or type(value) is not int}
     if "cache" in left and cache:
         kept = {key: value for key, value in cache.items() if key not in ("read", "write") or type(value) is not int}
         if kept:
@@ -64,8 +60,8 @@ def take_usage(rest: Raw, by_version: bool | None = False) -> Usage | None:
             del left["cache"]
     if left:
         rest["tokens"] = left
-    else:
-        rest.pop("tokens", None)
+    elif tokens:
+        del rest["tokens"]
     about: Raw = {}
     if reasoning and output is not None:
         if by_version and str(rest.get("providerID")).startswith("google"):
