@@ -17,6 +17,7 @@ REST = {
     "eval": ["--out", "out"],
     "judge": ["--rubric", "safety", "--judge", "openai:m", "--replay", "--cache", "replies.sqlite"],
     "measure": ["--metric", "token_usage"],
+    "report": ["-o", "report.html"],
     "redact": ["--to", "native", "-o", "out.trace.jsonl"],
     "show": [],
 }
@@ -51,7 +52,7 @@ def test_every_selecting_command_is_tried() -> None:
     [
         (["--where", "agnet=build"], "there is no field agnet; did you mean agent? Fields are agent, model, title"),
         (["--where", "agnet!=build"], "did you mean agent?"),
-        (["--where", "cost>0.01"], "did you mean trajectory.steps.usage.cost_usd?"),
+        (["--where", "tokns>5"], "there is no field tokns"),
         (["--where", "agent"], "it is one of FIELD=VALUE, FIELD!=VALUE, FIELD~REGEX, or FIELD>NUMBER"),
         (["--where", "label.dificulty=easy"], "no sample has label.dificulty; did you mean label.difficulty?"),
         (["--where", "label.dificulty!=easy"], "There are label.difficulty"),

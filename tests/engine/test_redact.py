@@ -104,6 +104,10 @@ GOLDEN = [
 ]
 
 
+_SEAL = re.compile(r', "pantrace_seal": \d+')
+"""A checksum of the columns beside it: other columns have another one."""
+
+
 @pytest.mark.parametrize(("name", "golden"), GOLDEN)
 def test_a_secret_at_any_place_of_any_format_goes_and_nothing_else(name: str, golden: Path, tmp_path: Path) -> None:
     documents = _documents(golden)
@@ -124,7 +128,7 @@ def test_a_secret_at_any_place_of_any_format_goes_and_nothing_else(name: str, go
         _, found = _redacted(source, folder / "clean", name)
         tried += 1
         assert source.read_bytes() == before
-        plain, clean = json.dumps(_written(folder / "plain")), json.dumps(_written(folder / "clean"))
+        plain, clean = (_SEAL.sub("", json.dumps(_written(folder / name))) for name in ("plain", "clean"))
         assert SECRET.lower() not in clean.lower(), path
         assert SECRET not in json.dumps([(each.sample, each.path) for each in found])
         # Some readers write words in small letters.

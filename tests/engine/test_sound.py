@@ -14,8 +14,9 @@ from pantrace.engine.read import read
 from pantrace.errors import ReadError, WriteError
 from pantrace.formats import by_name
 from pantrace.formats.native import NoOptions
-from pantrace.model import Run, Sample, Step, Trajectory
-from pantrace.wire.json import NonFinite
+from pantrace.model import Run, RunHeader, Sample, Step, Trajectory, header_of
+from pantrace.wire.json import NonFinite, to_plain
+from pantrace.wire.written import Row
 
 
 def eval_set(tmp_path: Path, **header: Any) -> Path:
@@ -81,7 +82,8 @@ def test_what_could_not_be_read_again_is_not_written(run: Run, why: str, tmp_pat
     save = by_name("native").save
     assert save is not None
     with pytest.raises(WriteError, match=why):
-        save(run, tmp_path / "out.trace.jsonl", NoOptions())
+        rows = [Row(sample, None) for sample in run.samples]
+        save(header_of(run), rows, tmp_path / "out.trace.jsonl", NoOptions())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -89,5 +91,5 @@ def test_numbers_of_any_kind_fit_where_the_model_leaves_them_open(tmp_path: Path
     save = by_name("native").save
     assert save is not None
     sample = Sample(id="a", trajectory=Trajectory(state={"odd": NonFinite("NaN"), "big": 10**40}))
-    save(Run(samples=[sample]), tmp_path / "out.trace.jsonl", NoOptions())
+    save(RunHeader(), [Row(sample, to_plain(sample))], tmp_path / "out.trace.jsonl", NoOptions())
     assert list(read(tmp_path / "out.trace.jsonl").samples) == [sample]

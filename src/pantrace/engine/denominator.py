@@ -46,7 +46,7 @@ class Denominator(Record, frozen=True, kw_only=True):
 
 _CASES = """
 with cases as (select case_id, bool_or(was_run) as was_run from places group by case_id)
-select count(*), count_if(was_run), (select count(*) from places where was_run) from cases
+select count(*), count(*) filter (where was_run), (select count(*) from places where was_run) from cases
 """
 _NOT_RUN = """
 select case_id from places group by case_id having not bool_or(was_run) order by min(place) limit ?
