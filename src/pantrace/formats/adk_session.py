@@ -20,7 +20,7 @@ from pantrace.model import Record, Run, Sample, Source, Trajectory, Violation
 from pantrace.wire import files, sqlite
 from pantrace.wire.adk import shapes
 from pantrace.wire.adk.opening import samples_of
-from pantrace.wire.adk.recase import SESSION, to_snake
+from pantrace.wire.adk.recase import EVENT, SESSION, to_snake
 from pantrace.wire.adk.sessions import camel_session, carried_sample, carry_in_session, session_to, trajectory_from
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, decode_document
@@ -169,7 +169,7 @@ def _moment(value: Any) -> float | None:
 
 def check(row: Any) -> Iterable[Violation]:
     if isinstance(row, list):
-        yield from violations([to_snake(each, SESSION["events"][0]) for each in row], [shapes.EVENT])
+        yield from violations([to_snake(each, EVENT) for each in row], [shapes.EVENT])
         return
     yield from violations(to_snake(row, SESSION), shapes.SESSION)
 
