@@ -271,7 +271,7 @@ def test_prefix_notes_and_kinds(tmp_path: Path) -> None:
 WRONG: list[tuple[Any, str]] = [
     (custom(tempalte="x"), "metric m: unknown key 'tempalte'; did you mean template? (a key that begins with _ is"),
     (custom(metric_type="lm"), "metric m: unknown metric_type 'lm'; did you mean llm?"),
-    ({"metric_type": "deterministic"}, "metric m: there is no deterministic metric of this name; known: token_usage,"),
+    ({"metric_type": "deterministic"}, "metric m: there is no deterministic metric of this name; known: "),
     ({"score_range": FIVE}, "metric m: it has no template; give it one, or set is_managed to true"),
     ({"managed_metric_name": "X"}, "metric m: it has no template; set is_managed to true"),
     (custom(template="no placeholder"), "metric m: its template has no {placeholder}, so there is nothing to judge"),
