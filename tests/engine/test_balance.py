@@ -14,6 +14,7 @@ import pytest
 
 from corpus import CORPUS, needs_corpus
 from pantrace.engine.balance import Balance
+from pantrace.engine.convert import convert
 from pantrace.engine.read import Notes, open_run, read_pile
 from pantrace.engine.vocabulary import vocabulary
 from pantrace.formats import Format, by_name
@@ -89,3 +90,12 @@ def test_an_archive_is_looked_at_member_by_member() -> None:
     assert logs
     found: dict[str, Any] = {str(log): dict(balance(log).missing) for log in logs[:6]}
     assert {log: missing for log, missing in found.items() if missing} == {}
+
+
+@pytest.mark.parametrize("to", ["inspect", "adk-history", "adk-jsonl"])
+def test_what_pantrace_had_to_invent_is_nobodys_value(to: str, tmp_path: Path) -> None:
+    """A log needs ids and times that the source does not have; what the source said is kept beside them."""
+    target = tmp_path / f"out{by_name(to).suffix}"
+    convert(ROOT / "opencode/bad_tool_calls.json", target, to=to)
+    assert balance(target).missing == {}
+    convert(target, tmp_path / "again.trace.jsonl", to="native", strict=to == "inspect")

@@ -8,6 +8,9 @@ milliseconds, as the JSON that it says), and in the end the source is walked to 
 A number such as 3 or a yes is found everywhere and proves nothing. It counts as read where its key stands in the model,
 or where the reader's own code knows the key (`words`): a key that nobody names cannot have been read. Null is nothing.
 
+A file of ours keeps under the key `pantrace` what its format cannot say, and says the rest as well as the format can:
+ids and times that it had to invent are nobody's values. Only keys that nobody knows are missed there.
+
 A value that the model holds in another form (a sum, a repetition) is declared by the format as path and reason; the
 path has no numbers and may have `*` in it.
 """
@@ -25,6 +28,7 @@ import msgspec
 
 from pantrace.errors import ReadError
 
+from .carried import CARRIER
 from .json import decode, to_plain
 from .times import from_iso
 
@@ -111,6 +115,7 @@ class Ledger:
         """Records whose words are still looked for in other forms."""
         self._missing: Counter[str] = Counter()
         self._values = 0
+        self._is_ours = False
 
     def source(self, place: Hashable, data: Any) -> None:
         """A record that came through the door; what is no JSON says nothing that could be looked for."""
@@ -126,7 +131,9 @@ class Ledger:
             return
         said, keys = words_in(value)
         self._values += len(said) - keys
-        new = {*said} - self._known
+        all_words = {*said}
+        self._is_ours = self._is_ours or CARRIER in all_words
+        new = all_words - self._known
         record = _Record(value, {word: number for number, word in enumerate(said) if word in new})
         self._records.append(record)
         self._open.append(record)
@@ -166,7 +173,8 @@ class Ledger:
         if not record.words:
             return
         for path, key, value in _leaves(record.value, "", ""):
-            if (key if _is_weak(value) else value) in record.words:
+            is_missing = (key if _is_weak(value) else value) in record.words
+            if is_missing and not (self._is_ours and (key not in record.words or CARRIER in path)):
                 declared = _reason(path, self._declared)
                 if declared is None:
                     self._missing[path] += 1

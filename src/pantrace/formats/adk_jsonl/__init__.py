@@ -132,12 +132,6 @@ FORMAT = Format(
     options=Options,
     suffix=".jsonl",
     corners=("pantrace", "final_session_state.events[].customMetadata.pantrace"),
-    reencoded={
-        "session_trace[].*": "made from the session by pantrace; columns of others are kept as they are",
-        "latency_data[].*": "made from the session by pantrace; columns of others are kept as they are",
-        "extracted_data.cache_details.*": "sums over the session",
-        "pantrace_seal": "a checksum of the columns that pantrace made",
-    },
 )
 
 __all__ = ["FORMAT"]
