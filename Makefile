@@ -62,7 +62,8 @@ bench: .venv/ready ## Ratios to reach; against peers only where their environmen
 
 browser: .venvs/browser/ready ## Our pages, and our logs in `inspect view`, in a real Chromium (Debian's, installed when missing)
 	@test -x /usr/bin/chromium || { apt-get update -qq && apt-get install -y -qq chromium; }
-	.venvs/browser/bin/python -m pytest -W default tests/browser tests/viewer/pages
+	.venvs/browser/bin/python -m pytest -W default tests/browser
+	.venvs/browser/bin/python -m pytest -W default tests/viewer/pages
 
 clean: ## Remove environments and outputs
 	rm -rf .venv .venvs demo-out
