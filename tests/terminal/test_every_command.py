@@ -50,9 +50,9 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "measure": (
         "measure examples --metric tool_success_rate --metric token_usage",
         0,
-        ("tool_success_rate", "check", "0.5429"),
+        ("token_usage.total_tokens", "54.3 %", "$0.0054"),
     ),
-    "metrics": ("metrics", 0, ("tool_success_rate higher Share of the answered tool calls",)),
+    "metrics": ("metrics", 0, ("swallowed_errors.failed_tool_calls", "failed calls that nobody mentioned")),
     "migrate": ("migrate examples/openadapt/eval.json -o new", 0, ("openadapt-eval: migrated",)),
     "plot": ("plot examples/openadapt/eval.json -o picture.svg", 0, ("drew 1 evaluation to picture.svg",)),
     "power": ("power --delta 0.05", 0, ("1,438 cases: a difference of 0.05 is found 80% of the time", "Assumed: ")),
