@@ -47,14 +47,12 @@ def main() -> None:
         "\nHow did they do, and is that good enough? (offline; n/a is not zero, and what cannot be decided is no pass)"
     )
     run("eval", "examples", "--plan", "examples/eval.toml", "--out", str(OUT / "results"), "--gate")
-    print("\nEvery recording as every format, and what each conversion loses:")
+    print("\nWhat each format keeps, in %: for its own tools · for pantrace only · lost")
     found = cells(SOURCES, TARGETS, OUT)
     rows = [[name, *(cell.words() for cell in found if cell.source == name)] for name, _ in SOURCES]
     table(["from / to", *TARGETS], rows)
     written = sorted(path for path in OUT.rglob("*") if path.is_file() and "results" not in path.parts)
-    print(f"\nWrote {len(written)} files to {OUT}/:")
-    for path in written:
-        print(f"  {path}")
+    print(f"\nWrote {len(written)} files to {OUT}/, among them {OUT}/opencode.inspect.eval for `inspect view`.")
     print("\nAll of it in one file that opens in any browser:")
     run("report", str(OUT / "results"), "-o", str(OUT / "report.html"))
     print("\nNext: pantrace eval YOUR_RUNS --out results/today, or pantrace convert YOUR_RUNS --to inspect -o out.eval")

@@ -304,3 +304,18 @@ def test_a_grader_stays_a_scorer_in_a_log_of_inspect(tmp_path: Path) -> None:
     (sample,) = read_pile([target], notes=Notes()).samples
     assert sample.trajectory is not None
     assert [child.purpose for child in sample.trajectory.children] == ["agent", "grader"]
+
+
+@pytest.mark.parametrize("name", ["vertex-seed/document.json", "vertex-flat/sessions.jsonl", "explain/report.json"])
+def test_a_copy_is_compared_with_its_source_record_by_record(name: str, tmp_path: Path) -> None:
+    """Items of a list, lines and documents: a copy that says the same is said to."""
+    source = ROOT / name
+    report = convert(source, tmp_path / source.name, to=name.partition("/")[0])
+    assert not [loss for loss in report.losses if "copy" in loss[2]]
+
+
+def test_a_copy_that_says_it_otherwise_is_found_out(tmp_path: Path) -> None:
+    """The document's own example counts its turns in another way than its conversation does."""
+    report = convert(ROOT / "vertex-seed/document_example.json", tmp_path / "out.json", to="vertex-seed")
+    why = "the copy does not say it as its source did"
+    assert report.losses[("generated_trajectory[].turn", "changed", why)] == 1

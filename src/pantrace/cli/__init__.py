@@ -27,7 +27,7 @@ COMMANDS = {
     "judge": "Grade recordings by rubrics, with a language model as judge.",
     "measure": "Measure recordings with deterministic metrics.",
     "metrics": "List the metrics, their formulas, and when they do not apply.",
-    "migrate": "Write files of an older version of their format as of today.",
+    "migrate": "Bring files of an older version of their format up to date.",
     "plot": "Draw evaluations: comparison, distribution, paired difference, pass^k.",
     "power": "Say how many cases a comparison needs to see a difference.",
     "query": "Ask run directories a question in SQL.",

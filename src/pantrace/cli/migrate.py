@@ -17,7 +17,7 @@ from .output import print_json, say, table
 )
 @as_json
 def command(sources: tuple[str, ...], out: str | None, as_json: bool) -> None:
-    """Write files of an older version of their format as of today. Inputs are never changed.
+    """Bring files of an older version of their format up to date. Inputs are never changed.
 
     Nothing is written but what -o names.
 

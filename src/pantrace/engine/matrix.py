@@ -11,7 +11,7 @@ from pantrace.errors import PantraceError
 from pantrace.formats import by_name
 
 from .convert import convert
-from .loss_report import Report, percent
+from .loss_report import Report
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,19 @@ class Cell:
         return sum(self.report.losses.values()) if self.report else 0
 
     def words(self) -> str:
-        """A few words for a table."""
-        if self.report is None:
+        """Three shares in percent: kept for the target's own tools, kept for pantrace only, lost."""
+        shares = self.report.shares if self.report is not None else None
+        if self.report is None or shares is None:
             return "cannot be written"
-        left_out = len(self.report.refused)
-        said = f"{self.report.samples} samples" + (f", {left_out} refused" if left_out else "")
-        shares = self.report.shares
-        if shares is None:
-            return said
-        return f"{said}: {' · '.join(percent(share) for share in shares.values())}"
+        refused = f" ({len(self.report.refused)} refused)" if self.report.refused else ""
+        return " · ".join(_whole(share) for share in shares.values()) + refused
+
+
+def _whole(share: float) -> str:
+    """Percent without a fraction; a little is not none, and almost all is not all."""
+    if share in (0, 1):
+        return f"{share * 100:.0f}"
+    return "<1" if share < 0.01 else ">99" if share > 0.99 else f"{share * 100:.0f}"
 
 
 def cells(sources: Iterable[tuple[str, Path]], targets: Iterable[str], out: Path | None = None) -> list[Cell]:
