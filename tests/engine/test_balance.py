@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from corpus import CORPUS, needs_corpus
@@ -18,8 +18,8 @@ from pantrace.engine.convert import convert
 from pantrace.engine.read import Notes, open_run, read_pile
 from pantrace.engine.vocabulary import vocabulary
 from pantrace.formats import Format, by_name
-from pantrace.model import Sample
-from pantrace.wire.rows import raise_broken
+from pantrace.model import Run, Sample, with_samples
+from pantrace.wire.rows import OnBroken, raise_broken
 
 ROOT = Path(__file__).parents[1] / "golden"
 
@@ -52,10 +52,9 @@ def _forgetting(format_: Format) -> Callable[[Any], Sample]:
     return lambda row: load({key: value for key, value in row.items() if key != "rating"})
 
 
+@needs_corpus
 def test_a_database_is_looked_at_row_by_row(tmp_path: Path) -> None:
     source = CORPUS / "own/opencode/sqlite-1.18.33/opencode.db"
-    if not source.exists():
-        pytest.skip("needs the corpus")
     copy = tmp_path / "opencode.db"
     with sqlite3.connect(f"file:{source}?mode=ro&immutable=1", uri=True) as database, sqlite3.connect(copy) as other:
         database.backup(other)
@@ -65,16 +64,42 @@ def test_a_database_is_looked_at_row_by_row(tmp_path: Path) -> None:
         other.execute("update message set data = ? where id = ?", (json.dumps(changed), place))
         other.commit()
     after = balance(copy)
-    # Either it is kept (the value is found) or it is named: it may not be neither.
+    assert (before.count, after.count) == (0, 0)  # the reader keeps the new key
     assert after.values == before.values + 1
-    assert before.count == 0
+    # A reader that throws it away is found out.
+    forgetful = replace(by_name("opencode"), open=_without_keys(by_name("opencode")))
+    found = Balance()
+    run = found.open(copy, forgetful, "", raise_broken, lambda broken: open_run(copy, forgetful, "", broken))
+    assert list(run.samples)
+    assert any(path.endswith("a_new_key") for _, path in found.missing)
+
+
+def _without_keys(format_: Format) -> Callable[[Path, OnBroken], Run]:
+    assert format_.open is not None
+    opened = format_.open
+
+    def forgets(path: Path, on_broken: OnBroken) -> Run:
+        run = opened(path, on_broken)
+        return with_samples(run, (_forget(sample) for sample in run.samples))
+
+    return forgets
+
+
+def _forget(sample: Sample) -> Sample:
+    assert sample.trajectory is not None
+    steps = tuple(msgspec.structs.replace(step, extra={}) for step in sample.trajectory.steps)
+    return msgspec.structs.replace(sample, trajectory=msgspec.structs.replace(sample.trajectory, steps=steps))
 
 
 def test_files_beside_an_input_are_not_its_values(tmp_path: Path) -> None:
-    for each in (ROOT / "explain").iterdir():
-        if each.is_file():
-            shutil.copy(each, tmp_path / each.name)
-    assert balance(tmp_path).values > 0
+    """A dataset is joined with the catalogue of scenarios beside it, which is an input of its own."""
+    cases = tmp_path / "cases.explain.jsonl"
+    cases.write_bytes((ROOT / "explain/cases.explain.jsonl").read_bytes())
+    alone = balance(cases).values
+    scenario = {"scenario_id": "SCN-1", "topic_family": "a value that no case has", "weekly_hours": 6}
+    (tmp_path / "scenario-catalog.jsonl").write_text(json.dumps(scenario) + "\n")
+    assert balance(cases).values == alone > 0
+    assert balance(cases).missing == {}
 
 
 def test_a_vocabulary_is_that_of_the_reader() -> None:

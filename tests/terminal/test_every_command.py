@@ -134,7 +134,7 @@ def test_the_demo(tmp_path: Path) -> None:
         "$ pantrace detect examples",
         "Recovered from three bad tool calls.",
         "demo-profile: 7 passed, 3 failed",
-        "Every recording as every format",
+        "What each format keeps, in %",
         "Next: pantrace eval YOUR_RUNS",
     ):
         assert text in seen.words
