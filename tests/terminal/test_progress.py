@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 import pantrace as library
-from pantrace.model import Run, Sample, Step, Text, Trajectory
+from pantrace.model import Sample, Step, Text
 from pantrace.wire.json import encode
 from pseudo_terminal import PANTRACE, ROOT, Seen, pantrace, untroubled, watch
 
@@ -120,16 +120,6 @@ def test_other_commands_wait_alike(line: str, folder: Path) -> None:
     assert seen.code == 0, seen.text
     assert len(seen.counted()) >= 3
     assert "patience" in seen.words
-
-
-def test_a_first_sample_that_takes_long_to_read(tmp_path: Path) -> None:
-    steps = tuple(Step(role="user", parts=(Text(text=f"{number} " * 5),)) for number in range(50_000))
-    source = tmp_path / "long.trace.jsonl"
-    library.write(Run(samples=(Sample(id="long", trajectory=Trajectory(steps=steps)),)), source, to="native")
-    seen = pantrace("convert", source, "--to", "native", "-o", "out.trace.jsonl", "--no-loss", folder=tmp_path)
-    untroubled(seen)
-    assert seen.code == 0, seen.text
-    assert seen.counted()[0] == 0, seen.under_way
 
 
 def when_counting(screen: Any) -> bytes | None:
