@@ -10,6 +10,7 @@ from typing import Any
 
 from pantrace.model import Sample
 
+from .carried import CARRIER
 from .loss import without_source
 from .remainder import SAME, apply_difference, difference
 
@@ -36,6 +37,26 @@ def carrying(load: Load, dump: Dump, corner: str) -> tuple[Load, Dump]:
         return row if rest is SAME else _put(row, path, rest)
 
     return load_whole, dump_whole
+
+
+def carrying_in_log(load: Load, dump: Dump) -> tuple[Load, Dump]:
+    """The same for a row that is a list of records: the rest is a record of its own, of type `pantrace`."""
+
+    def load_whole(row: Any) -> Sample:
+        mine = [each[CARRIER] for each in row if _is_ours(each)] if isinstance(row, list) else []
+        sample = load([each for each in row if not _is_ours(each)] if mine else row)
+        return apply_difference(sample, mine[-1]) if mine and isinstance(mine[-1], (dict, list)) else sample
+
+    def dump_whole(sample: Sample, options: Any) -> Any:
+        row = dump(sample, options)
+        rest = difference(load(row), without_source(sample))
+        return row if rest is SAME else [*row, {"type": CARRIER, CARRIER: rest}]
+
+    return load_whole, dump_whole
+
+
+def _is_ours(record: Any) -> bool:
+    return isinstance(record, dict) and record.get("type") == CARRIER and CARRIER in record
 
 
 def _taken(row: dict[str, Any], path: list[str]) -> tuple[dict[str, Any], Any]:

@@ -43,7 +43,8 @@ def layout_of(start: bytes, *, whole: bool) -> Layout:
             decode_document(first)
         except ReadError:
             # Two lines that each begin like an object are lines, even when the first is torn.
-            return "lines" if rest.lstrip(b" \t").startswith(b"{") and not first.rstrip().endswith(b"{") else "document"
+            inside = first.rstrip().endswith((b"{", b"[", b","))
+            return "lines" if rest.lstrip(b" \t").startswith(b"{") and not inside else "document"
         return "lines"
     if not newline and not whole:
         return "lines" if text.startswith(b"{") else "document"

@@ -24,6 +24,7 @@ from pantrace.model import (
     Usage,
 )
 from pantrace.wire.fields import ANYTHING, INTEGER, NUMBER, OBJECT, TEXT, TIME, FieldMap
+from pantrace.wire.interleaved import split
 from pantrace.wire.rest import as_extra, rest_in, rest_of
 
 NAME = "atif"
@@ -198,25 +199,11 @@ def _result(raw: Any, names: dict[str | None, str]) -> ToolResult:
     media: tuple[Media, ...] = ()
     form: dict[str, Any] = {}
     if isinstance(content, list):
-        content, media = _with_media(content)
-        form = {"content": "parts"}
+        content, media, pieces = split(content, part_from)
+        form = {"content": pieces or "parts"}
     caller = raw.get("source_call_id")
     name = names.get(caller) if isinstance(caller, str) else None
     return RESULT.load(raw, {"content"}, output=content, media=media, name=name, extra=as_extra(NAME, form))
-
-
-def _with_media(content: list[Any]) -> tuple[list[Any], tuple[Media, ...]]:
-    """Content in which pictures and sounds stand as `{"media": number}`, and these."""
-    media: list[Media] = []
-    order: list[Any] = []
-    for raw in content:
-        part = part_from(raw)
-        if isinstance(part, Media):
-            order.append({"media": len(media)})
-            media.append(part)
-        else:
-            order.append(raw)
-    return order, tuple(media)
 
 
 SOURCE = FieldMap(

@@ -29,6 +29,7 @@ from pantrace.model import (
 )
 from pantrace.wire.gui_calls import TOOL as COMPUTER
 from pantrace.wire.gui_calls import action_arguments
+from pantrace.wire.interleaved import join
 from pantrace.wire.json import encode
 from pantrace.wire.rest import rest_in
 
@@ -87,14 +88,20 @@ def _child_names(trajectory: Trajectory) -> list[str]:
 def _agent(trajectory: Trajectory) -> dict[str, Any]:
     if not trajectory.agents:
         names = (step.agent for step in trajectory.steps if step.role == "agent" and step.agent)
-        return {"name": next(names, "agent"), "version": "unknown"}
+        return {"name": next(names, "agent"), "version": _version(trajectory)}
     agent = trajectory.agents[0]
     row = AGENT.dump(agent)
     if NAME not in agent.extra:
-        row["version"] = "unknown"
+        row["version"] = _version(trajectory)
     if agent.tools is not None:
         row["tool_definitions"] = [_tool(tool) for tool in agent.tools]
     return row
+
+
+def _version(trajectory: Trajectory) -> str:
+    """The version of the program that recorded the run: ATIF demands one."""
+    producer = trajectory.source.producer if trajectory.source is not None else None
+    return (producer or "").rpartition(" ")[2] or "unknown"
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
@@ -232,10 +239,15 @@ def _content(result: ToolResult) -> Any:
     """What a result says; an error where it says nothing else."""
     output = result.output if result.output is not None else result.error
     media = [_media(each) for each in result.media]
-    if rest_in(result.extra, NAME).get("content") == "parts" and isinstance(output, list):
-        return [media[each["media"]] if isinstance(each, dict) and "media" in each else each for each in output]
+    form = rest_in(result.extra, NAME).get("content")
+    if form is not None and (form != "parts" or isinstance(output, list)):
+        return join(output, media, form if isinstance(form, list) else None, _text)
     text = output if output is None or isinstance(output, str) else encode(output).decode("utf-8", "surrogatepass")
     pictures = [each for each in media if each is not None]
     if not pictures:
         return text
-    return [*([] if text is None else [{"type": "text", "text": text}]), *pictures]
+    return [*([] if text is None else [_text(text)]), *pictures]
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}

@@ -1,0 +1,84 @@
+"""Branches: which steps the conversation went on from, and which were given up.
+
+Lines form a tree by `parentUuid`, but not every dead end is a branch: results of parallel calls hang on different
+lines, and notes of failed requests are written late. Only where a person went back and asked something else, two
+prompts hang on the same step; the later one counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from pantrace.model import Step, is_prompt
+
+from .lines import own
+
+
+def active_path(steps: Sequence[Step]) -> tuple[list[Step], str | None]:
+    """The steps with compactions and, where a branch was given up, the parents on the way that counts; and its end."""
+    places = _places(steps)
+    parents = [places.get(own(step).get("parentUuid") or _raw_parent(step)) for step in steps]
+    given_up = _given_up(steps, parents)
+    found = [_replacing(step, steps[:place]) for place, step in enumerate(steps)]
+    if not given_up:
+        return found, None
+    before: str | None = None
+    for place, step in enumerate(found):
+        if place not in given_up:
+            found[place] = msgspec.structs.replace(step, parent=before)
+            before = step.id or before
+        elif (parent := parents[place]) is not None:
+            found[place] = msgspec.structs.replace(step, parent=steps[parent].id)
+    return found, before
+
+
+def _places(steps: Sequence[Step]) -> dict[object, int]:
+    """The step of each line, by its uuid."""
+    found: dict[object, int] = {}
+    for place, step in enumerate(steps):
+        if step.id is not None:
+            found.setdefault(step.id, place)
+        for line in own(step).get("lines") or ():
+            found.setdefault(line.get("uuid"), place)
+    found.pop(None, None)
+    return found
+
+
+def _raw_parent(step: Step) -> object:
+    raw = getattr(step.parts[0], "raw", None) if step.parts else None
+    return raw.get("parentUuid") if isinstance(raw, dict) else None
+
+
+def _given_up(steps: Sequence[Step], parents: Sequence[int | None]) -> set[int]:
+    children: dict[int, list[int]] = {}
+    for place, parent in enumerate(parents):
+        if parent is not None and parent < place:
+            children.setdefault(parent, []).append(place)
+    # From the leaves up: whether a prompt is what comes next behind a step, notes and the like left out.
+    asks = [False] * len(steps)
+    for place in reversed(range(len(steps))):
+        step = steps[place]
+        asks[place] = is_prompt(step) or (step.role != "agent" and any(asks[each] for each in children.get(place, ())))
+    found: set[int] = set()
+    for inner in children.values():
+        for place in [each for each in inner if asks[each]][:-1]:
+            waiting = [place]
+            while waiting:
+                each = waiting.pop()
+                found.add(each)
+                waiting += children.get(each, ())
+    return found
+
+
+def _replacing(step: Step, before: Sequence[Step]) -> Step:
+    """A compaction with the steps that the model no longer saw; those that were preserved it still did."""
+    if step.kind != "compaction":
+        return step
+    raw = next((getattr(part, "raw", None) for each in before[-1:] for part in each.parts), None)
+    metadata = raw.get("compactMetadata") if isinstance(raw, dict) else None
+    kept = metadata.get("preservedMessages") if isinstance(metadata, dict) else None
+    still = set(kept.get("uuids") or ()) if isinstance(kept, dict) else set()
+    gone = [each.id for each in before if each.id is not None and each.id not in still and each.kind != "note"]
+    return msgspec.structs.replace(step, replaces=tuple(gone))

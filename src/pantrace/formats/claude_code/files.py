@@ -1,0 +1,155 @@
+"""Files: what belongs to a session beside its own file: logs of sub-agents, and the session that it was forked from.
+
+Claude Code keeps a session in `PROJECT/<id>.jsonl` and its sub-agents in `PROJECT/<id>/subagents/agent-<id>.jsonl`,
+with a file `.meta.json` for each; older versions keep them beside the session. A fork begins with copies of lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Agent, Origin, Sample, Step, Trajectory
+from pantrace.wire import files
+from pantrace.wire.head import Head
+from pantrace.wire.json import decode
+from pantrace.wire.rest import rest_in
+from pantrace.wire.rows import OnBroken, read_rows
+from pantrace.wire.times import from_iso
+
+from .lines import NAME, is_message
+from .session import as_child, trajectory_from
+
+_AGENT = "agent-*.jsonl"
+_UUID = re.compile(rb'"uuid":\s?"([^"]+)"')
+_TIME = re.compile(rb'"timestamp":\s?"([^"]+)"')
+
+
+def with_agents(sample: Sample, path: Path, on_broken: OnBroken) -> Sample:
+    """A session with the sub-agents that have files of their own."""
+    parent = sample.trajectory
+    if parent is None or path.match(_AGENT):
+        return sample
+    children = list(parent.children)
+    for file in agent_files(path):
+        records = [record for _, record in read_rows(file, on_broken)]
+        child = msgspec.structs.replace(trajectory_from(records), id=file.stem.removeprefix("agent-"))
+        child = as_child(child, parent)
+        if meta := _meta(file):
+            kept = {**child.extra, NAME: {**rest_in(child.extra, NAME), "meta": meta}}
+            child = msgspec.structs.replace(child, extra=kept)
+            if isinstance(caller := meta.get("toolUseId"), str):
+                child = msgspec.structs.replace(child, caller=caller)
+            if isinstance(name := meta.get("agentType"), str):
+                model = child.agents[0].model if child.agents else None
+                child = msgspec.structs.replace(child, agents=(Agent(name=name, model=model),))
+        children.append(child)
+    if len(children) == len(parent.children):
+        return sample
+    children.sort(key=lambda child: child.created or 0)
+    return msgspec.structs.replace(sample, trajectory=msgspec.structs.replace(parent, children=tuple(children)))
+
+
+def agent_files(path: Path) -> Iterator[Path]:
+    """Logs of the sub-agents of a session."""
+    yield from sorted((path.with_suffix("") / "subagents").glob(_AGENT))
+    yield from (file for file in sorted(path.parent.glob(_AGENT)) if file != path and owner(file) == path)
+
+
+def owner(path: Path) -> Path | None:
+    """The session that a file of a sub-agent belongs to."""
+    if not path.match(_AGENT) and not path.match("agent-*.meta.json"):
+        return None
+    if path.parent.name == "subagents":
+        session = path.parent.parent.with_suffix(".jsonl")
+        return session if session.is_file() else None
+    for record in Head(path).records:
+        if is_message(record) and isinstance(name := record.get("sessionId"), str) and name == Path(name).name:
+            session = path.with_name(f"{name}.jsonl")
+            return session if session.is_file() else None
+    return None
+
+
+def _meta(file: Path) -> dict[str, Any]:
+    """What Claude Code notes beside a sub-agent's log: its kind, and the call that started it."""
+    try:
+        found = decode(files.read_all(file.with_suffix(".meta.json")))
+    except (ReadError, OSError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def with_origin(sample: Sample, path: Path) -> Sample:
+    """A session that begins with lines of another one beside it: these are copies, and count there."""
+    trajectory = sample.trajectory
+    first = next((step for step in trajectory.steps if step.id is not None), None) if trajectory else None
+    if trajectory is None or first is None:
+        return sample
+    for file in _alike(path, first):
+        if shared := _shared(trajectory, file):
+            last = max(place for place, step in enumerate(trajectory.steps) if step.id in shared)
+            steps = tuple(
+                msgspec.structs.replace(step, kind="copied") if place <= last and step.kind != "note" else step
+                for place, step in enumerate(trajectory.steps)
+            )
+            origin = Origin(kind="forked", trajectory=file.stem, step=trajectory.steps[last].id)
+            forked = msgspec.structs.replace(trajectory, steps=steps, origin=origin)
+            return msgspec.structs.replace(sample, trajectory=forked)
+    return sample
+
+
+def _alike(path: Path, first: Step) -> Iterator[Path]:
+    """Sessions beside this one that begin with the same line; if it begins with a compaction, those that have it in
+    their middle."""
+    name = (first.id or "").encode("utf-8", "surrogatepass")
+    for file in sorted(path.parent.glob("*.jsonl")):
+        if file == path or file.match(_AGENT):
+            continue
+        status = file.stat()
+        begins = _first(file, status.st_mtime_ns, status.st_size) == first.id
+        if begins or (first.kind == "note" and name in _data(file)):
+            yield file
+
+
+@lru_cache(4096)
+def _first(file: Path, changed: int, size: int) -> str | None:
+    """The first line of a session that has an id; asked again when the file has changed."""
+    found = (record.get("uuid") for record in Head(file).records if isinstance(record, dict))
+    return next((name for name in found if isinstance(name, str)), None)
+
+
+def _data(file: Path) -> bytes:
+    try:
+        return files.read_all(file)
+    except (ReadError, OSError):
+        return b""
+
+
+def _shared(trajectory: Trajectory, file: Path) -> set[str | None]:
+    """Ids of steps that the other session has, too, if it is the older one: a fork begins with what was there."""
+    theirs = dict(_moments(_data(file)))
+    ours = {step.id: step.at for step in trajectory.steps if step.id is not None}
+    # A copy has the time of the original; the same name alone is chance.
+    shared: set[str | None] = {name for name, at in ours.items() if name in theirs and theirs[name] == at}
+    if not shared or next(iter(ours)) not in shared:
+        return set()
+    if next(iter(theirs)) not in shared:
+        return shared
+    # Both begin alike: what goes on behind the common beginning went on later in the fork.
+    rest = min((at for name, at in ours.items() if name not in shared and at is not None), default=None)
+    others = min((at for name, at in theirs.items() if name not in shared and at is not None), default=None)
+    return shared if rest is not None and (others is None or others < rest) else set()
+
+
+def _moments(data: bytes) -> Iterator[tuple[str, float | None]]:
+    """Ids and times of lines, without decoding them."""
+    for line in data.splitlines():
+        names, times = _UUID.search(line), _TIME.search(line)
+        if names is not None:
+            yield names[1].decode("utf-8", "replace"), from_iso(times[1].decode("ascii", "replace")) if times else None

@@ -1,0 +1,50 @@
+"""Interleaved: what a tool answered in several pieces, texts and pictures in their order.
+
+A result of the model has one output and its pictures apart. Where all pieces are texts and pictures, the output is the
+texts, joined by a blank line, and a form tells where they were cut; else it is the list of pieces, in which a picture
+stands as `{"media": number}`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pantrace.model import Media, Part, Text
+
+BETWEEN = "\n\n"
+Form = list[int | None]
+"""For each piece the length of its text, or None for a picture."""
+
+
+def split(content: list[Any], part_from: Callable[[Any], Part]) -> tuple[Any, tuple[Media, ...], Form | None]:
+    """Output and pictures of the pieces, and their form; None: the output is the list of pieces."""
+    parts = [part_from(raw) for raw in content]
+    media = tuple(part for part in parts if isinstance(part, Media))
+    if all(isinstance(part, Media) or (isinstance(part, Text) and not part.extra) for part in parts):
+        texts = [part.text for part in parts if isinstance(part, Text)]
+        form = [len(part.text) if isinstance(part, Text) else None for part in parts]
+        return (BETWEEN.join(texts) if texts else None), media, form
+    numbers = iter(range(len(media)))
+    pairs = zip(content, parts, strict=True)
+    return [{"media": next(numbers)} if isinstance(part, Media) else raw for raw, part in pairs], media, None
+
+
+def join(output: Any, media: list[Any], form: Form | None, text_to: Callable[[str], Any]) -> list[Any]:
+    """The pieces again, as they are written; what does not fit its form any more is one text before the pictures."""
+    if isinstance(output, list):
+        return [
+            media[each["media"]] if isinstance(each, dict) and each.keys() == {"media"} else each for each in output
+        ]
+    text = "" if output is None else str(output)
+    lengths = [each for each in form or () if each is not None]
+    whole = sum(lengths) + len(BETWEEN) * max(len(lengths) - 1, 0)
+    if whole != len(text) or len(form or ()) != len(lengths) + len(media):
+        return [*([text_to(text)] if text else []), *media]
+    pictures, pieces, place = iter(media), [], 0
+    for length in form or ():
+        if length is None:
+            pieces.append(next(pictures))
+        else:
+            pieces.append(text_to(text[place : place + length]))
+            place += length + len(BETWEEN)
+    return pieces

@@ -1,0 +1,274 @@
+"""Claude Code: what is peculiar to its sessions, and the truth about the recorded ones."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpus import CORPUS, needs_corpus
+from goldens import ROOT
+from pantrace.engine.convert import convert
+from pantrace.engine.read import Notes, read, read_pile
+from pantrace.formats import by_name
+from pantrace.model import (
+    Media,
+    Sample,
+    Step,
+    Text,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+    active_steps,
+    call_pairs,
+    final_response,
+    has_failed,
+    is_prompt,
+    said,
+    usage_total,
+)
+
+GOLDEN = ROOT / "claude-code"
+FORMAT = by_name("claude-code")
+
+
+def only(path: Path) -> Trajectory:
+    (sample,) = read(path).samples
+    assert sample.trajectory is not None
+    return sample.trajectory
+
+
+def loaded(*lines: Any) -> Trajectory:
+    assert FORMAT.load is not None
+    trajectory = FORMAT.load(list(lines)).trajectory
+    assert trajectory is not None
+    return trajectory
+
+
+def line(kind: str, content: Any, uuid: str, parent: str | None = None, **more: Any) -> dict[str, Any]:
+    message = {"role": kind, "content": content, **more.pop("message", {})}
+    return {"type": kind, "message": message, "uuid": uuid, "parentUuid": parent, "sessionId": "s", **more}
+
+
+def answer(text: str, uuid: str, parent: str, name: str, output: int, **more: Any) -> dict[str, Any]:
+    usage = {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": output}
+    message = {"id": name, "model": "m", "stop_reason": "end_turn", "usage": usage}
+    return line("assistant", [{"type": "text", "text": text}], uuid, parent, message=message, **more)
+
+
+def test_a_response_on_many_lines_counts_once() -> None:
+    (sample,) = read(GOLDEN / "subagent").samples
+    assert sample.trajectory is not None
+    total = usage_total(sample.trajectory)
+    assert total is not None and (total.output, total.input) == (96, 4513)
+    naive = sum(
+        json.loads(text)["message"]["usage"]["output_tokens"]
+        for text in (GOLDEN / "subagent").glob("*.jsonl").__next__().read_text().splitlines()
+        if '"usage"' in text and json.loads(text)["type"] == "assistant"
+    )
+    assert naive == 264
+
+
+def test_the_largest_usage_of_a_response_counts_wherever_it_stands() -> None:
+    lines = [line("user", "hi", "u"), answer("a", "1", "u", "r", 9), answer("b", "2", "1", "r", 2)]
+    for order in (lines, [lines[0], lines[2], lines[1]]):
+        total = usage_total(loaded(*order))
+        assert total is not None and (total.output, total.input) == (9, 15)
+
+
+def test_a_sub_agent_is_found_in_its_folder() -> None:
+    trajectory = only(GOLDEN / "subagent")
+    (child,) = trajectory.children
+    assert (child.id, child.caller, child.agents[0].name) == ("a27db603db920fe06", "toolu_0004_0", "general-purpose")
+    assert len(call_pairs(trajectory, children=True)) == len(call_pairs(trajectory)) + 2
+
+
+def test_every_file_of_a_session_belongs_to_it() -> None:
+    notes = Notes()
+    list(read_pile([GOLDEN / "subagent"], notes=notes).samples)
+    assert notes.ignored == []
+    assert sum(notes.belonging.values()) == 2
+
+
+def test_the_log_of_a_sub_agent_can_be_read_alone(tmp_path: Path) -> None:
+    (log,) = (GOLDEN / "subagent").rglob("agent-*.jsonl")
+    assert final_response(only(log)) == only(GOLDEN / "subagent").children[0].steps[-1].parts[0].text  # type: ignore[union-attr]
+    shutil.copy(log, tmp_path)
+    assert len(list(read(tmp_path).samples)) == 1
+
+
+def test_a_fork_counts_only_what_is_its_own() -> None:
+    samples = {sample.id[:4]: sample.trajectory for sample in read(GOLDEN / "fork").samples}
+    fork, first = samples["1098"], samples["a8ad"]
+    assert fork is not None and first is not None
+    assert fork.origin is not None and (fork.origin.kind, fork.origin.trajectory) == ("forked", first.id)
+    assert first.origin is None
+    totals = [usage_total(each) for each in (fork, first)]
+    assert sum(each.output or 0 for each in totals if each is not None) == 782
+    assert [said(step) for step in fork.steps if is_prompt(step)] == [
+        "Try another idea: half loaves of 250 g flour?",
+        "Start again from the first answer: what if the stock were 6 kg?",
+    ]
+
+
+def test_a_fork_read_alone_is_a_session_as_any_other(tmp_path: Path) -> None:
+    (fork,) = (GOLDEN / "fork").glob("1098*.jsonl")
+    shutil.copy(fork, tmp_path)
+    assert only(tmp_path).origin is None
+
+
+def test_the_same_names_at_other_times_are_no_copy(tmp_path: Path) -> None:
+    for number, name in enumerate(("a", "b")):
+        lines = [
+            line("user", "hi", "u1", timestamp=f"2026-01-0{number + 1}T00:00:00Z"),
+            answer(name, "u2", "u1", name, 1),
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert all(sample.trajectory and sample.trajectory.origin is None for sample in read(tmp_path).samples)
+
+
+def test_a_branch_that_was_given_up_is_kept_and_not_counted() -> None:
+    trajectory = only(GOLDEN / "rewind.jsonl")
+    assert [said(step) for step in active_steps(trajectory) if is_prompt(step)] == [
+        "How many rye loaves can we bake from the stock? See recipe.txt and stock.csv, and prices.txt for the cost.",
+        "Start again from the first answer: what if the stock were 6 kg?",
+    ]
+    assert sum(is_prompt(step) for step in trajectory.steps) == 3
+    assert final_response(trajectory) == "Then it is 12 loaves."
+
+
+def test_late_notes_and_parallel_results_are_no_branches() -> None:
+    assert only(GOLDEN / "trouble.jsonl").leaf is None
+    assert all(each.trajectory and each.trajectory.leaf is None for each in read(GOLDEN / "fork").samples)
+
+
+def test_trouble_is_seen() -> None:
+    trajectory = only(GOLDEN / "trouble.jsonl")
+    failures = [pair.result.failure for pair in call_pairs(trajectory) if pair.result is not None]
+    assert failures == ["denied", "denied", "cancelled", None]
+    errors = [step.error.kind for step in trajectory.steps if step.error is not None]
+    assert errors == ["529", "529", "400"]
+    cut = [step.usage for step in trajectory.steps if step.usage is not None and step.usage.partial]
+    assert [usage.output for usage in cut] == [2]
+    assert any(isinstance(part, Media) for step in trajectory.steps for part in step.parts)
+    assert final_response(trajectory) == "24 loaves need 9840 g of water."
+
+
+def test_what_the_program_says_in_the_users_name_is_no_prompt() -> None:
+    trajectory = only(GOLDEN / "older.jsonl")
+    assert [said(step) for step in trajectory.steps if is_prompt(step)] == ["How many files are there?"]
+    kinds = {step.id: step.kind for step in trajectory.steps}
+    assert (kinds["u4"], kinds["u5"]) == ("compaction", "user_shell")
+
+
+def test_a_side_chain_in_the_same_file_is_a_sub_agent() -> None:
+    trajectory = only(GOLDEN / "older.jsonl")
+    (child,) = trajectory.children
+    assert (child.caller, final_response(child)) == ("toolu_1", "There are 3.")
+    assert trajectory.title == "Counting files"
+
+
+def test_a_stream_tells_its_totals_at_its_end() -> None:
+    trajectory = only(GOLDEN / "stream_json_subagent_stdout.jsonl")
+    total = usage_total(trajectory, children=True)
+    assert total is not None and (total.input, total.output) == (8470, 192)
+    (child,) = trajectory.children
+    assert child.caller == "toolu_0004_0"
+    assert len(call_pairs(trajectory, children=True)) == 4
+
+
+@pytest.mark.parametrize(("kind", "status"), [("error_max_turns", "limit"), ("error_during_execution", "error")])
+def test_a_stream_that_ended_badly(kind: str, status: str) -> None:
+    trajectory = loaded(
+        {"type": "system", "subtype": "init", "session_id": "s", "uuid": "1", "tools": ["Bash"], "model": "m"},
+        {"type": "result", "subtype": kind, "is_error": True, "session_id": "s", "uuid": "2"},
+    )
+    assert trajectory.outcome is not None and trajectory.outcome.status == status
+
+
+@pytest.mark.parametrize("name", ["older.jsonl", "trouble.jsonl", "rewind.jsonl", "web.json"])
+def test_a_session_comes_back_line_by_line(name: str, tmp_path: Path) -> None:
+    convert(GOLDEN / name, tmp_path / "out", to="claude-code", strict=True)
+    (written,) = (tmp_path / "out").iterdir()
+
+    def lines(path: Path) -> list[Any]:
+        text = path.read_text()
+        found = (
+            [json.loads(text)] if path.suffix == ".json" else [json.loads(each) for each in text.splitlines() if each]
+        )
+        return [_bare(each) for each in found]
+
+    both = lines(GOLDEN / name), lines(written)
+    if name == "older.jsonl":  # the side chain stands behind the conversation
+        both = sorted(both[0], key=str), sorted(both[1], key=str)
+    assert both[1] == both[0]
+
+
+def _bare(value: Any) -> Any:
+    """A value without nulls: no tool tells them from nothing."""
+    if isinstance(value, dict):
+        return {key: _bare(value[key]) for key in sorted(value) if value[key] is not None}
+    return [_bare(each) for each in value] if isinstance(value, list) else value
+
+
+def test_a_run_of_another_tool_becomes_a_session(tmp_path: Path) -> None:
+    assert FORMAT.dump is not None and FORMAT.load is not None
+    steps = (
+        Step(role="user", parts=(Text(text="go"),)),
+        Step(role="agent", model="m", parts=(Text(text="ok"), ToolCall(id="c", name="ls", arguments={"a": 1}))),
+        Step(role="tool", parts=(ToolResult(call_id="c", output={"n": 3}, failure="error"),)),
+        Step(role="agent", parts=(Text(text="done"),)),
+    )
+    child = Trajectory(id="sub", caller="c", steps=(Step(role="agent", parts=(Text(text="inner"),)),))
+    sample = Sample(id="s", trajectory=Trajectory(steps=steps, children=(child,)))
+    lines = FORMAT.dump(sample, None)
+    assert [each["type"] for each in lines] == ["user", "assistant", "user", "assistant", "assistant", "pantrace"]
+    assert [each["parentUuid"] for each in lines[1:4]] == [each["uuid"] for each in lines[:3]]
+    assert lines[2]["message"]["content"][0]["is_error"] is True
+    assert (lines[4]["isSidechain"], lines[4]["agentId"]) == (True, "sub")
+    assert FORMAT.load(lines) == sample
+
+
+EXPECTED = CORPUS / "own/sessions/expected.json"
+TRUTH = json.loads(EXPECTED.read_bytes())["recordings"] if EXPECTED.exists() else []
+RECORDED = [each for each in TRUTH if each["id"].startswith("claude_code/")]
+
+
+@needs_corpus
+@pytest.mark.parametrize("truth", RECORDED, ids=lambda truth: truth["id"])
+def test_the_truth(truth: dict[str, Any]) -> None:
+    """What is said of a recording is what the scripted model's own log says of it."""
+    folder = CORPUS / "own/sessions" / truth["id"]
+    files = [each for each in sorted(folder.glob("*.jsonl")) if "stream" not in each.name]
+    samples = [sample.trajectory for sample in read_pile(files, notes=Notes()).samples if sample.trajectory is not None]
+    steps = [step for each in samples for step in each.steps if step.kind != "copied"]
+    assert sum(is_prompt(step) for step in steps) == truth["user_turns"]
+    everything = [each for top in samples for each in (top, *top.children)]
+    given_up = {step.id for each in everything for step in each.steps} - {
+        step.id for each in everything for step in active_steps(each)
+    }
+    calls = [pair for each in everything for pair in call_pairs(each, agent_only=False)]
+    results = {pair.call.id: pair.result for pair in calls}
+    assert len(results) == truth["tool_calls"]
+    outcomes = {"failed": {"error", "exit_code"}, "denied": {"denied"}, "interrupted": {"cancelled"}}
+    for word, failures in outcomes.items():
+        found = [each for each in results.values() if each is not None and has_failed(each)]
+        assert sum(each.failure in failures for each in found) == truth[f"tool_calls_{word}"], word
+    by_response: dict[str, Any] = {}
+    for each in everything:
+        for step in each.steps:
+            if step.usage is not None and step.kind != "copied":
+                by_response[step.extra["claude-code"]["message"]["id"]] = step
+    for call in truth["calls"]:
+        if call["status"] != "ok" or call["call"] in truth["calls_not_recorded"]:
+            continue
+        step, usage = by_response[call["response_id"]], call["usage"]
+        assert (step.usage.input, step.usage.cache_read or 0) == (usage["input"], usage["cache_read"])
+        assert step.usage.output == usage["output"] or step.usage.partial
+        assert (step.id in given_up) == (call["call"] in truth["abandoned_calls"])
+    children = [final_response(child) for top in samples for child in top.children]
+    assert children == [each["final_text"] for each in truth["sub_agents"]]
+    assert truth["final_answer"] in [final_response(each) for each in samples]
