@@ -43,8 +43,8 @@ def layout_of(start: bytes, *, whole: bool) -> Layout:
             decode_document(first)
         except ReadError:
             # Two lines that each begin like an object are lines, even when the first is torn.
-            inside = first.rstrip().endswith((b"{", b"[", b","))
-            return "lines" if rest.lstrip(b" \t").startswith(b"{") and not inside else "document"
+            alike = rest.lstrip(b" \t").startswith(b"{") and not first.rstrip().endswith(b"{")
+            return "lines" if alike and not (whole and _is_value(text)) else "document"
         return "lines"
     if not newline and not whole:
         return "lines" if text.startswith(b"{") else "document"
@@ -68,6 +68,14 @@ def read_rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any
         yield None, decode_document(data)
     except ReadError as error:
         on_broken(_torn(error, data).at(path=str(path)))
+
+
+def _is_value(text: bytes) -> bool:
+    try:
+        decode_document(text)
+    except ReadError:
+        return False
+    return True
 
 
 def rows_in(path: Path, layout: Layout, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
