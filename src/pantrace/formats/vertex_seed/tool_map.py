@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from pantrace.errors import PantraceError, UsageError
 from pantrace.wire import files
 from pantrace.wire.json import decode
+from pantrace.wire.yaml import load_yaml
 
 SECTION = "tool_mappings"
 
@@ -34,9 +34,9 @@ def _read(path: str, changed: int) -> dict[str, str]:
         elif text.lstrip().startswith("{"):
             found = decode(data)
         else:
-            found = parse_yaml(text)
+            found = load_yaml(text, path)
     except (PantraceError, ValueError) as error:
-        raise UsageError(f"tool_map {path}: {error}") from None
+        raise UsageError(f"tool_map {path}: {str(error).removeprefix(f'{path}: ')}") from None
     return invert(found.get(SECTION, found) if isinstance(found, dict) else found, path)
 
 
@@ -52,32 +52,3 @@ def invert(mapping: Any, path: str) -> dict[str, str]:
         for name in listed:
             names.setdefault(name, logical)
     return names
-
-
-_KEY = re.compile(r"""(?P<indent> *)(?P<quote>["']?)(?P<key>[^\s"'#][^"'#]*?)(?P=quote)\s*:\s*(?:#.*)?""")
-_ITEM = re.compile(
-    r"""(?P<indent> *)-\s+(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s"'#][^#]*?))\s*(?:#.*)?"""
-)
-
-
-def parse_yaml(text: str) -> dict[str, Any]:
-    """The part of YAML that tool maps are written in: keys, one level of keys below them, lists of names, comments."""
-    sections: dict[str, Any] = {}
-    section: dict[str, Any] = sections
-    items: list[str] | None = None
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.lstrip().startswith("#") or line.rstrip() == "---":
-            continue
-        if (item := _ITEM.fullmatch(line)) and items is not None:
-            items.append(next(name for name in item.group("double", "single", "bare") if name is not None))
-        elif key := _KEY.fullmatch(line):
-            name = key["key"]
-            if not key["indent"]:
-                section = sections
-            elif section is sections and sections:
-                section = {}
-                sections[next(reversed(sections))] = section
-            items = section[name] = []
-        else:
-            raise ValueError(f"line {number}: only keys and lists of names are understood here, not {line.strip()!r}")
-    return sections
