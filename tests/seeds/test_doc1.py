@@ -1,0 +1,69 @@
+"""Seed document 1, OpenCode sessions for Vertex AI: its schema, its rules, and its authors' files and habits."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from any_sample import samples
+from corpus import CORPUS, needs_corpus
+from pantrace import convert, validate
+from pantrace.errors import SampleRefused
+from pantrace.formats import by_name
+from pantrace.model import Sample, Step, Text, ToolCall, ToolResult, Trajectory, call_pairs
+
+SEED = by_name("vertex-seed")
+SHAPES = list(product((0, 1), (True, False)))
+
+
+def _row(sample: Sample, base: int, final: bool) -> Any:
+    assert SEED.dump is not None
+    return SEED.dump(sample, SEED.options(turn_base=base, include_final=final))
+
+
+def _errors(row: Any) -> list[str]:
+    return [f"{each.place}: {each.message}" for each in validate(row, "vertex-seed") if each.level == "error"]
+
+
+@pytest.mark.parametrize(("base", "final"), SHAPES)
+def test_every_shape_that_we_write_passes_our_own_validation(base: int, final: bool) -> None:
+    silent = Sample(
+        id="s",
+        trajectory=Trajectory(
+            id="s",
+            steps=(
+                Step(role="user", parts=(Text(text="List it."),)),
+                Step(role="agent", parts=(ToolCall(id="1", name="ls"), ToolResult(call_id="1", output="a"))),
+            ),
+        ),
+    )
+    row = _row(silent, base, final)
+    assert _errors(row) == []
+    assert SEED.load is not None
+    read = SEED.load(row)
+    assert read.trajectory is not None
+    assert [step.role for step in read.trajectory.steps] == ["user", "agent"]
+    assert [pair.call.name for pair in call_pairs(read.trajectory)] == ["ls"]
+
+
+@given(samples())
+def test_any_sample_in_any_shape_passes(sample: Sample) -> None:
+    for base, final in SHAPES:
+        try:
+            row = _row(sample, base, final)
+        except SampleRefused:
+            return
+        assert _errors(row) == []
+
+
+@needs_corpus
+@pytest.mark.parametrize(("base", "final"), SHAPES)
+def test_the_real_store_in_every_shape_passes(base: int, final: bool, tmp_path: Path) -> None:
+    options = {"turn_base": str(base), "include_final": str(final).lower()}
+    out = tmp_path / "rows.json"
+    convert(CORPUS / "own/opencode/sqlite-1.18.33/opencode.db", out, to="vertex-seed", options=options)
+    assert [each for each in validate(out) if each.level == "error"] == []
