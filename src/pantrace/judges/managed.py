@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache
 from hashlib import sha256
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from pantrace.errors import UsageError
 from pantrace.model import Maker, Scale, Score
@@ -21,6 +23,8 @@ from pantrace.wire.json import encode
 
 from .ask import Request
 from .rubric import rubric_names
+
+_R = TypeVar("_R")
 
 PREFIX = "vertex:"
 NO_PROJECT = "no judge configured: no project for Vertex AI"
@@ -94,9 +98,23 @@ def managed_metric(
     metric = metric.removeprefix(PREFIX)
     found = families()[split_metric(metric)[0]]
     if guidelines is not None and not found.guidelines:
-        takers = ", ".join(each for each, other in families().items() if other.guidelines)
-        raise UsageError(f"{PREFIX}{metric} takes no guidelines; these do: {takers}")
+        raise UsageError(f"{PREFIX}{metric} takes no guidelines; these do: {_takers()}")
     return Managed(name=name or f"{PREFIX}{metric}", metric=metric, guidelines=guidelines, agents=agents)
+
+
+def _takers() -> str:
+    return ", ".join(each for each, family in families().items() if family.guidelines)
+
+
+def with_guidelines(rubrics: Iterable[_R], guidelines: str) -> tuple[_R | Managed, ...]:
+    """Rubrics, with these guidelines for the managed ones that take any; a UsageError if none of them does."""
+    given = [
+        replace(each, guidelines=guidelines) if isinstance(each, Managed) and family_of(each).guidelines else each
+        for each in rubrics
+    ]
+    if not any(isinstance(each, Managed) and each.guidelines == guidelines for each in given):
+        raise UsageError(f"--guidelines: no rubric here takes guidelines; of Vertex AI these do: {_takers()}")
+    return tuple(given)
 
 
 def split_metric(metric: str) -> tuple[str, str]:
