@@ -20,6 +20,7 @@ from pantrace.errors import UsageError
 from pantrace.model import Maker, Scale, Score
 from pantrace.wire import toml
 from pantrace.wire.json import encode
+from pantrace.wire.vertex.verdicts import share_met, verdict_in
 
 from .ask import Request
 from .rubric import rubric_names
@@ -168,11 +169,10 @@ def managed_score(managed: Managed, result: dict[str, Any]) -> Score:
     details: dict[str, Any] = _details(managed)
     given = result.get("score")
     explanation = result.get("explanation") or None
-    verdicts = [_verdict(each) for each in result.get("rubric_verdicts") or ()]
+    verdicts = [verdict_in(each) for each in result.get("rubric_verdicts") or ()]
     if verdicts:
-        met = sum(each["verdict"] for each in verdicts)
-        value = met / len(verdicts)
-        explanation = explanation or f"{met} of {len(verdicts)} rubrics are met"
+        value = share_met(verdicts)
+        explanation = explanation or f"{round(value * len(verdicts))} of {len(verdicts)} rubrics are met"
         details["verdicts"] = verdicts
         if given is None or not abs(float(given) - value) < _NEAR:
             details |= {"score_given": given, "share_of_true_verdicts": value}
@@ -187,20 +187,6 @@ def managed_score(managed: Managed, result: dict[str, Any]) -> Score:
         details=details,
         maker=managed_maker(managed),
     )
-
-
-def _verdict(raw: dict[str, Any]) -> dict[str, Any]:
-    """A verdict in short. The service leaves out or nulls what is false."""
-    rubric = raw.get("evaluated_rubric") or {}
-    content = (rubric.get("content") or {}).get("property") or {}
-    told = {
-        "id": rubric.get("rubric_id"),
-        "description": content.get("description"),
-        "type": rubric.get("type"),
-        "importance": rubric.get("importance"),
-        "reasoning": raw.get("reasoning"),
-    }
-    return {"verdict": raw.get("verdict") is True, **{name: value for name, value in told.items() if value}}
 
 
 def _details(managed: Managed) -> dict[str, Any]:
