@@ -54,6 +54,8 @@ class Format:
     open: Callable[[Path, OnBroken], Run] | None = None
     beside: Callable[[Path], Iterable[Path]] = lambda _: ()
     """Files and folders outside an input that `open` looks into; when one of them changes, the input is read again."""
+    owner: Callable[[Path], Path | None] = lambda _: None
+    """The input that a file is only a part of: the log of a sub-agent beside that of its session."""
     claim: Callable[[Path], Claim] | None = None
     """Which files of a directory that `detect` takes belong to it; None: all of them."""
     save: Callable[[RunHeader, Iterable[Row], Path, Any], None] | None = None
