@@ -18,7 +18,6 @@ from pantrace.engine.measure import choose, scores_of
 from pantrace.engine.read import read
 from pantrace.errors import SampleRefused, UsageError
 from pantrace.formats import by_name
-from pantrace.formats.vertex_seed.tool_map import tool_names
 from pantrace.model import (
     Loss,
     Part,
@@ -34,6 +33,7 @@ from pantrace.model import (
     merged_turns,
 )
 from pantrace.wire.json import decode, encode
+from pantrace.wire.tool_map import tool_names
 
 SEED = by_name("vertex-seed")
 GOLDEN = Path(__file__).parents[1] / "golden" / "vertex-seed"
