@@ -116,7 +116,8 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
 def _tell(chosen: Selection) -> None:
     """What the options left out, where a person would not expect it."""
     if chosen.undated:
-        say(f"{chosen.undated} samples have no time and are left out by --since and --until")
+        options = [name for name, at in (("--since", chosen.since), ("--until", chosen.until)) if at is not None]
+        say(f"{chosen.undated} samples have no time and are left out by {' and '.join(options)}")
     if chosen.found_nothing:
         say(chosen.found_nothing)
 
