@@ -10,7 +10,9 @@ import pytest
 
 from corpus import CORPUS, needs_corpus
 from pantrace import convert, read, validate
+from pantrace.errors import UsageError
 from pantrace.formats import by_name
+from pantrace.policy import load_profile
 from pantrace.wire.json import decode, encode
 from seeds.recordings import pantrace
 
@@ -75,3 +77,125 @@ def test_two_rows_of_one_session_do_collide(tmp_path: Path) -> None:
         _another_run(tmp_path / name, "same")
     report = convert([tmp_path / "a", tmp_path / "b"], tmp_path / "rows.jsonl", to="adk-jsonl")
     assert len(report.renamed) == 2
+
+
+def test_golden_questions_are_cases() -> None:
+    price, refund, opening = read(GOLDEN / "adk-golden/garden_shop.json").samples
+    assert price.case is not None
+    assert [call.name for call in price.case.expected_calls or ()] == ["find_product", "get_price"]
+    assert (price.case.agent, price.case.labels) == ("garden_shop", {"topic": "prices"})
+    assert refund.case is not None
+    assert refund.case.expected_calls == ()
+    assert opening.case is not None
+    assert opening.case.expected_calls is None
+    assert price.trajectory is None
+    assert validate(GOLDEN / "adk-golden/garden_shop.json") == []
+
+
+def test_golden_questions_and_eval_sets_become_each_other(tmp_path: Path) -> None:
+    sets, back = tmp_path / "set.evalset.json", tmp_path / "golden.json"
+    convert(GOLDEN / "adk-golden/garden_shop.json", sets, to="adk-evalset", carry=False)
+    cases = json.loads(sets.read_bytes())["eval_cases"]
+    assert [len(case["conversation"]) for case in cases] == [1, 3, 1]
+    uses = cases[0]["conversation"][0]["intermediate_data"]["tool_uses"]
+    assert [(use["name"], use["args"]) for use in uses] == [
+        ("find_product", {"name": "rake"}),
+        ("get_price", {"sku": "R-14"}),
+    ]
+    assert cases[0]["session_input"]["app_name"] == "garden_shop"
+    convert(sets, back, to="adk-golden", carry=False)
+    given = json.loads((GOLDEN / "adk-golden/garden_shop.json").read_bytes())["golden_questions"]
+    for before, after in zip(given, json.loads(back.read_bytes())["golden_questions"], strict=True):
+        assert (before["id"], before["user_inputs"]) == (after["id"], after["user_inputs"])
+        for key in ("reference_tool_interactions", "reference_response"):
+            assert (after["reference_data"].get(key) or None) == (before.get("reference_data", {}).get(key) or None)
+    whole = convert(GOLDEN / "adk-golden/garden_shop.json", tmp_path / "copy.json", to="adk-golden")
+    assert not whole.losses
+
+
+def test_a_session_becomes_a_golden_question(tmp_path: Path) -> None:
+    out = tmp_path / "golden.json"
+    convert(GOLDEN / "adk-history/two_cases.evalset_result.json", out, to="adk-golden")
+    questions = json.loads(out.read_bytes())["golden_questions"]
+    assert all(question["user_inputs"] and question["reference_data"] for question in questions)
+
+
+def test_golden_questions_are_a_reference(tmp_path: Path) -> None:
+    history = GOLDEN / "adk-history/two_cases.evalset_result.json"
+    case = _case(number=1)
+    calls = [
+        part["function_call"]
+        for event in case["session_details"]["events"]
+        for part in (event.get("content") or {}).get("parts") or ()
+        if part.get("function_call")
+    ]
+    wanted = [{"tool_name": call["name"], "input_arguments": call["args"]} for call in calls]
+    golden = tmp_path / "golden.json"
+    questions = [
+        {"id": case["eval_id"], "user_inputs": ["x"], "reference_data": {"reference_tool_interactions": wanted}},
+        {"id": "nobody", "user_inputs": ["y"], "reference_data": {"reference_tool_interactions": wanted[:1]}},
+    ]
+    golden.write_bytes(encode({"golden_questions": questions}))
+    asked = ["--metric", "trajectory_accuracy", "--reference", golden, "--json"]
+    found = pantrace("measure", history, *asked)
+    assert found.returncode == 0, found.stderr
+    rows = [row for row in json.loads(found.stdout) if row["maker"]["kind"] == "check"]
+    scores = {row["sample"]: row["value"] for row in rows}
+    assert scores[case["eval_id"]] == 1.0
+    assert scores["nobody"] is None
+    assert "1 case of" in found.stderr
+
+
+@needs_corpus
+@pytest.mark.parametrize(
+    ("name", "count"), [("cs_full_conversation_golden.json", 1), ("retail_golden_dataset.json", 3)]
+)
+def test_the_workshops_golden_questions_return_whole(name: str, count: int, tmp_path: Path) -> None:
+    path = CORPUS / "public/adk/workshop" / name
+    report = convert(path, tmp_path / "copy.json", to="adk-golden")
+    assert (report.samples, sum(report.losses.values())) == (count, 0)
+    assert not [each for each in validate(path) if each.level == "error"]
+    given = json.loads(path.read_bytes())["golden_questions"]
+    found = json.loads((tmp_path / "copy.json").read_bytes())["golden_questions"]
+    assert [{key: question.get(key) for key in given[0]} for question in found] == given
+
+
+def test_criteria_of_adk_are_a_profile(tmp_path: Path) -> None:
+    config = tmp_path / "test_config.json"
+    criteria = {"tool_trajectory_avg_score": 1.0, "response_match_score": {"threshold": 0.6}, "token_usage_v1": {}}
+    config.write_bytes(encode({"criteria": criteria}))
+    profile = load_profile(str(config))
+    assert profile.thresholds == {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.6}
+    plan = tmp_path / "eval.toml"
+    plan.write_text('[decide]\nprofile = "test_config.json"\n')
+    history = GOLDEN / "adk-history/two_cases.evalset_result.json"
+    found = pantrace("eval", history, "--plan", plan, "--out", tmp_path / "run", "--gate", "--json")
+    statuses = {
+        each["eval_id"]: each["final_eval_status"] for each in json.loads(history.read_bytes())["eval_case_results"]
+    }
+    decisions = {row["sample"]: row["passed"] for row in json.loads(found.stdout)["decisions"]}
+    assert decisions == {name: status == 1 for name, status in statuses.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{}", "it has no criteria"),
+        ('{"criteria": {}}', "it has no criteria"),
+        ('{"criteria": {"safety_v1": "high"}}', "criteria.safety_v1: the threshold must be a number"),
+        ('{"criteria": {"safety_v1": {}}}', "criteria.safety_v1: the threshold must be a number"),
+        ('{"criteria": ', "not valid JSON"),
+    ],
+)
+def test_criteria_that_decide_nothing_are_refused(text: str, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "test_config.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"test_config\.json: ") as error:
+        load_profile(str(path))
+    assert why in str(error.value)
+
+
+@needs_corpus
+@pytest.mark.parametrize("name", ["own/adk/test_config.json", "public/adk/workshop/cs_test_config.json"])
+def test_the_real_criteria_are_profiles(name: str) -> None:
+    assert set(load_profile(str(CORPUS / name)).thresholds) == {"tool_trajectory_avg_score", "response_match_score"}
