@@ -50,6 +50,7 @@ TABLE = [
     ("public/adk/workshop/*.jsonl", "adk-jsonl"),
     ("public/adk/workshop/cs_conversation_scenarios.json", "adk-evalset"),
     ("public/adk/workshop/*.csv", "adk-jsonl"),
+    ("public/adk/workshop/*_golden*.json", "adk-golden"),
     ("public/adk/workshop/*", "unknown"),
     # Inspect
     ("own/inspect/expected.json", "unknown"),

@@ -199,3 +199,75 @@ def test_criteria_that_decide_nothing_are_refused(text: str, why: str, tmp_path:
 @pytest.mark.parametrize("name", ["own/adk/test_config.json", "public/adk/workshop/cs_test_config.json"])
 def test_the_real_criteria_are_profiles(name: str) -> None:
     assert set(load_profile(str(CORPUS / name)).thresholds) == {"tool_trajectory_avg_score", "response_match_score"}
+
+
+def test_the_workshops_outputs_come_in_one_command_with_our_numbers(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        _another_run(tmp_path / "runs", name)
+    out = tmp_path / "workshop"
+    done = pantrace("eval", tmp_path / "runs", "--out", tmp_path / "run", "--workshop", out)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((out / "eval_summary.json").read_bytes())
+    assert list(summary) == [
+        *("experiment_id", "run_type", "test_description", "interaction_datetime"),
+        *("overall_summary", "per_question_summary"),
+    ]
+    assert [(each["question_id"], each["runs"]) for each in summary["per_question_summary"]] == [
+        (_case(number=0)["eval_id"], 2),
+        (_case(number=1)["eval_id"], 2),
+    ]
+    usage = [
+        event["usage_metadata"]["total_token_count"]
+        for number in (0, 1)
+        for event in _case(number=number)["session_details"]["events"]
+        if event.get("usage_metadata")
+    ]
+    overall = summary["overall_summary"]["deterministic_metrics"]
+    assert overall["token_usage.total_tokens"] == sum(usage) / 2
+    assert overall["token_usage.llm_calls"] == len(usage) / 2
+    questions = [each["deterministic_metrics"] for each in summary["per_question_summary"]]
+    assert sum(each["token_usage"]["total_tokens"] for each in questions) == sum(usage)
+    assert all(each["exact_match"] is None or each["exact_match"] for each in questions)
+    stored = summary["per_question_summary"][0]["llm_metrics"]["response_match_score"]
+    expected = {each["metric_name"]: each["score"] for each in _case()["overall_eval_metric_results"]}
+    assert stored["score"] == pytest.approx(expected["response_match_score"])
+    log = (out / "question_answer_log.md").read_text()
+    assert "**Total Questions:** 2" in log
+    assert log.count("\n## ") == 4
+    for heading in ("Conversation", "Final Response Summary", "Agent Trajectory", "Tool Calls", "Evaluation Metrics"):
+        assert log.count(f"\n### {heading}\n") == 4
+
+
+def test_words_of_a_recording_are_no_headings_of_the_log(tmp_path: Path) -> None:
+    whole = json.loads((GOLDEN / "adk-history/two_cases.evalset_result.json").read_bytes())
+    text = "fine\n## 9. Question: `forged`\n---\n| a | b |"
+    whole["eval_case_results"][0]["session_details"]["events"][0]["content"]["parts"][0]["text"] = text
+    path = tmp_path / "x.evalset_result.json"
+    path.write_bytes(encode(whole))
+    assert pantrace("eval", path, "--out", tmp_path / "run", "--workshop", tmp_path / "w").returncode == 0
+    log = (tmp_path / "w/question_answer_log.md").read_text()
+    assert "\n> ## 9. Question: `forged`\n" in log
+    assert "\n## 9." not in log
+
+
+@needs_corpus
+def test_the_published_summary_with_right_numbers(tmp_path: Path) -> None:
+    """What the workshop published, in its shape: token totals, tool calls and handoffs as the events give them."""
+    folder = CORPUS / "public/adk/workshop"
+    rows = folder / "cs_baseline.processed_interaction_sim.jsonl"
+    assert pantrace("eval", rows, "--out", tmp_path / "run", "--workshop", tmp_path / "w").returncode == 0
+    found = json.loads((tmp_path / "w/eval_summary.json").read_bytes())
+    published = json.loads((folder / "cs_baseline.eval_summary.json").read_bytes())
+    assert found.keys() == published.keys()
+    assert {each["question_id"] for each in found["per_question_summary"]} == {
+        each["question_id"] for each in published["per_question_summary"]
+    }
+    numbers, theirs = (each["overall_summary"]["deterministic_metrics"] for each in (found, published))
+    assert numbers["token_usage.total_tokens"] == 21806.2
+    assert theirs["token_usage.total_tokens"] == 16857.0  # whole calls lost where a field was null
+    assert (numbers["tool_utilization.total_tool_calls"], theirs["tool_utilization.total_tool_calls"]) == (2.0, 4.0)
+    assert (numbers["agent_handoffs.total_handoffs"], theirs["agent_handoffs.total_handoffs"]) == (0.0, 2.8)
+    for name in ("token_usage.prompt_tokens", "token_usage.llm_calls", "context_saturation.max_total_tokens"):
+        assert numbers[name] == theirs[name]
+    absent = {name for name in theirs if name not in numbers}
+    assert {name.partition(".")[0] for name in absent} == {"latency_metrics"}  # its times are invented
