@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import tomllib
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -222,6 +223,26 @@ def _fields(node: ast.ClassDef) -> list[list[str]]:
     return rows
 
 
+def seed_tables() -> str:
+    """What each seed document says, the test that shows it, and where we differ on purpose."""
+    blocks = []
+    for path in sorted((ROOT / "tests/seeds").glob("doc*.toml")):
+        document = tomllib.loads(path.read_text())
+        lines = [f"## {path.stem.removeprefix('doc')}. {document['title']}", ""]
+        lines += ["| where | what it says | shown by | |", "|---|---|---|---|"]
+        for row in document["rows"]:
+            tests = "<br>".join(f"[`{_test_name(test)}`](../{test.partition('::')[0]})" for test in row["tests"])
+            verdict = f"differs: {row['differs']}" if "differs" in row else "holds"
+            cells = [" ".join(part.split()).replace("|", "\\|") for part in (row["place"], row["says"], verdict)]
+            lines.append(f"| {cells[0]} | {cells[1]} | {tests} | {cells[2]} |")
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def _test_name(test: str) -> str:
+    return test.partition("::")[2].removeprefix("test_").replace("_", " ")
+
+
 def filled(text: str, name: str, content: str) -> str:
     """The text with what stands between its two marks replaced."""
     pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
@@ -242,6 +263,7 @@ def pages() -> dict[Path, str]:
         "docs/conversions.md": {"matrix": conversion_table(), "losses": conversion_losses()},
         "docs/model.md": {"model": model_reference()},
         "docs/store.md": {"tables": table_reference()},
+        "docs/seeds.md": {"seeds": seed_tables()},
     }
     found = {}
     for name, contents in parts.items():

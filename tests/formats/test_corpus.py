@@ -32,7 +32,7 @@ TABLE = [
     ("own/opencode/reference-gsd-lite/eval_run_reference_1.18.33.json", "vertex-seed"),
     ("own/opencode/reference-gsd-lite/l1_report.json", "unknown"),
     ("public/opencode/gsd-lite/*.yaml", "unknown"),
-    ("public/vertex/*.json", "unknown"),
+    ("public/vertex/*.json", "vertex-result"),
     # ADK
     ("own/adk/*.evalset_result.json", "adk-history"),
     ("own/adk/*.evalset.json", "adk-evalset"),
@@ -50,6 +50,7 @@ TABLE = [
     ("public/adk/workshop/*.jsonl", "adk-jsonl"),
     ("public/adk/workshop/cs_conversation_scenarios.json", "adk-evalset"),
     ("public/adk/workshop/*.csv", "adk-jsonl"),
+    ("public/adk/workshop/*_golden*.json", "adk-golden"),
     ("public/adk/workshop/*", "unknown"),
     # Inspect
     ("own/inspect/expected.json", "unknown"),

@@ -70,6 +70,7 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
     def with_choice(
         *arguments: Any,
         since: str | None,
+        until: str | None,
         sessions: tuple[str, ...],
         wheres: tuple[str, ...],
         limit: int | None,
@@ -77,6 +78,7 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         chosen = Selection(
             since=parse_since(since, datetime.now(UTC)) if since else None,
+            until=parse_since(until, datetime.now(UTC), "--until") if until else None,
             sessions=sessions,
             where=tuple(parse_where(text) for text in wheres),
             limit=limit,
@@ -100,6 +102,7 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
             "trajectory.steps.usage.input>1000. Repeat to require several; docs/select.md lists the fields.",
         ),
         click.option("--session", "sessions", multiple=True, metavar="ID", help="Only this sample; repeat for more."),
+        click.option("--until", metavar="TIME", help="Only samples created until then."),
         click.option(
             "--since",
             metavar="TIME",
@@ -113,7 +116,8 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
 def _tell(chosen: Selection) -> None:
     """What the options left out, where a person would not expect it."""
     if chosen.undated:
-        say(f"{chosen.undated} samples have no time and are left out by --since")
+        options = [name for name, at in (("--since", chosen.since), ("--until", chosen.until)) if at is not None]
+        say(f"{chosen.undated} samples have no time and are left out by {' and '.join(options)}")
     if chosen.found_nothing:
         say(chosen.found_nothing)
 

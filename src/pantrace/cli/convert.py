@@ -41,6 +41,9 @@ from .progress import progress
 @click.option("--no-loss", is_flag=True, help="Do not measure what is lost (faster).")
 @click.option("--no-carry", is_flag=True, help="Write plain files: keep nothing under a `pantrace` key of ours.")
 @click.option("--strict", is_flag=True, help="Refuse to lose anything (exit 1) or to skip a broken record (exit 2).")
+@click.option(
+    "--no-sub-agents", is_flag=True, help="Leave sub-agents out; else they go where the format has room, or get rows."
+)
 @selecting
 @as_json
 def command(
@@ -53,6 +56,7 @@ def command(
     no_loss: bool,
     no_carry: bool,
     strict: bool,
+    no_sub_agents: bool,
     chosen: Selection,
     as_json: bool,
 ) -> None:
@@ -78,6 +82,7 @@ def command(
         raise UsageError(f"{to} is not text, which a terminal could not show: name a file with -o")
     keep_inputs(sources, recordings=[out], others=[loss])
     paths = expand(sources)
+    chosen.sub_agents = not no_sub_agents
     refusal: LossRefused | NothingWritten | None = None
     with ExitStack() as stack:
         on_loss = _loss_writer(stack, Path(loss)) if loss else None

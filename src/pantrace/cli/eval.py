@@ -26,6 +26,7 @@ from pantrace.engine.reports import (
 )
 from pantrace.engine.select import Selection
 from pantrace.engine.summary import EvalSummary, gate_code, summarise
+from pantrace.engine.workshop import LOG, SUMMARY, write_workshop
 from pantrace.errors import UsageError
 from pantrace.judges import Calibrations, Managed, Project, Settings
 from pantrace.wire.output import writing
@@ -58,6 +59,7 @@ from .progress import progress
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
 @click.option("--markdown", metavar="FILE", help="Write the summary as Markdown.")
 @click.option("--report", metavar="FILE", help="Write evals and decisions as a report of the Explain policy (JSON).")
+@click.option("--workshop", metavar="DIR", help="Write eval_summary.json and question_answer_log.md of ADK's workshop.")
 @selecting
 @as_json
 def command(
@@ -80,6 +82,7 @@ def command(
     junit: str | None,
     markdown: str | None,
     report: str | None,
+    workshop: str | None,
     chosen: Selection,
     as_json: bool,
 ) -> None:
@@ -106,7 +109,7 @@ def command(
         sources,
         beside=[plan, *calibrations, str(ready.reference) if ready.reference else None],
         recordings=[out, report],
-        others=[junit, markdown, cache],
+        others=[junit, markdown, cache, *(str(Path(workshop) / each) for each in (SUMMARY, LOG) if workshop)],
     )
     given: dict[str, Any] = {
         "models": list(dict.fromkeys(models)) or None,
@@ -137,6 +140,8 @@ def command(
     write_reports(Path(out), summary, junit, markdown)
     if report:
         write_explain_report(Path(out), Path(report))
+    if workshop:
+        write_workshop(Path(out), Path(workshop))
     if as_json:
         print_json(
             {

@@ -17,7 +17,7 @@ from pantrace.engine.rubric_selection import select_rubrics
 from pantrace.engine.select import Selection
 from pantrace.engine.tables import write_table
 from pantrace.errors import UsageError
-from pantrace.judges import BUDGET, AnyRubric, Managed, Settings, is_managed
+from pantrace.judges import BUDGET, AnyRubric, Managed, Settings, guidelines_from, is_managed, with_guidelines
 from pantrace.model import Run, Sample, Score, with_samples
 from pantrace.normalise.secrets import Redactor
 
@@ -41,7 +41,13 @@ KINDS = ("json", "jsonl", "csv", "parquet", "native")
     multiple=True,
     required=True,
     metavar="NAME|FILE",
-    help="Also metric definitions: FILE.json, or FILE.json:NAME for one. Repeat for more.",
+    help="Also metric definitions (FILE.json, or FILE.json:NAME for one) and criteria (FILE.yaml, FILE.yaml:ID). "
+    "Repeat for more.",
+)
+@click.option(
+    "--guidelines",
+    metavar="FILE|TEXT",
+    help="What a rubric of Vertex AI that takes guidelines should look at: words, a text file, or criteria (.yaml).",
 )
 @click.option(
     "--judge",
@@ -91,6 +97,7 @@ def command(
     sources: tuple[str, ...],
     from_: str | None,
     names: tuple[str, ...],
+    guidelines: str | None,
     models: tuple[str, ...],
     base_url: str | None,
     project: str | None,
@@ -133,7 +140,8 @@ def command(
     pantrace judge runs/ --rubric my.toml --judge openai:qwen3 --base-url http://127.0.0.1:8000/v1 --samples 5
     pantrace judge runs/ --rubric tool_use_quality --dry-run
     pantrace judge rows.jsonl --rubric metric_definitions.json:recommendation_quality --judge google:gemini-2.5-flash
-    pantrace judge runs/ --rubric vertex:general_quality_v1 --project my-project --location us-central1
+    pantrace judge runs/ --rubric pair-programming.yaml --judge openai:gpt-4.1-mini
+    pantrace judge runs/ --rubric vertex:general_quality_v1 --guidelines pair-programming.yaml --project my-project
     """
     asked = select_rubrics(names)
     if asked.measured:
@@ -142,6 +150,8 @@ def command(
             raise UsageError(f"nothing to judge: `pantrace measure` and `pantrace eval` measure {listed}")
         say(f"not judged but measured, by `pantrace measure` and `pantrace eval`: {listed}")
     rubrics = asked.rubrics
+    if guidelines is not None:
+        rubrics = with_guidelines(rubrics, guidelines_from(guidelines))
     kind = None if out is None or dry_run else format_ or _kind_of(out)
     if not dry_run:
         _refuse_outputs(sources, names, out, kind, cache)

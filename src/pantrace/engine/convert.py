@@ -194,7 +194,7 @@ class _Rows:
     def of(self, run: Run) -> Iterator[Row]:
         format_, report = self.format, self.report
         samples = run.samples if format_.nests else split_children(run.samples, self._staff)
-        for sample in _unique(samples, report):
+        for sample in _unique(samples, report, repeats=format_.repeats):
             self.seen += 1
             if format_.dump is None:
                 self._lose_sample(sample, "absent", _no_samples(format_))
@@ -291,13 +291,23 @@ def _reopened(place: Path, format_: Format) -> Run | None:
         raise WriteError(f"what was written as {format_.name} cannot be read back: {error.message}") from None
 
 
-def _unique(samples: Iterable[Sample], report: Report) -> Iterator[Sample]:
-    """Samples whose (id, epoch) no other has; a repeated one is led by the name of its source.
+def _unique(samples: Iterable[Sample], report: Report, *, repeats: bool) -> Iterator[Sample]:
+    """Samples whose (id, epoch) no other has; a repeated one is led by the name of its source. Where a case `repeats`,
+    another session of it is its next epoch.
 
     No epoch is the first one: formats that demand a number write 1."""
     seen: set[tuple[str, int]] = set()
+    sessions: set[tuple[str, str | None]] = set()
+    last: dict[str, int] = {}
     for sample in samples:
         name, epoch = sample.id, sample.epoch or 1
+        if repeats:
+            session = sample.trajectory.id if sample.trajectory else None
+            if (name, epoch) in seen and session is not None and (name, session) not in sessions:
+                epoch = last[name] + 1
+                sample = msgspec.structs.replace(sample, epoch=epoch)
+            sessions.add((name, session))
+            last[name] = max(epoch, last.get(name, 0))
         if (name, epoch) in seen:
             source = sample.trajectory.source if sample.trajectory else None
             prefix = Path(source.path).stem if source and source.path else "other"

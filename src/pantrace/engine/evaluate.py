@@ -96,7 +96,10 @@ def _opened(paths: list[Path], out: Path, format_name: str | None, notes: Notes)
 def _circumstances(ready: Ready, selection: Selection | None) -> str:
     """What decides, beside the input itself, which samples it gives. How many are left to choose is told apart."""
     reference = content_hash(ready.reference) if ready.reference else None
-    chosen = (selection.since, selection.sessions, selection.where) if selection is not None else None
+    chosen: tuple[object, ...] | None = None
+    if selection is not None:
+        until = () if selection.until is None else (selection.until,)
+        chosen = (selection.since, selection.sessions, selection.where, *until)
     return repr((reference, chosen))
 
 

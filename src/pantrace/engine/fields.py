@@ -23,6 +23,7 @@ SHORT = {
     "session": ("trajectory.id",),
     "tool": ("trajectory.steps.parts.name",),
     "label": ("case.labels",),
+    "directory": ("trajectory.extra.opencode.info.directory", "trajectory.extra.opencode.project.worktree"),
 }
 """Names that stand for paths."""
 

@@ -19,10 +19,13 @@ from pantrace.judges import (
     RowOf,
     columns_of,
     load_any_rubric,
+    load_criteria,
     load_definitions,
 )
 from pantrace.metrics import names as check_names
 from pantrace.model import Sample
+
+YAML = (".yaml", ".yml")
 
 Clean = Callable[[Any], Any]
 """Takes secrets out of plain data."""
@@ -37,7 +40,8 @@ class RubricSelection(msgspec.Struct, frozen=True):
 
 
 def select_rubrics(names: Iterable[str], folder: Path = Path()) -> RubricSelection:
-    """Rubrics by name or file, and metrics of FILE.json (FILE.json:NAME for one of them); files lie in `folder`."""
+    """Rubrics by name or file, metrics of FILE.json and criteria of FILE.yaml (FILE.json:NAME for one of them); files
+    lie in `folder`."""
     found: dict[str, AnyRubric] = {}
     measured: list[str] = []
     for name in dict.fromkeys(names):
@@ -54,6 +58,8 @@ def rubrics_named(name: str, folder: Path = Path()) -> list[AnyRubric | LayerOne
     path, only = _split(name)
     beside = folder / path
     located = str(beside) if beside.is_file() else path
+    if Path(path).suffix in YAML:
+        return list[AnyRubric | LayerOneMetric](load_criteria(Path(located), only))
     if Path(path).suffix != ".json":
         rubric = load_any_rubric(located)
         if rubric.name in check_names():
@@ -67,9 +73,12 @@ def rubrics_named(name: str, folder: Path = Path()) -> list[AnyRubric | LayerOne
 
 
 def _split(name: str) -> tuple[str, str]:
-    """FILE.json:NAME taken apart; any other name is whole."""
-    path, colon, only = name.rpartition(".json:")
-    return (f"{path}.json", only) if colon else (name, "")
+    """FILE.json:NAME and FILE.yaml:ID taken apart; any other name is whole."""
+    for suffix in (".json", *YAML):
+        path, colon, only = name.rpartition(f"{suffix}:")
+        if colon:
+            return f"{path}{suffix}", only
+    return name, ""
 
 
 def _either(there: AnyRubric | None, new: AnyRubric) -> AnyRubric:

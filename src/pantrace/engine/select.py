@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from msgspec.structs import replace
+
 from pantrace.errors import UsageError
 from pantrace.model import Sample, all_trajectories
 from pantrace.wire.times import time_text
@@ -25,14 +27,17 @@ class Selection:
     """Wanted samples; what has no time cannot be said to be since anything, and is left out and counted."""
 
     since: float | None = None
+    until: float | None = None
     sessions: tuple[str, ...] = ()
     where: tuple[Condition, ...] = ()
     limit: int | None = None
+    sub_agents: bool = True
+    """Whether samples keep the trajectories of their sub-agents."""
     read: int = 0
     """Samples looked at so far."""
     taken: int = 0
     undated: int = 0
-    """Samples left out because `since` was given and they have no time."""
+    """Samples left out because `since` or `until` was given and they have no time."""
     _ids: dict[str, None] = field(init=False, repr=False)
     _met: set[str] = field(init=False, repr=False)
     _callers: dict[str, str] = field(init=False, repr=False)
@@ -54,7 +59,8 @@ class Selection:
     @property
     def narrows(self) -> bool:
         """Whether some samples may be left out."""
-        return bool(self.since is not None or self.sessions or self.where or self.limit is not None)
+        timed = self.since is not None or self.until is not None
+        return bool(timed or self.sessions or self.where or self.limit is not None or not self.sub_agents)
 
     def apply(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         """The wanted ones of all samples; at their end, a UsageError for a name that none of them has."""
@@ -68,7 +74,7 @@ class Selection:
             self.read += 1
             if self._wants(sample):
                 self.taken += 1
-                yield sample
+                yield sample if self.sub_agents else alone(sample)
                 if self.taken == self.limit:
                     return
 
@@ -98,6 +104,7 @@ class Selection:
             return None
         asked = [
             *([f"--since {time_text(int(self.since))}"] if self.since is not None else []),
+            *([f"--until {time_text(int(self.until))}"] if self.until is not None else []),
             *(f"--session {each}" for each in self.sessions),
             *(f"--where {each.text!r}{self._instead_of(each)}" for each in self.where),
         ]
@@ -108,12 +115,14 @@ class Selection:
             del self._beside[condition]
         if self.sessions and not self._is_named(sample):
             return False
-        if self.since is not None:
+        if self.since is not None or self.until is not None:
             created = sample.trajectory.created if sample.trajectory else None
             if created is None:
                 self.undated += 1
                 return False
-            if created < self.since:
+            if self.since is not None and created < self.since:
+                return False
+            if self.until is not None and created > self.until:
                 return False
         return all(self._fits(sample, condition) for condition in self.where)
 
@@ -158,6 +167,13 @@ class Selection:
         return _did_you_mean(wanted, self._ids)
 
 
+def alone(sample: Sample) -> Sample:
+    """A sample without the trajectories of its sub-agents; the calls that started them stay."""
+    if sample.trajectory is None or not sample.trajectory.children:
+        return sample
+    return replace(sample, trajectory=replace(sample.trajectory, children=()))
+
+
 def _did_you_mean(given: str, names: Iterable[str]) -> str:
     from difflib import get_close_matches
 
@@ -165,16 +181,23 @@ def _did_you_mean(given: str, names: Iterable[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def parse_since(text: str, now: datetime) -> float:
+def parse_since(text: str, now: datetime, option: str = "--since") -> float:
     """30m, 2h, 7d, 1w, today, yesterday, 2026-11-15 or 2026-11-15T08:00 (local time unless a zone is given)."""
     try:
         return _moment(text, now).timestamp()
     except ValueError:
         raise UsageError(
-            f"--since {text!r} is not a time; try 30m, 2h, 7d, today, 2026-11-15 or 2026-11-15T08:00"
+            f"{option} {text!r} is not a time; try 30m, 2h, 7d, today, 2026-11-15 or 2026-11-15T08:00"
         ) from None
     except OverflowError:
-        raise UsageError(f"--since {text!r} lies outside the calendar") from None
+        raise UsageError(f"{option} {text!r} lies outside the calendar") from None
+
+
+def parse_gap(text: str) -> float:
+    """Seconds of 30m, 2h, 1d, 1w."""
+    if (match := re.fullmatch(r"(\d{1,6})([mhdw])", text)) is None or not int(match[1]):
+        raise UsageError(f"--gap {text!r} is not a length of time; try 30m, 2h or 1d")
+    return timedelta(**{_UNITS[match[2]]: int(match[1])}).total_seconds()
 
 
 def _moment(text: str, now: datetime) -> datetime:

@@ -77,6 +77,9 @@ class Format:
     """Whether it is decoded into the model's own types; what any other format reads is checked against them."""
     nests: bool = False
     """Whether a sample holds the trajectories of its sub-agents; if not, they are written as samples of their own."""
+    repeats: bool = False
+    """Whether a case may stand in it several times under one id, as it was run several times: another session of it is
+    no other case, and keeps the id."""
     corners: tuple[str, ...] = ()
     """Where a row has room for what the format cannot say (`wire.carried`): "metadata.pantrace"."""
     outside: tuple[str, ...] = ()

@@ -17,13 +17,23 @@ from .calibration import (
     judged_by,
     read_calibrations,
 )
+from .criteria import guidelines_from, load_criteria
 from .cut import Absent
 from .defined import ALWAYS, Defined, RowOf, columns_of
 from .definitions import LayerOneMetric, load_definitions
 from .discreet import Discreet
 from .inputs import INPUTS, asked_as, gather
 from .judge import NO_JUDGE, Settings, judged, judged_material, requests_for
-from .managed import NO_PROJECT, Managed, is_managed, managed_metric, managed_names, managed_request, managed_score
+from .managed import (
+    NO_PROJECT,
+    Managed,
+    is_managed,
+    managed_metric,
+    managed_names,
+    managed_request,
+    managed_score,
+    with_guidelines,
+)
 from .managed_inputs import managed_case
 from .named import AnyRubric, load_any_rubric
 from .patience import AtMost, Budgeted, Patient
@@ -78,12 +88,14 @@ __all__ = [
     "check_rubric",
     "columns_of",
     "gather",
+    "guidelines_from",
     "is_judged",
     "is_managed",
     "judged",
     "judged_by",
     "judged_material",
     "load_any_rubric",
+    "load_criteria",
     "load_definitions",
     "load_rubric",
     "managed_case",
@@ -97,4 +109,5 @@ __all__ = [
     "rubric_names",
     "split_name",
     "verdict_of",
+    "with_guidelines",
 ]

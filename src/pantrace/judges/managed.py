@@ -6,21 +6,26 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache
 from hashlib import sha256
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from pantrace.errors import UsageError
 from pantrace.model import Maker, Scale, Score
 from pantrace.wire import toml
 from pantrace.wire.json import encode
+from pantrace.wire.vertex.verdicts import share_met, verdict_in
 
 from .ask import Request
 from .rubric import rubric_names
+
+_R = TypeVar("_R")
 
 PREFIX = "vertex:"
 NO_PROJECT = "no judge configured: no project for Vertex AI"
@@ -94,9 +99,23 @@ def managed_metric(
     metric = metric.removeprefix(PREFIX)
     found = families()[split_metric(metric)[0]]
     if guidelines is not None and not found.guidelines:
-        takers = ", ".join(each for each, other in families().items() if other.guidelines)
-        raise UsageError(f"{PREFIX}{metric} takes no guidelines; these do: {takers}")
+        raise UsageError(f"{PREFIX}{metric} takes no guidelines; these do: {_takers()}")
     return Managed(name=name or f"{PREFIX}{metric}", metric=metric, guidelines=guidelines, agents=agents)
+
+
+def _takers() -> str:
+    return ", ".join(each for each, family in families().items() if family.guidelines)
+
+
+def with_guidelines(rubrics: Iterable[_R], guidelines: str) -> tuple[_R | Managed, ...]:
+    """Rubrics, with these guidelines for the managed ones that take any; a UsageError if none of them does."""
+    given = [
+        replace(each, guidelines=guidelines) if isinstance(each, Managed) and family_of(each).guidelines else each
+        for each in rubrics
+    ]
+    if not any(isinstance(each, Managed) and each.guidelines == guidelines for each in given):
+        raise UsageError(f"--guidelines: no rubric here takes guidelines; of Vertex AI these do: {_takers()}")
+    return tuple(given)
 
 
 def split_metric(metric: str) -> tuple[str, str]:
@@ -150,11 +169,10 @@ def managed_score(managed: Managed, result: dict[str, Any]) -> Score:
     details: dict[str, Any] = _details(managed)
     given = result.get("score")
     explanation = result.get("explanation") or None
-    verdicts = [_verdict(each) for each in result.get("rubric_verdicts") or ()]
+    verdicts = [verdict_in(each) for each in result.get("rubric_verdicts") or ()]
     if verdicts:
-        met = sum(each["verdict"] for each in verdicts)
-        value = met / len(verdicts)
-        explanation = explanation or f"{met} of {len(verdicts)} rubrics are met"
+        value = share_met(verdicts)
+        explanation = explanation or f"{round(value * len(verdicts))} of {len(verdicts)} rubrics are met"
         details["verdicts"] = verdicts
         if given is None or not abs(float(given) - value) < _NEAR:
             details |= {"score_given": given, "share_of_true_verdicts": value}
@@ -169,20 +187,6 @@ def managed_score(managed: Managed, result: dict[str, Any]) -> Score:
         details=details,
         maker=managed_maker(managed),
     )
-
-
-def _verdict(raw: dict[str, Any]) -> dict[str, Any]:
-    """A verdict in short. The service leaves out or nulls what is false."""
-    rubric = raw.get("evaluated_rubric") or {}
-    content = (rubric.get("content") or {}).get("property") or {}
-    told = {
-        "id": rubric.get("rubric_id"),
-        "description": content.get("description"),
-        "type": rubric.get("type"),
-        "importance": rubric.get("importance"),
-        "reasoning": raw.get("reasoning"),
-    }
-    return {"verdict": raw.get("verdict") is True, **{name: value for name, value in told.items() if value}}
 
 
 def _details(managed: Managed) -> dict[str, Any]:

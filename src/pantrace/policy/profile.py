@@ -98,15 +98,26 @@ def profile_names() -> list[str]:
 
 
 def load_profile(name_or_path: str) -> Profile:
-    """A profile by its name, or from a TOML file."""
+    """A profile by its name, or from a file: TOML, ADK's test_config.json, or a criteria file in YAML."""
     if name_or_path in _built_in():
         return _built_in()[name_or_path]
     path = Path(name_or_path)
-    if path.suffix == ".toml" or path.exists():
-        profile = toml.load_file(path, Profile)
+    if path.suffix in _FILES or path.exists():
+        profile = _from_file(path)
         _check(profile, str(path))
         return profile
     raise UsageError(f"no profile {name_or_path!r}; built in: {', '.join(profile_names())}, or name a .toml file")
+
+
+_FILES = (".toml", ".json", ".yaml", ".yml")
+
+
+def _from_file(path: Path) -> Profile:
+    from . import foreign
+
+    if path.suffix == ".json":
+        return foreign.from_criteria(path)
+    return foreign.from_rubric(path) if path.suffix in _FILES[2:] else toml.load_file(path, Profile)
 
 
 def _check(profile: Profile, name: str) -> None:

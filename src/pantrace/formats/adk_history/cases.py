@@ -100,8 +100,10 @@ def _sample(case: Fields, maker: Maker) -> Sample:
     trajectory, absent = _trajectory(case, actual)
     expected, placed = _expected(blocks)
     overall = list_of(case.get("overall_eval_metric_results"), "overall_eval_metric_results")
-    pairs = [] if overall else pairs_from(case.get("eval_metric_results"))
-    scores = scores_from(overall or pairs, [block.get("eval_metric_results") for block in blocks], maker)
+    named = {metric["metric_name"] for metric in overall}
+    # Deprecated, and still the only place of some metrics: it counts where the newer list lacks one.
+    pairs = [metric for metric in pairs_from(case.get("eval_metric_results")) if metric["metric_name"] not in named]
+    scores = scores_from([*overall, *pairs], [block.get("eval_metric_results") for block in blocks], maker)
     if trajectory is not None:
         outcome = _outcome(case, trajectory, maker, scored=bool(scores))
         trajectory = msgspec.structs.replace(trajectory, outcome=outcome)
@@ -113,7 +115,7 @@ def _sample(case: Fields, maker: Maker) -> Sample:
         trajectory=trajectory,
         expected=expected,
         scores=tuple(scores),
-        extra=_extra(case, trajectory, absent, blocks, pairs=bool(pairs)),
+        extra=_extra(case, trajectory, absent, blocks, pairs=bool(pairs) and not overall),
     )
     return apply_difference(sample, rest) if (rest := case.get(CARRIER)) else sample
 

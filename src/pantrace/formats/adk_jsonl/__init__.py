@@ -131,6 +131,7 @@ FORMAT = Format(
     validate=validate,
     options=Options,
     suffix=".jsonl",
+    repeats=True,
     corners=("pantrace", "final_session_state.events[].customMetadata.pantrace"),
 )
 

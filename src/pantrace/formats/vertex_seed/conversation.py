@@ -29,9 +29,11 @@ def conversation(row: dict[str, Any]) -> Conversation:
     answer = answer_text(row)
     if told and is_model(told[-1]):
         return Conversation(told, False, answer if answer != text_of(told[-1]) else None)
-    if not answer:
-        return Conversation(told, True)
     total = row["metadata"].get("total_turns") if isinstance(row.get("metadata"), dict) else None
+    if not answer:
+        # A final model turn that called tools and said nothing is cut off too; only the counts tell of it.
+        silent = [_said("model", "")] if told and total == len(told) + 1 else []
+        return Conversation([*told, *silent], True)
     if isinstance(total, int) and total <= len(told):
         # The script takes the last model text anywhere: this one may be older than the last prompt.
         older = answer in [text_of(content) for content in told if is_model(content)]

@@ -8,10 +8,10 @@ from pantrace.errors import SampleRefused
 from pantrace.model import CallPair, MergedTurn, Record, Sample, Text, ToolCall, merged_turns
 from pantrace.wire.json import encode
 from pantrace.wire.times import time_text
+from pantrace.wire.tool_map import tool_names
 from pantrace.wire.vertex.parts import arguments_to, error_text
 
 from .conversation import answer_text
-from .tool_map import tool_names
 
 NAME = "vertex-seed"
 EPOCH, TEXT_FIRST = "epoch", "text_first"

@@ -199,6 +199,8 @@ def pairs_from(pairs: Any) -> list[dict[str, Any]]:
     found = []
     for pair in pairs if isinstance(pairs, list) else ():
         if isinstance(pair, list) and len(pair) == 2 and all(isinstance(each, dict) for each in pair):
+            if "metric_name" not in {**pair[0], **pair[1]}:
+                continue
             found.append({**pair[0], **{key: value for key, value in pair[1].items() if value is not None}})
         elif isinstance(pair, dict) and "metric_name" in pair:
             found.append(pair)

@@ -1,0 +1,56 @@
+"""Tool maps: files that say which logical name (fs.read) stands for which physical ones (remote-fs-mcp_read_files)."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pantrace.errors import PantraceError, UsageError
+
+from . import files
+from .json import decode
+from .yaml import load_yaml
+
+SECTION = "tool_mappings"
+
+
+def tool_names(path: str, option: str = "tool_map") -> dict[str, str]:
+    """Physical name -> logical name, of a JSON, TOML or YAML file; read again only when the file has changed.
+    `option` is what the user named the file with."""
+    try:
+        changed = Path(path).stat().st_mtime_ns
+    except OSError as error:
+        raise UsageError(f"{option} {path}: {error.strerror}") from None
+    return _read(path, changed, option)
+
+
+@lru_cache(maxsize=8)
+def _read(path: str, changed: int, option: str) -> dict[str, str]:
+    try:
+        data = files.read_all(Path(path))
+        text = data.decode()
+        if path.endswith(".toml"):
+            found: Any = tomllib.loads(text)
+        elif text.lstrip().startswith("{"):
+            found = decode(data)
+        else:
+            found = load_yaml(text, path)
+    except (PantraceError, ValueError) as error:
+        raise UsageError(f"{option} {path}: {str(error).removeprefix(f'{path}: ')}") from None
+    return invert(found.get(SECTION, found) if isinstance(found, dict) else found, f"{option} {path}")
+
+
+def invert(mapping: Any, place: str) -> dict[str, str]:
+    """Physical -> logical of logical -> [physical]; the first logical name that claims a physical one keeps it."""
+    names: dict[str, str] = {}
+    if not isinstance(mapping, dict):
+        raise UsageError(f"{place}: must be a table of logical names with lists of physical ones")
+    for logical, physical in mapping.items():
+        listed = [physical] if isinstance(physical, str) else physical
+        if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
+            raise UsageError(f"{place}: {logical} must have a list of tool names")
+        for name in listed:
+            names.setdefault(name, logical)
+    return names
