@@ -67,10 +67,12 @@ def _trajectory(trajectory: Trajectory, out: Console, full: bool, indent: str) -
         trajectory.outcome and f"outcome: {trajectory.outcome.status}",
     ]
     out.print(Line(indent + harmless("  ".join(fact for fact in facts if fact)), style="dim"))
+    # By their places in the whole list: other commands name a step by this number, and branches given up have one, too.
+    numbers = {id(step): number for number, step in enumerate(trajectory.steps, 1)}
     for turn in turns(trajectory):
         out.print(Line(f"\n{indent}── turn {turn.number} ", style="dim"))
         for step in turn.steps:
-            _step(step, out, full, indent)
+            _step(step, numbers[id(step)], out, full, indent)
     if trajectory.response is not None:
         _block(out, f"\n{indent}response as stated: ", trajectory.response, "", full)
     total = usage_total(trajectory)
@@ -81,7 +83,7 @@ def _trajectory(trajectory: Trajectory, out: Console, full: bool, indent: str) -
         _trajectory(child, out, full, indent + "    ")
 
 
-def _step(step: Step, out: Console, full: bool, indent: str) -> None:
+def _step(step: Step, number: int, out: Console, full: bool, indent: str) -> None:
     who = step.agent if step.role == "agent" and step.agent else step.role
     facts = [
         step.kind if step.kind != "message" else None,
@@ -91,7 +93,7 @@ def _step(step: Step, out: Console, full: bool, indent: str) -> None:
         f"stop: {step.stop}" if step.stop else None,
     ]
     line = Line(f"{indent}{harmless(who)}", style=_ROLES[step.role])
-    line.append("  " + harmless("  ".join(fact for fact in facts if fact)), style="not bold dim")
+    line.append("  " + harmless("  ".join([f"step {number}", *(fact for fact in facts if fact)])), style="not bold dim")
     out.print(line)
     for part in step.parts:
         _part(part, out, full, indent + "  ")
