@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from pantrace.matching.recording import Recording, recording_of
-from pantrace.model import Action, Outcome, Sample, Step, final_response, is_agents, is_prompt, said
+from pantrace.model import Action, Outcome, Sample, Step, ToolCall, final_response, is_agents, is_prompt, said
 
 from .finding import Finding
 from .signature import error_line, shortened, signature
@@ -119,6 +119,7 @@ def _last_words(last: Step, recording: Recording) -> Iterator[Finding]:
             detail=f"the last reply stopped with {last.stop}" + (", so it is cut off" if cut else ""),
             address=last.id,
             hard=True,
+            omission=cut,
         )
     for part in last.parts:
         if type(part) is Action and part.kind == "fail":
@@ -127,9 +128,14 @@ def _last_words(last: Step, recording: Recording) -> Iterator[Finding]:
 
 
 def _silence(sample: Sample, recording: Recording, last: Step | None) -> Iterator[Finding]:
-    """The last prompt without an answer. Sources that hold nothing of the agent say nothing of its answers."""
+    """The last prompt without an answer. A source that holds nothing of the agent proves nothing."""
     trajectory = recording.trajectory
-    if not recording.has_acted or Action in recording.part_types or final_response(trajectory) is not None:
+    if not recording.has_acted:
+        if trajectory.steps:
+            told = "the recording holds nothing that the agent did"
+            yield Finding(cause="no_answer", what=told, detail=told, address=trajectory.steps[-1].id, omission=True)
+        return
+    if Action in recording.part_types or final_response(trajectory) is not None:
         return
     asked = next(
         (place for place in range(len(trajectory.steps) - 1, -1, -1) if is_prompt(trajectory.steps[place])), -1
@@ -145,11 +151,11 @@ def _silence(sample: Sample, recording: Recording, last: Step | None) -> Iterato
     calls = [pair for pair in recording.pairs_by_trajectory[0] if id(pair.step) in late]
     if calls and _FINAL.search(calls[-1].call.name):
         return
-    told = f"the last call is {calls[-1].call.name}, and no text follows" if calls else "the last reply is empty"
+    empty = not calls or (last is not None and not any(type(part) is ToolCall for part in last.parts))
     yield Finding(
         cause="no_answer",
-        what="calls and no text behind them" if calls else "an empty reply",
-        detail=told,
+        what="an empty reply" if empty else "calls and no text behind them",
+        detail="the last reply is empty" if empty else f"the last call is {calls[-1].call.name}, and no text follows",
         address=last.id if last is not None else behind[-1].id,
         hard=not any(step.error is not None for step in behind),
         omission=True,

@@ -17,7 +17,9 @@ ENOUGH = 5
 HARMLESS_EXTRA = 0.05
 """Share of passed samples up to which a call that nobody expects may be called a cause."""
 OFTEN = 3
-"""Failed samples in which an unexpected call must be seen before it goes before other differences."""
+"""Samples in which something must be seen before its frequency says anything."""
+RARE = 0.5
+"""How doubtful one is that is rarer."""
 _ENDINGS = ("run_error", "blocked", "cancelled")
 _WEAK = ("loop", *ABOUT_TOOLS, "open_call", "no_answer", *ABOUT_REFERENCE)
 """Causes that good runs may show, too."""
@@ -48,8 +50,11 @@ _CERTAIN = (
     "missing_call",
     "wrong_action",
     "gave_up",
+    "open_call",
     "abandoned",
+    "no_answer",
 )
+"""Causes that a recording or a reference proves, unless samples that passed show them, too."""
 UNKNOWN = Finding(cause="unknown")
 
 
@@ -113,6 +118,8 @@ class Tally:
     unjudged_examples: dict[str, list[str]] = field(default_factory=dict)
     not_run: int = 0
     seen_in_passed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    seen_in_unjudged: dict[tuple[str, str], list[Example]] = field(default_factory=dict)
+    """What went wrong in samples that could not be judged, be it mended; they are few or have no outcome at all."""
 
     def add(self, found: Diagnosed) -> None:
         status = found.verdict.status
@@ -126,25 +133,29 @@ class Tally:
         else:
             self.unjudged[found.verdict.why] += 1
             examples = self.unjudged_examples.setdefault(found.verdict.why, [])
-            if len(examples) < 3:
+            if len(examples) < OFTEN:
                 examples.append(found.sample)
+            for each in {one.key: one for one in reversed(found.findings)}.values():
+                self.seen_in_unjudged.setdefault(each.key, []).append(_example(found, each))
 
     def failures(self) -> list[Failure]:
         """The failed samples, each with its cause."""
-        harmless = self._harmless()
-        return [
-            Failure(diagnosed=each, main=_main(each, harmless, self.seen_in_passed, self.passed))
-            for each in self.failed
-        ]
+        harmless, doubts = self._harmless(), self._doubts()
+        return [Failure(diagnosed=each, main=_main(each, harmless, doubts, self.passed)) for each in self.failed]
 
     def _seen(self) -> Counter[tuple[str, str]]:
         """In how many failed samples each is seen."""
         return Counter(key for each in self.failed for key in {one.key for one in each.findings if not one.mended})
 
-    def _doubtful(self) -> set[tuple[str, str]]:
-        """What good runs show, too, and unexpected calls that are too rare to say whether good runs make them."""
-        rare = {key for key, count in self._seen().items() if key[0] == "extra_call" and count < OFTEN}
-        return rare | set(self.seen_in_passed)
+    def _doubts(self) -> dict[tuple[str, str], float]:
+        """How much more often each is seen in failed samples than in those that passed, as a doubt: 0 where no good
+        run shows it. Unexpected calls of a few samples are doubtful, as nobody can say whether good runs make them."""
+        return {
+            key: RARE
+            if key[0] == "extra_call" and count < OFTEN
+            else self.seen_in_passed[key] / max(self.passed, 1) / (count / len(self.failed))
+            for key, count in self._seen().items()
+        }
 
     def _harmless(self) -> set[tuple[str, str]]:
         """What is seen in samples that passed at least as often as in those that failed."""
@@ -153,7 +164,9 @@ class Tally:
         return {
             key
             for key, count in self._seen().items()
-            if key[0] in _WEAK and self.seen_in_passed[key] / self.passed >= count / len(self.failed)
+            if key[0] in _WEAK
+            and self.seen_in_passed[key] >= OFTEN
+            and self.seen_in_passed[key] / self.passed >= count / len(self.failed)
         } | {
             key
             for key, count in self.seen_in_passed.items()
@@ -161,7 +174,9 @@ class Tally:
         }
 
 
-def _main(found: Diagnosed, harmless: set[tuple[str, str]], doubtful: set[tuple[str, str]], passed: int) -> Finding:
+def _main(
+    found: Diagnosed, harmless: set[tuple[str, str]], doubts: dict[tuple[str, str], float], passed: int
+) -> Finding:
     seen = [each for each in found.findings if not each.mended and each.key not in harmless]
     if passed < ENOUGH:
         # Most extra calls only look something up; which of them do harm, only samples that passed can tell.
@@ -170,14 +185,14 @@ def _main(found: Diagnosed, harmless: set[tuple[str, str]], doubtful: set[tuple[
     stopped = any(each.cause == "limit" and each.hard for each in seen)
     order = list(dict.fromkeys((*_ENDINGS, "loop", "tool_error", "limit", *_ORDER))) if stopped else list(_ORDER)
 
-    def rank(finding: Finding) -> tuple[float, bool]:
+    def rank(finding: Finding) -> tuple[float, float]:
         cause = "wrong_call" if finding.cause in ABOUT_REFERENCE else finding.cause
         place: float = order.index("tool_error" if cause in ABOUT_TOOLS else cause)
         if cause in ABOUT_TOOLS and finding.subject in expected and not stopped:
             # An expected call that was tried and failed is explained by its failure.
             place = order.index("wrong_call") - 0.5
         # What no good run shows is the better explanation.
-        return place, finding.key in doubtful
+        return place, doubts[finding.key]
 
     # The findings stand in the order of events: of several of one rank, the first that happened.
     return min(seen, key=rank, default=UNKNOWN)
@@ -193,6 +208,28 @@ def group(failures: Sequence[Failure], seen_in_passed: Counter[tuple[str, str]],
         _group(key, members, len(failures), seen[key], seen_in_passed[key], examples) for key, members in by_key.items()
     ]
     return sorted(found, key=lambda each: (each.cause == "unknown", -each.samples, each.title))
+
+
+def unjudged_groups(tally: Tally, examples: int) -> list[Group]:
+    """What went wrong in samples that could not be judged, the most frequent first."""
+    found = [
+        Group(
+            cause=key[0],
+            subject=key[1],
+            title=title_of(key[0], shortened(key[1], 60)),
+            certain=False,
+            samples=len(places),
+            share=len(places) / tally.unjudged.total(),
+            also=0,
+            passed=tally.seen_in_passed[key],
+            waste=Waste(),
+            waste_unknown=0,
+            variants=(),
+            examples=tuple(places[:examples]),
+        )
+        for key, places in tally.seen_in_unjudged.items()
+    ]
+    return sorted(found, key=lambda each: (-each.samples, each.title))
 
 
 def _group(
@@ -212,7 +249,7 @@ def _group(
         waste=_together([each.main.waste for each in members]),
         waste_unknown=sum(each.main.waste.tokens is None for each in members),
         variants=tuple(Variant(text=text, samples=count) for text, count in variants.most_common()),
-        examples=tuple(_example(each) for each in _chosen(members, examples)),
+        examples=tuple(_example(each.diagnosed, each.main) for each in _chosen(members, examples)),
     )
 
 
@@ -232,8 +269,7 @@ def _chosen(members: Sequence[Failure], count: int) -> list[Failure]:
     return found
 
 
-def _example(failure: Failure) -> Example:
-    found, main = failure.diagnosed, failure.main
+def _example(found: Diagnosed, main: Finding) -> Example:
     return Example(
         sample=found.sample,
         epoch=found.epoch,

@@ -33,6 +33,11 @@ def as_markdown(found: Diagnosis) -> str:
     for number, each in enumerate(found.groups, 1):
         opinion = found.opinions[number - 1] if number <= len(found.opinions) else None
         lines += _group(number, each, opinion)
+    if found.seen_in_unjudged:
+        lines += ["## Not judged", "", "Seen in samples of which nobody says whether they failed:", ""]
+        for each in found.seen_in_unjudged:
+            places = ", ".join(place_words(one) for one in each.examples)
+            lines.append(f"- {each.samples:,} × {plain(each.title)}" + (f" ({plain(places)})" if places else ""))
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -6,36 +6,38 @@ from __future__ import annotations
 
 import msgspec
 
-from pantrace.model import Sample, Step, ToolCall, Trajectory, active_steps, is_staff
+from pantrace.model import Sample, Step, ToolCall, Trajectory, active_steps, all_trajectories, is_staff
 
 from .finding import Place
 
 
 class Numbered:
-    """A sample with addresses for ids, the branches that were given up left out."""
+    """A sample with numbers for ids, the branches that were given up and the test's own staff left out.
+
+    Steps are counted from 1 in the order recorded, those of sub-agents behind their parent's, as in `pantrace show`."""
 
     def __init__(self, sample: Sample) -> None:
         self.places: dict[str, Place] = {}
         self.order: dict[str, tuple[int, ...]] = {}
-        """Address -> where the step stands in the order of events: a sub-agent's steps behind the call that started
-        it."""
+        """Where a step stands in the order of events: a sub-agent's steps behind the call that started it."""
         self.steps: dict[str, Step] = {}
         self._named: dict[str, str | None] = {}
-        self._trajectories = 0
         trajectory = sample.trajectory
+        whole = all_trajectories(trajectory) if trajectory is not None else ()
+        self._numbers = {id(step): number for number, step in enumerate((s for each in whole for s in each.steps), 1)}
         self.trajectory = None if trajectory is None else self._number(trajectory, None, ())
         self.sample = msgspec.structs.replace(sample, trajectory=self.trajectory)
 
     def _number(self, trajectory: Trajectory, agent: str | None, before: tuple[int, ...]) -> Trajectory:
-        own = self._trajectories
-        self._trajectories += 1
         active = {id(step) for step in active_steps(trajectory)} if trajectory.leaf is not None else None
         steps: list[Step] = []
         callers: dict[str, int] = {}
-        for number, step in enumerate(trajectory.steps, 1):
+        number = 0
+        for step in trajectory.steps:
             if active is not None and id(step) not in active:
                 continue
-            address = f"{own}:{number}"
+            number = self._numbers[id(step)]
+            address = str(number)
             if step.id is not None:
                 self._named[step.id] = address if step.id not in self._named else None
             self.places[address] = Place(step=number, agent=agent)
@@ -48,9 +50,8 @@ class Numbered:
         for child in trajectory.children:
             if is_staff(child.purpose):
                 continue
-            name = child.id or (child.agents[0].name if child.agents else None) or f"sub-agent {self._trajectories}"
-            caller = callers.get(child.caller or "", len(trajectory.steps))
-            children.append(self._number(child, name, (*before, caller)))
+            name = child.id or (child.agents[0].name if child.agents else None) or "sub-agent"
+            children.append(self._number(child, name, (*before, callers.get(child.caller or "", number))))
         return msgspec.structs.replace(trajectory, steps=tuple(steps), children=tuple(children), leaf=None)
 
     def place(self, address: str | None) -> Place | None:

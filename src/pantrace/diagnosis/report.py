@@ -10,7 +10,7 @@ import msgspec
 from pantrace.model import Record
 
 from .finding import Finding, Waste
-from .groups import Failure, Group, Tally, group
+from .groups import Example, Failure, Group, Tally, group, unjudged_groups
 
 
 class Opinion(Record, frozen=True, kw_only=True):
@@ -43,6 +43,8 @@ class Diagnosis(Record, frozen=True, kw_only=True):
     """Who says so -> how many: decision, outcome, error, score, reference, finding."""
     unjudged_because: dict[str, int]
     unjudged_examples: dict[str, list[str]]
+    seen_in_unjudged: tuple[Group, ...]
+    """What went wrong in these samples, be it made good: one sample may be in several groups."""
     groups: tuple[Group, ...]
     failures: tuple[Failure, ...]
     """Every failed sample, in reading order."""
@@ -62,6 +64,8 @@ class Diagnosis(Record, frozen=True, kw_only=True):
         if not known:
             return f"{of}; the recordings do not show why."
         first = known[0]
+        if first.samples == 1 and len(self.groups) > 1:
+            return f"{of}, each for a reason of its own."
         most = "" if len(self.groups) == 1 else f", most often ({first.samples:,})"
         return f"{of}{most}: {first.title}."
 
@@ -105,6 +109,7 @@ def diagnosis_of(tally: Tally, examples: int) -> Diagnosis:
         failed_by=dict(by.most_common()),
         unjudged_because=dict(tally.unjudged.most_common()),
         unjudged_examples=tally.unjudged_examples,
+        seen_in_unjudged=tuple(unjudged_groups(tally, examples)),
         groups=tuple(group(failures, tally.seen_in_passed, examples)),
         failures=tuple(failures),
     )
@@ -127,6 +132,16 @@ def as_json(found: Diagnosis) -> dict[str, Any]:
             {"why": why, "samples": count, "examples": found.unjudged_examples.get(why, [])}
             for why, count in found.unjudged_because.items()
         ],
+        "seen_in_unjudged": [
+            {
+                "cause": each.cause,
+                "subject": each.subject or None,
+                "title": each.title,
+                "samples": each.samples,
+                "examples": [_example_json(one) for one in each.examples],
+            }
+            for each in found.seen_in_unjudged
+        ],
         "groups": groups,
         "failures": [_failure_json(each) for each in found.failures],
     }
@@ -144,18 +159,19 @@ def _group_json(each: Group) -> dict[str, Any]:
         "seen_in_passed": each.passed,
         "wasted": _waste_json(each.waste) | {"samples_unknown": each.waste_unknown},
         "errors": [{"text": one.text, "samples": one.samples} for one in each.variants],
-        "examples": [
-            {
-                "sample": one.sample,
-                "epoch": one.epoch,
-                "source": one.source,
-                "step": one.place.step if one.place else None,
-                "agent": one.place.agent if one.place else None,
-                "detail": one.detail,
-            }
-            for one in each.examples
-        ],
+        "examples": [_example_json(one) for one in each.examples],
         "judge": None,
+    }
+
+
+def _example_json(example: Example) -> dict[str, Any]:
+    return {
+        "sample": example.sample,
+        "epoch": example.epoch,
+        "source": example.source,
+        "step": example.place.step if example.place else None,
+        "agent": example.place.agent if example.place else None,
+        "detail": example.detail,
     }
 
 

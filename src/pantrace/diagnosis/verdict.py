@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from pantrace.matching.recording import recording_of
 from pantrace.metrics import by_name
 from pantrace.model import Decision, Record, Sample
 
@@ -45,9 +46,8 @@ def verdict_of(sample: Sample, decisions: Sequence[Decision], findings: Sequence
     if stored:
         low = [name for name, failed in stored if failed]
         return Verdict(status="failed" if low else "passed", by="score", why=", ".join(low))
-    if recorded.status == "scored":
-        names = ", ".join(score.name for score in sample.scores)
-        return Verdict(status="passed" if recorded.value else "failed", by="score", why=names)
+    if recorded.status == "scored" and len(sample.scores) == 1:
+        return Verdict(status="passed" if recorded.value else "failed", by="score", why=sample.scores[0].name)
     hard = [each for each in findings if each.hard and not each.mended]
     if hard:
         by: Says = "finding"
@@ -60,6 +60,6 @@ def verdict_of(sample: Sample, decisions: Sequence[Decision], findings: Sequence
     if undecided is not None:
         return Verdict(status="unjudged", why=f"{undecided.profile} could not decide")
     why = "nobody says how it ended, and nothing in it is clearly wrong"
-    if not sample.trajectory.steps:
-        why = "the recording has no steps"
+    if not recording_of(sample.trajectory).has_acted:
+        why = "the recording holds nothing that the agent did"
     return Verdict(status="unjudged", why=why)

@@ -10,6 +10,8 @@ from .groups import Example, Group
 
 def waste_words(waste: Waste) -> str:
     """What was spent: tokens and cost, else steps; empty where nothing is known."""
+    if waste.steps == 0:
+        return "nothing"
     least = "≥ " if waste.partial else ""
     if waste.tokens is None:
         return "" if waste.steps is None else f"{waste.steps:,} steps"
