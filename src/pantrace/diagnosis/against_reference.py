@@ -27,6 +27,8 @@ from .signature import shortened
 
 _RULE = ArgumentRule(normalise=True, tolerance=1e-9)
 _LIKENESS = Likeness(normalise=True, tolerance=1e-9)
+_ABSENT = object()
+"""Stands for an argument that is not there."""
 _NEAR = 0.05
 """How far from the expected place a click may be, as a part of the screen."""
 
@@ -106,25 +108,40 @@ def _differing(made: Any, expected: Any) -> list[str]:
     """Names of the arguments in which two calls differ."""
     if not isinstance(made, dict) or not isinstance(expected, dict):
         return []
-    absent = object()
     names = dict.fromkeys((*expected, *made))
-    return [name for name in names if not alike(made.get(name, absent), expected.get(name, absent), _LIKENESS)]
+    return [name for name in names if not alike(made.get(name, _ABSENT), expected.get(name, _ABSENT), _LIKENESS)]
 
 
 def _told(made: Any, expected: Any, names: Sequence[str]) -> str:
     if not names:
         return shortened(f"{_short(made)} where {_short(expected)} is expected")
-    told = [f"{name} is {_value(made, name)}, expected {_value(expected, name)}" for name in names]
+    found = [difference for name in names for difference in _differences(name, made, expected, name)]
+    told = [f"{path} is {_short(ours)}, expected {_short(theirs)}" for path, ours, theirs in found]
     return shortened("; ".join(told))
 
 
-def _value(arguments: dict[str, Any], name: str) -> str:
-    return _short(arguments[name]) if name in arguments else "not given"
+def _differences(path: str, made: Any, expected: Any, key: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The innermost places in which two values differ: of a long list the one entry that is not the same."""
+    ours, theirs = _at(made, key), _at(expected, key)
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for name in dict.fromkeys((*theirs, *ours)):
+            yield from _differences(f"{path}.{name}", ours, theirs, name)
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        for place in range(len(ours)):
+            yield from _differences(f"{path}[{place}]", ours, theirs, place)
+    elif not alike(ours, theirs, _LIKENESS):
+        yield path, ours, theirs
+
+
+def _at(value: Any, key: Any) -> Any:
+    return value.get(key, _ABSENT) if isinstance(value, dict) else value[key]
 
 
 def _short(value: Any) -> str:
     from pantrace.wire.json import encode
 
+    if value is _ABSENT:
+        return "not given"
     return shortened("" if value is None else encode(value).decode("utf-8", "replace"), 90)
 
 

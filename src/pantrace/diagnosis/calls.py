@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TypeVar
 
@@ -14,6 +15,12 @@ from .finding import Finding
 from .signature import error_text, shortened, signature
 
 CAUSES_BY_FAILURE = {"invalid_tool": "unknown_tool", "invalid_arguments": "bad_arguments", "denied": "denied"}
+_REFUSED = re.compile(
+    r"invalid (?:arguments?|input|parameters?)|schema ?error|validation error|missing (?:required|key)"
+    r"|required (?:argument|parameter|property)|unexpected keyword argument|not valid json|json pars",
+    re.IGNORECASE,
+)
+"""What tools say that were called wrongly; few sources tell it apart from other errors."""
 AROUND = 3
 """How often the same must be done in a row to be a circle."""
 LONGEST = 3
@@ -49,8 +56,8 @@ def _failures(pairs: Sequence[CallPair], recording: Recording, swallowed: set[st
         if id(pair.result) not in recording.failed:
             last_good[pair.call.name] = last_good[""] = place
             continue
-        cause = CAUSES_BY_FAILURE.get(pair.result.failure or "", "tool_error")
-        found.setdefault((cause, pair.call.name, signature(error_text(pair.result))), []).append(pair)
+        error = error_text(pair.result)
+        found.setdefault((_cause(pair.result, error), pair.call.name, signature(error)), []).append(pair)
     for (cause, tool, what), failed in found.items():
         first, last = failed[0], failed[-1]
         assert first.result is not None
@@ -68,11 +75,17 @@ def _failures(pairs: Sequence[CallPair], recording: Recording, swallowed: set[st
         )
 
 
+def _cause(result: ToolResult, error: str) -> str:
+    if result.failure in CAUSES_BY_FAILURE:
+        return CAUSES_BY_FAILURE[result.failure]
+    return "bad_arguments" if _REFUSED.search(error[:500]) else "tool_error"
+
+
 def _circles(pairs: Sequence[CallPair], recording: Recording) -> Iterator[Finding]:
-    """Calls that were repeated with the same answer; those that only fail are told as failures."""
+    """Calls that were repeated with the same answer; those that fail are told as failures, which says more."""
     for start, period, times in circles(pairs, _key):
         around = pairs[start : start + period]
-        if all(pair.result is not None and id(pair.result) in recording.failed for pair in around):
+        if any(pair.result is not None and id(pair.result) in recording.failed for pair in around):
             continue
         names = ", ".join(dict.fromkeys(pair.call.name for pair in around))
         yield Finding(

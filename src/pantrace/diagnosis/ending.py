@@ -6,7 +6,19 @@ import re
 from collections.abc import Iterator
 
 from pantrace.matching.recording import Recording, recording_of
-from pantrace.model import Action, Outcome, Sample, Step, ToolCall, final_response, is_agents, is_prompt, said
+from pantrace.model import (
+    Action,
+    Outcome,
+    Sample,
+    Step,
+    ToolCall,
+    Trajectory,
+    final_response,
+    is_agents,
+    is_prompt,
+    said,
+    turns,
+)
 
 from .finding import Finding
 from .signature import error_line, shortened, signature
@@ -135,7 +147,10 @@ def _silence(sample: Sample, recording: Recording, last: Step | None) -> Iterato
             told = "the recording holds nothing that the agent did"
             yield Finding(cause="no_answer", what=told, detail=told, address=trajectory.steps[-1].id, omission=True)
         return
-    if Action in recording.part_types or final_response(trajectory) is not None:
+    if Action in recording.part_types:
+        return
+    yield from _silent_turns(trajectory)
+    if final_response(trajectory) is not None:
         return
     asked = next(
         (place for place in range(len(trajectory.steps) - 1, -1, -1) if is_prompt(trajectory.steps[place])), -1
@@ -160,6 +175,18 @@ def _silence(sample: Sample, recording: Recording, last: Step | None) -> Iterato
         hard=not any(step.error is not None for step in behind),
         omission=True,
     )
+
+
+def _silent_turns(trajectory: Trajectory) -> Iterator[Finding]:
+    """Turns before the last one in which the agent worked and said nothing; what broke down is told as such."""
+    for turn in turns(trajectory)[:-1]:
+        own = [step for step in turn.steps if is_agents(step)]
+        if turn.number and own and not any(said(step) or step.error is not None for step in own):
+            told = f"turn {turn.number} ends without an answer"
+            yield Finding(
+                cause="no_answer", what="a turn before the last", detail=told, address=own[-1].id, mended=True,
+                omission=True,
+            )  # fmt: skip
 
 
 def _is_block(word: str) -> bool:

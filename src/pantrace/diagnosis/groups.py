@@ -18,6 +18,8 @@ HARMLESS_EXTRA = 0.05
 """Share of passed samples up to which a call that nobody expects may be called a cause."""
 OFTEN = 3
 """Samples in which something must be seen before its frequency says anything."""
+LITTLE = 0.2
+"""Doubt up to which a finding is as good as one that no good run shows."""
 RARE = 0.5
 """How doubtful one is that is rarer."""
 _ENDINGS = ("run_error", "blocked", "cancelled")
@@ -191,8 +193,9 @@ def _main(
         if cause in ABOUT_TOOLS and finding.subject in expected and not stopped:
             # An expected call that was tried and failed is explained by its failure.
             place = order.index("wrong_call") - 0.5
-        # What no good run shows is the better explanation.
-        return place, doubts[finding.key]
+        # What good runs hardly show is the better explanation.
+        doubt = doubts[finding.key]
+        return place, doubt if doubt > LITTLE else 0.0
 
     # The findings stand in the order of events: of several of one rank, the first that happened.
     return min(seen, key=rank, default=UNKNOWN)
