@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from .choosing import Failure, Tally
 from .finding import CAUSES, Finding, Place, Waste
-from .groups import Example, Failure, Group, Tally
+from .groups import Example, Group
 from .markdown import as_markdown
 from .report import Diagnosis, Opinion, as_json, diagnosis_of
 from .sample import Diagnosed, diagnose_sample

@@ -22,7 +22,7 @@ from pantrace.matching.sides import side_of_calls, side_of_trajectory
 from pantrace.matching.values import Likeness, alike
 from pantrace.model import Action, CallPair, Sample, is_agents
 
-from .finding import Finding
+from .finding import NOTHING_EXPECTED, Finding
 from .signature import shortened
 
 _RULE = ArgumentRule(normalise=True, tolerance=1e-9)
@@ -97,7 +97,7 @@ def _call_findings(
         yield Finding(
             cause="extra_call",
             subject=name,
-            what="no call is expected" if not expected else "the reference has no such call",
+            what="the reference has no such call" if expected else NOTHING_EXPECTED,
             detail=shortened(f"{name} {_short(made[places[0]].arguments)}"),
             address=pairs[places[0]].step.id,
             times=len(places),

@@ -156,9 +156,7 @@ def _open_calls(recording: Recording) -> Iterator[Finding]:
         return
     last = waiting[-1]
     behind = recording.trajectory.steps[_index(recording.trajectory, last.step) + 1 :]
-    # Formats that record no results leave every call without one: that is no trouble of the run.
-    recorded = any(pair.result is not None for pair in own) or len(own) == 1
-    if not recorded or any(step.role == "agent" and step.kind == "message" for step in behind):
+    if any(step.role == "agent" and step.kind == "message" for step in behind):
         return
     for name in dict.fromkeys(pair.call.name for pair in waiting if pair.step is last.step):
         yield Finding(
@@ -167,7 +165,8 @@ def _open_calls(recording: Recording) -> Iterator[Finding]:
             what="no result was recorded",
             detail=f"the call of {name} has no result, and nothing follows",
             address=last.step.id,
-            hard=True,
+            # Formats that record no results leave every call without one: that proves nothing.
+            hard=any(pair.result is not None for pair in own),
         )
 
 

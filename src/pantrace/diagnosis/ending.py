@@ -69,7 +69,7 @@ def ending_findings(sample: Sample) -> Iterator[Finding]:
         yield from _stated(trajectory.outcome, trajectory.steps[-1].id if trajectory.steps else None)
     yield from _broken_steps(recording, last)
     if last is not None:
-        yield from _last_words(last, recording)
+        yield from _last_words(last, trajectory.outcome.status if trajectory.outcome is not None else None)
     yield from _silence(sample, recording, last)
 
 
@@ -120,8 +120,8 @@ def _broken_steps(recording: Recording, last: Step | None) -> Iterator[Finding]:
         )
 
 
-def _last_words(last: Step, recording: Recording) -> Iterator[Finding]:
-    """Why the model stopped, the last time that it spoke; and whether it gave up."""
+def _last_words(last: Step, status: str | None) -> Iterator[Finding]:
+    """Why the model stopped, the last time that it spoke; and whether it gave up, or only thought that it was done."""
     stop = (last.stop or "").lower()
     if last.error is None and (stop in LIMITS or stop in BLOCKS):
         cut = stop in LIMITS
@@ -135,8 +135,11 @@ def _last_words(last: Step, recording: Recording) -> Iterator[Finding]:
         )
     for part in last.parts:
         if type(part) is Action and part.kind == "fail":
-            why = shortened(part.text or (said(last) or ""))
+            why = shortened(part.text or said(last) or "the last action is fail")
             yield Finding(cause="gave_up", what="the action fail", detail=why, address=last.id, hard=True)
+        elif type(part) is Action and part.kind == "done" and status == "failed":
+            told = "the last action is done, and the run failed"
+            yield Finding(cause="claimed_done", what="the action done", detail=told, address=last.id, omission=True)
 
 
 def _silence(sample: Sample, recording: Recording, last: Step | None) -> Iterator[Finding]:

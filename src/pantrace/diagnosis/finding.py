@@ -21,6 +21,7 @@ CAUSES = {
     "contract": "the answer breaks the contract {}",
     "rule": "the rule {} is broken",
     "gave_up": "the agent gives up",
+    "claimed_done": "the agent calls the task done, and it is not",
     "open_call": "ends while {} has not answered",
     "abandoned": "the last prompt gets no answer",
     "no_answer": "ends without an answer",
@@ -32,6 +33,7 @@ CAUSES = {
 """Name of each cause -> its sentence; {} is the tool, rule, contract or score that it is about."""
 
 ABOUT_TOOLS = ("tool_error", "bad_arguments", "unknown_tool", "denied")
+NOTHING_EXPECTED = "no call is expected"
 ABOUT_REFERENCE = ("wrong_call", "missing_call", "extra_call", "wrong_action")
 
 

@@ -9,8 +9,9 @@ import msgspec
 
 from pantrace.model import Record
 
+from .choosing import Failure, Tally
 from .finding import Finding, Waste
-from .groups import Example, Failure, Group, Tally, group, unjudged_groups
+from .groups import Example, Group, group, unjudged_groups
 
 
 class Opinion(Record, frozen=True, kw_only=True):
