@@ -16,17 +16,19 @@ from pantrace.matching.actions import (
 )
 from pantrace.matching.arguments import ArgumentRule, arguments_of
 from pantrace.matching.call import Call, Rules
-from pantrace.matching.comparison import compare
 from pantrace.matching.recording import recording_of
+from pantrace.matching.relation import Relation
 from pantrace.matching.sides import side_of_calls, side_of_trajectory
-from pantrace.matching.values import Likeness, alike
+from pantrace.matching.values import alike
 from pantrace.model import Action, CallPair, Sample, is_agents
 
 from .finding import NOTHING_EXPECTED, Finding
 from .signature import shortened
 
-_RULE = ArgumentRule(normalise=True, tolerance=1e-9)
-_LIKENESS = Likeness(normalise=True, tolerance=1e-9)
+_RULE = ArgumentRule(normalise=True)
+_LIKENESS = _RULE.likeness
+LOOKED_AT = 50
+"""Calls among which the one is looked for that was meant."""
 _ABSENT = object()
 """Stands for an argument that is not there."""
 _NEAR = 0.05
@@ -63,12 +65,12 @@ def _call_findings(
     pairs: Sequence[CallPair], failed: set[int], expected: Sequence[Call], last: str | None
 ) -> Iterator[Finding]:
     made = [Call(pair.call.name, arguments_of(pair.call.arguments)) for pair in pairs]
-    matched = compare(made, expected, Rules(_RULE), "any_order").pairs
-    met = {theirs for _, theirs in matched}
+    matched, _ = Relation(made, expected, Rules(_RULE)).any_order()
+    ours, met = {left for left, _ in matched}, {right for _, right in matched}
     # A call that failed did nothing: it is neither a wrong nor an unexpected one, and its failure is told as such.
-    stray = [place for place in range(len(made)) if place not in failed and place not in {ours for ours, _ in matched}]
+    stray = [place for place in range(len(made)) if place not in failed and place not in ours]
     for call in (call for place, call in enumerate(expected) if place not in met):
-        same_tool = [place for place in stray if made[place].name == call.name]
+        same_tool = [place for place in stray if made[place].name == call.name][:LOOKED_AT]
         if same_tool:
             # Of several, the one that differs least is the one that was meant.
             place = min(same_tool, key=lambda each: len(_differing(made[each].arguments, call.arguments)))
