@@ -69,12 +69,15 @@ def _call_findings(
     ours, met = {left for left, _ in matched}, {right for _, right in matched}
     # A call that failed did nothing: it is neither a wrong nor an unexpected one, and its failure is told as such.
     stray = [place for place in range(len(made)) if place not in failed and place not in ours]
+    by_tool: dict[str, list[int]] = {}
+    for place in stray:
+        by_tool.setdefault(made[place].name, []).append(place)
     for call in (call for place, call in enumerate(expected) if place not in met):
-        same_tool = [place for place in stray if made[place].name == call.name][:LOOKED_AT]
+        same_tool = by_tool.get(call.name)
         if same_tool:
             # Of several, the one that differs least is the one that was meant.
-            place = min(same_tool, key=lambda each: len(_differing(made[each].arguments, call.arguments)))
-            stray.remove(place)
+            place = min(same_tool[:LOOKED_AT], key=lambda each: len(_differing(made[each].arguments, call.arguments)))
+            same_tool.remove(place)
             differing = _differing(made[place].arguments, call.arguments)
             yield Finding(
                 cause="wrong_call",
@@ -94,8 +97,9 @@ def _call_findings(
                 hard=True,
                 omission=True,
             )
-    for name in dict.fromkeys(made[place].name for place in stray):
-        places = [place for place in stray if made[place].name == name]
+    for name, places in by_tool.items():
+        if not places:
+            continue
         yield Finding(
             cause="extra_call",
             subject=name,
