@@ -109,6 +109,7 @@ def command(
     notes = Notes.keeping()
     references = References.of(read_pile([Path(reference)], notes=Notes())) if reference else None
     paths = expand(sources)
+    unfinished: list[Path] = []
     with progress("samples") as count:
         found = diagnose_pile(
             paths,
@@ -118,7 +119,9 @@ def command(
             selection=chosen,
             examples=examples,
             on_sample=count,
+            on_unfinished=unfinished.append,
         )
+    to_tell = list(references.to_tell(reference)) if references is not None else []
     if judging is not None and found.groups:
         questions = questions_for(
             found, paths, judging, format=from_, references=references, selection=chosen, code=code
@@ -135,9 +138,11 @@ def command(
         print_json(_json(found, notes))
     else:
         _print(found)
-    for told in references.to_tell(reference) if references is not None else ():
+    for told in to_tell:
         say(told)
     tell_left_out(notes)
+    for path in unfinished:
+        say(f"{path}: the run has not come to its end; what it holds so far was diagnosed")
     if out is not None:
         say(f"wrote {out}")
     if judging is not None:
