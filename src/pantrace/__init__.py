@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .engine.compare_runs import compare
     from .engine.convert import convert, write
+    from .engine.diagnose import diagnose
     from .engine.power import power
     from .engine.read import read
     from .engine.validate import validate
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "compare", "convert", "power", "read", "validate", "write"]
+__all__ = ["__version__", "compare", "convert", "diagnose", "power", "read", "validate", "write"]
 
 _HOMES = {
     "compare": "compare_runs",
     "convert": "convert",
+    "diagnose": "diagnose",
     "power": "power",
     "read": "read",
     "validate": "validate",

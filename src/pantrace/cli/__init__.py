@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": "Say whether run B is better than run A, or whether it is noise.",
     "convert": "Write recordings as another format and report what was lost.",
     "detect": "Say which format a file is, and what data it holds.",
+    "diagnose": "Say why samples failed, grouped by cause.",
     "eval": "Evaluate recordings: read, measure, check, decide, keep, report.",
     "formats": "List the formats, what they read and write, and their options.",
     "gate": "Decide a run directory by a profile, without measuring again.",

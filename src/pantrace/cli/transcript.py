@@ -22,6 +22,7 @@ from pantrace.model import (
     Trajectory,
     Unknown,
     Usage,
+    all_trajectories,
     has_failed,
     turns,
     usage_total,
@@ -49,17 +50,24 @@ def transcript(sample: Sample, out: Console, *, full: bool) -> None:
     if sample.trajectory is None:
         out.print(Line("not run: there is no trajectory", style="dim"))
     else:
-        _trajectory(sample.trajectory, out, full, "")
+        _trajectory(sample.trajectory, _numbers(sample.trajectory), out, full, "")
     if sample.expected is not None:
         out.print(Line("\nexpected", style="bold"))
-        _trajectory(sample.expected, out, full, "  ")
+        _trajectory(sample.expected, _numbers(sample.expected), out, full, "  ")
     for score in sample.scores:
         value = score.status if score.value is None else score.value
         reason = f"  {harmless(score.explanation)}" if score.explanation else ""
         out.print(Line(f"score {harmless(score.name)}: {value}{reason}", style="magenta"))
 
 
-def _trajectory(trajectory: Trajectory, out: Console, full: bool, indent: str) -> None:
+def _numbers(trajectory: Trajectory) -> dict[int, int]:
+    """Steps counted in the order recorded, those of sub-agents behind their parent's: by these numbers other commands
+    name them. Branches that were given up count, too."""
+    steps = (step for each in all_trajectories(trajectory) for step in each.steps)
+    return {id(step): number for number, step in enumerate(steps, 1)}
+
+
+def _trajectory(trajectory: Trajectory, numbers: dict[int, int], out: Console, full: bool, indent: str) -> None:
     facts = [
         trajectory.title,
         iso(trajectory.created)[:19] + "Z" if trajectory.created is not None else None,
@@ -70,7 +78,7 @@ def _trajectory(trajectory: Trajectory, out: Console, full: bool, indent: str) -
     for turn in turns(trajectory):
         out.print(Line(f"\n{indent}── turn {turn.number} ", style="dim"))
         for step in turn.steps:
-            _step(step, out, full, indent)
+            _step(step, numbers[id(step)], out, full, indent)
     if trajectory.response is not None:
         _block(out, f"\n{indent}response as stated: ", trajectory.response, "", full)
     total = usage_total(trajectory)
@@ -78,10 +86,10 @@ def _trajectory(trajectory: Trajectory, out: Console, full: bool, indent: str) -
         out.print(Line(f"\n{indent}total: {usage_words(total)}", style="dim"))
     for child in trajectory.children:
         out.print(Line(f"\n{indent}sub-agent {harmless(child.id or '')}", style="bold"))
-        _trajectory(child, out, full, indent + "    ")
+        _trajectory(child, numbers, out, full, indent + "    ")
 
 
-def _step(step: Step, out: Console, full: bool, indent: str) -> None:
+def _step(step: Step, number: int, out: Console, full: bool, indent: str) -> None:
     who = step.agent if step.role == "agent" and step.agent else step.role
     facts = [
         step.kind if step.kind != "message" else None,
@@ -91,7 +99,7 @@ def _step(step: Step, out: Console, full: bool, indent: str) -> None:
         f"stop: {step.stop}" if step.stop else None,
     ]
     line = Line(f"{indent}{harmless(who)}", style=_ROLES[step.role])
-    line.append("  " + harmless("  ".join(fact for fact in facts if fact)), style="not bold dim")
+    line.append("  " + harmless("  ".join([f"step {number}", *(fact for fact in facts if fact)])), style="not bold dim")
     out.print(line)
     for part in step.parts:
         _part(part, out, full, indent + "  ")
