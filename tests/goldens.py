@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pantrace.engine.read import read
+from pantrace.formats import by_name
 from pantrace.model import Run, header_of
+from pantrace.wire.head import Head
 from pantrace.wire.json import encode, to_plain
 
 ROOT = Path(__file__).parent / "golden"
@@ -25,6 +27,13 @@ def golden_inputs() -> list[tuple[str, Path]]:
             if path.name != "README.md" and not path.name.endswith(".native.json"):
                 found.append((folder.name, path))
     return found
+
+
+def inputs_in(path: Path, name: str) -> list[Path]:
+    """The golden itself, or the files of a folder that no format takes as a whole."""
+    if not path.is_dir() or by_name(name).detect(Head(path)) is not None:
+        return [path]
+    return sorted(each for each in path.rglob("*") if each.is_file())
 
 
 def as_native(run: Run) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -31,6 +32,8 @@ class EventLoop:
             return self._runner.run(coroutine)
         except KeyboardInterrupt:
             self._calm_down(self._runner.get_loop())
+            if inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
+                coroutine.close()  # the key came before it began, and Python would complain that nobody awaited it
             raise
 
     def _calm_down(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -58,6 +58,7 @@ class Search:
         self._on_ignored = on_ignored
         self._seen: dict[str, Path] = {}
         self._read: set[str] = set()
+        self._root = Path()
         self.belonging: Counter[Path] = Counter()
         """How many files belong to each input that is more than its own file."""
 
@@ -71,6 +72,7 @@ class Search:
 
     def directory(self, root: Path) -> Iterator[Found]:
         """What a directory holds, by names."""
+        self._root = root
         waiting = [_Entry(root, os.path.realpath(root), is_folder=True)]
         while waiting:
             entry = waiting.pop()
@@ -124,11 +126,13 @@ class Search:
         except ReadError as error:
             self._on_broken(error)
         else:
-            if self._wanted in (None, format_.name):
+            if self._wanted not in (None, format_.name):
+                self._leave_out(path, f"{format_.name}, not {self._wanted}")
+            elif (main := format_.owner(path)) is not None and main.is_relative_to(self._root):
+                self.belonging[main] += 1
+            else:
                 self._read.add(entry.real)
                 yield path, format_, variant
-            else:
-                self._leave_out(path, f"{format_.name}, not {self._wanted}")
 
     def _owner(self, entry: _Entry) -> Path | None:
         """The input that a file belongs to."""

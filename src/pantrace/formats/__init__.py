@@ -34,6 +34,7 @@ NAMES = (
     "openadapt-episodes",
     "explain",
     "tau-bench",
+    "atif",
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
 
@@ -52,6 +53,7 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "openadapt-episodes": (b'"steps"', b'"step_index"', b'"episode_id"', b'"_meta"', b'"step_idx"', b'"episodes"'),
     "explain": (b'"explain_inputs"', b'"scenario_id"', b'"caseId"', b'"required_evals"', b'"case_id"'),
     "tau-bench": (b'"traj"',),
+    "atif": (b'"ATIF-v',),
 }
 """What the beginning of a JSON file of a format usually has in it. Formats whose signs are seen are asked first, and
 the others are not even imported then; all of them are asked before a file is refused."""

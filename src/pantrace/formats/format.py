@@ -54,6 +54,8 @@ class Format:
     open: Callable[[Path, OnBroken], Run] | None = None
     beside: Callable[[Path], Iterable[Path]] = lambda _: ()
     """Files and folders outside an input that `open` looks into; when one of them changes, the input is read again."""
+    owner: Callable[[Path], Path | None] = lambda _: None
+    """The input that a file is only a part of: the log of a sub-agent beside that of its session."""
     claim: Callable[[Path], Claim] | None = None
     """Which files of a directory that `detect` takes belong to it; None: all of them."""
     save: Callable[[RunHeader, Iterable[Row], Path, Any], None] | None = None
@@ -68,7 +70,7 @@ class Format:
     options: type[Record] = NoOptions
     """The writer's options with their defaults; docstrings under the fields are the help."""
     layout: Layout = "lines"
-    """How rows lie in a file when its name does not say; "document": one sample per file."""
+    """How rows lie in a file when its name does not say; "document" and "log": one sample per file."""
     suffix: str = ".jsonl"
     """The usual ending of a file."""
     typed: bool = False
@@ -94,6 +96,11 @@ class Format:
     @property
     def reads(self) -> bool:
         return self.load is not None or self.open is not None
+
+    @property
+    def is_split(self) -> bool:
+        """Whether each sample is a file of its own."""
+        return self.layout in ("document", "log") and self.save is None
 
     @property
     def writes(self) -> bool:

@@ -21,6 +21,12 @@ def time_text(seconds: float | None) -> str | None:
         return None
 
 
+def iso_short(seconds: float) -> str:
+    """ISO 8601 as most tools write it: 2026-11-15T18:00:00.250Z, in milliseconds unless that would cut it short."""
+    moment = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+    return moment.isoformat(timespec="microseconds" if moment.microsecond % 1000 else "milliseconds") + "Z"
+
+
 def from_iso(text: Any) -> float | None:
     """Epoch seconds of an ISO 8601 text, naive times taken as UTC; None when it is none."""
     if type(text) is not str:

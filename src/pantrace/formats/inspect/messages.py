@@ -6,9 +6,10 @@ on such messages lie in the sample's `metadata.pantrace.messages`, by message id
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from pantrace.model import Action, Part, Role, Step, StepError, Text, ToolCall, ToolResult, Unknown
+from pantrace.wire.gui_calls import action_arguments
 from pantrace.wire.json import to_plain
 
 from .content import from_parts, kept, own, text_part, to_parts, with_kept
@@ -207,21 +208,3 @@ def from_call(call: ToolCall | Action, name: str, number: int) -> dict[str, Any]
         arguments = {"input": call.arguments}
     found = {"id": call.id or f"{name}.call{number}", "function": call.name, "arguments": arguments, "type": "function"}
     return found | own(call.extra)
-
-
-def action_arguments(action: Action) -> dict[str, Any]:
-    """A GUI action in the words of a computer tool: `action` and what belongs to it."""
-    plain = cast("dict[str, Any]", to_plain(action))
-    found: dict[str, Any] = {"action": action.kind}
-    target = action.target
-    if target is not None and target.point is not None:
-        found["coordinate"] = [target.point.x, target.point.y]
-        found["space"] = target.point.space
-    if target is not None and target.element is not None:
-        found["element"] = target.element
-    if target is not None and target.description is not None:
-        found["description"] = target.description
-    for key in ("text", "key", "modifiers", "direction", "amount", "url", "app", "seconds", "end"):
-        if key in plain:
-            found[key] = plain[key]
-    return found

@@ -1,0 +1,75 @@
+"""ATIF: the Agent Trajectory Interchange Format of Harbor, versions 1.0 to 1.8.
+
+Spec: https://www.harborframework.com/docs/agents/trajectory-format and the models of harbor 0.25.0.
+Detect: `schema_version` that begins with "ATIF-v".
+Lost: nothing for pantrace, which keeps the rest in `extra.pantrace`; for others cases, scores, outcomes, branches,
+the times of tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.model import Run, Sample, Source
+from pantrace.wire import files
+from pantrace.wire.carrying import carrying
+from pantrace.wire.head import Head
+from pantrace.wire.json import decode_document
+from pantrace.wire.rows import OnBroken
+from pantrace.wire.source import with_source
+
+from ..format import Format
+from . import read, write
+from .read import NAME
+from .references import owner, resolve
+from .validation import check
+
+load, dump = carrying(read.load, write.dump, "extra.pantrace")
+
+
+def detect(head: Head) -> str | None:
+    version = head.record.get("schema_version")
+    return version if isinstance(version, str) and version.startswith("ATIF-v") else None
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    """One document with the files that it refers to."""
+    try:
+        row = decode_document(files.read_all(path))
+    except ReadError as error:
+        raise error.at(path=str(path)) from None
+    version = row.get("schema_version") if isinstance(row, dict) else None
+    source = Source(format=NAME, version=version if isinstance(version, str) else None, path=str(path))
+    return Run(name=path.name, source=source, samples=_samples(row, path, source, on_broken))
+
+
+def _samples(row: Any, path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
+    try:
+        sample = load(row)
+    except ReadError as error:
+        on_broken(error.at(path=str(path)))
+        return
+    yield with_source(resolve(sample, path, load, on_broken), source)
+
+
+FORMAT = Format(
+    name=NAME,
+    title="ATIF, the trajectory format of Harbor: one document for a run, sub-agents inside or in files beside it",
+    spec="https://www.harborframework.com/docs/agents/trajectory-format",
+    detect=detect,
+    load=load,
+    dump=dump,
+    open=open_run,
+    owner=owner,
+    check=check,
+    layout="document",
+    suffix=".trajectory.json",
+    nests=True,
+    corners=("extra.pantrace",),
+    lost={"": "ATIF holds messages, calls, results and tokens of one run"},
+)
+
+__all__ = ["FORMAT"]

@@ -1,0 +1,238 @@
+"""Reading: one ATIF document as a sample, each of its steps as one step, with the results that it saw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import (
+    Agent,
+    Media,
+    Part,
+    Role,
+    Sample,
+    Step,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+    Unknown,
+    Usage,
+)
+from pantrace.wire.fields import ANYTHING, INTEGER, NUMBER, OBJECT, TEXT, TIME, FieldMap
+from pantrace.wire.rest import as_extra, rest_in, rest_of
+
+NAME = "atif"
+ROLES: dict[str, Role] = {"system": "system", "user": "user", "agent": "agent"}
+
+USAGE = FieldMap(
+    NAME,
+    Usage,
+    {
+        "prompt_tokens": ("input", INTEGER),
+        "completion_tokens": ("output", INTEGER),
+        "cached_tokens": ("cache_read", INTEGER),
+        "cost_usd": ("cost_usd", NUMBER),
+    },
+)
+TOTALS = FieldMap(
+    NAME,
+    Usage,
+    {
+        "total_prompt_tokens": ("input", INTEGER),
+        "total_completion_tokens": ("output", INTEGER),
+        "total_cached_tokens": ("cache_read", INTEGER),
+        "total_cost_usd": ("cost_usd", NUMBER),
+    },
+)
+CALL = FieldMap(
+    NAME,
+    ToolCall,
+    {"tool_call_id": ("id", TEXT), "function_name": ("name", TEXT), "arguments": ("arguments", ANYTHING)},
+)
+RESULT = FieldMap(NAME, ToolResult, {"source_call_id": ("call_id", TEXT)})
+STEP = FieldMap(NAME, Step, {"timestamp": ("at", TIME), "model_name": ("model", TEXT)})
+AGENT = FieldMap(NAME, Agent, {"name": ("name", TEXT), "model_name": ("model", TEXT)})
+TOOL = FieldMap(
+    NAME,
+    Tool,
+    {"name": ("name", TEXT), "description": ("description", TEXT), "parameters": ("parameters", OBJECT)},
+)
+RUN = FieldMap(NAME, Trajectory, {"trajectory_id": ("id", TEXT)})
+
+
+def load(row: Any) -> Sample:
+    trajectory = trajectory_from(row)
+    return Sample(id=trajectory.id or "trajectory", trajectory=trajectory)
+
+
+def trajectory_from(raw: Any) -> Trajectory:
+    """A document, with the sub-agents that stand in it."""
+    if not isinstance(raw, dict) or not isinstance(raw.get("steps"), list):
+        raise ReadError("not an ATIF document: it has no list `steps`", remedy="is --from right?")
+    children = raw.get("subagent_trajectories") or []
+    if not isinstance(children, list):
+        raise ReadError("subagent_trajectories must be an array")
+    totals = raw.get("final_metrics")
+    agent = raw.get("agent")
+    taken = {"steps", "subagent_trajectories", *(("agent",) if isinstance(agent, dict) else ())}
+    if isinstance(totals, dict):
+        taken.add("final_metrics")
+    name = raw.get("trajectory_id") or raw.get("session_id")
+    twice = (
+        {"trajectory_id": name}
+        if name is not None and name == raw.get("session_id") == raw.get("trajectory_id")
+        else {}
+    )
+    steps = tuple(step_from(each, place) for place, each in enumerate(raw["steps"], 1))
+    callers = {child: call for step in steps for child, call in _started(step)}
+    return RUN.load(
+        raw,
+        taken,
+        **({"id": name} if isinstance(name, str) else {}),
+        created=next((step.at for step in steps if step.at is not None), None),
+        agents=(_agent(agent),) if isinstance(agent, dict) else (),
+        steps=steps,
+        usage={"": TOTALS.load(totals)} if isinstance(totals, dict) else None,
+        children=tuple(_child(each, name, callers) for each in children),
+        extra=as_extra(NAME, twice),
+    )
+
+
+def _child(raw: Any, parent: Any, callers: dict[str, str | None]) -> Trajectory:
+    child = trajectory_from(raw)
+    caller = callers.get(child.id) if child.id is not None else None
+    return msgspec.structs.replace(child, parent=parent if isinstance(parent, str) else None, caller=caller)
+
+
+def _started(step: Step) -> list[tuple[str, str | None]]:
+    """Ids of the trajectories that a step started, each with the call that did."""
+    return [
+        (name, part.call_id)
+        for part in step.parts
+        if isinstance(part, ToolResult)
+        for each in references(part)
+        for key in ("trajectory_id", "session_id")
+        if isinstance(name := each.get(key), str)
+    ]
+
+
+def references(result: ToolResult) -> list[dict[str, Any]]:
+    """The trajectories of sub-agents that a result refers to."""
+    found = rest_in(result.extra, NAME).get("subagent_trajectory_ref")
+    listed = found if isinstance(found, list) else [found]
+    return [each for each in listed if isinstance(each, dict)]
+
+
+def _agent(raw: dict[str, Any]) -> Agent:
+    tools = raw.get("tool_definitions")
+    functions = [each.get("function") if isinstance(each, dict) else None for each in tools or ()]
+    if isinstance(tools, list) and all(isinstance(each, dict) and "name" in each for each in functions):
+        found = tuple(
+            TOOL.load(function, extra=as_extra(NAME, {"around": around} if (around := rest_of(each, _AROUND)) else {}))
+            for function, each in zip(functions, tools, strict=True)
+        )
+        return AGENT.load(raw, {"tool_definitions"}, tools=found)
+    return AGENT.load(raw)
+
+
+_AROUND = {"type", "function"}
+
+
+def step_from(raw: Any, place: int) -> Step:
+    """One step; `place` is its number, which `step_id` repeats."""
+    if not isinstance(raw, dict):
+        raise ReadError("a step must be an object", place=f"step {place}")
+    role = ROLES.get(raw["source"]) if isinstance(raw.get("source"), str) else None
+    if role is None:
+        raise ReadError("a step needs a source: system, user or agent", place=f"step {place}")
+    taken = {"source", "step_id"}
+    parts: list[Part] = []
+    extra: dict[str, Any] = {}
+    if isinstance(thought := raw.get("reasoning_content"), str):
+        taken.add("reasoning_content")
+        parts.append(Thinking(text=thought))
+    if isinstance(message := raw.get("message"), (str, list)):
+        taken.add("message")
+        if isinstance(message, list):
+            extra["message"] = "parts"
+            parts += [part_from(each) for each in message]
+        elif message:
+            parts.append(Text(text=message))
+    if isinstance(calls := raw.get("tool_calls"), list):
+        taken.add("tool_calls")
+        parts += [CALL.load(each) for each in calls]
+        if not calls:
+            extra["tool_calls"] = []
+    observation = raw.get("observation")
+    if isinstance(observation, dict) and isinstance(observation.get("results"), list):
+        taken.add("observation")
+        names = {part.id: part.name for part in parts if isinstance(part, ToolCall)}
+        parts += [_result(each, names) for each in observation["results"]]
+        if not observation["results"] or len(observation) > 1:
+            extra["observation"] = {key: value for key, value in observation.items() if key != "results"}
+    given: dict[str, Any] = {}
+    if isinstance(metrics := raw.get("metrics"), dict):
+        taken.add("metrics")
+        given["usage"] = USAGE.load(metrics)
+    if raw.get("is_copied_context") is True:
+        taken.add("is_copied_context")
+        given["kind"] = "copied"
+    if isinstance(effort := raw.get("reasoning_effort"), (str, int, float)) and not isinstance(effort, bool):
+        taken.add("reasoning_effort")
+        given["settings"] = {"reasoning_effort": effort}
+    name = raw.get("step_id", place)
+    if name != place or isinstance(name, bool):
+        extra["step_id"] = name
+    return STEP.load(raw, taken, id=str(name), role=role, parts=tuple(parts), extra=as_extra(NAME, extra), **given)
+
+
+def _result(raw: Any, names: dict[str | None, str]) -> ToolResult:
+    if not isinstance(raw, dict):
+        raise ReadError("a result must be an object")
+    content: Any = raw.get("content")
+    media: tuple[Media, ...] = ()
+    form: dict[str, Any] = {}
+    if isinstance(content, list):
+        content, media = _with_media(content)
+        form = {"content": "parts"}
+    caller = raw.get("source_call_id")
+    name = names.get(caller) if isinstance(caller, str) else None
+    return RESULT.load(raw, {"content"}, output=content, media=media, name=name, extra=as_extra(NAME, form))
+
+
+def _with_media(content: list[Any]) -> tuple[list[Any], tuple[Media, ...]]:
+    """Content in which pictures and sounds stand as `{"media": number}`, and these."""
+    media: list[Media] = []
+    order: list[Any] = []
+    for raw in content:
+        part = part_from(raw)
+        if isinstance(part, Media):
+            order.append({"media": len(media)})
+            media.append(part)
+        else:
+            order.append(raw)
+    return order, tuple(media)
+
+
+SOURCE = FieldMap(
+    NAME, Media, {"media_type": ("mime", TEXT), "path": ("uri", TEXT), "duration_sec": ("seconds", NUMBER)}
+)
+
+
+def part_from(raw: Any) -> Part:
+    """One content part."""
+    match raw:
+        case {"type": "text", "text": str(text)}:
+            return Text(text=text, extra=as_extra(NAME, rest_of(raw, {"type", "text"})))
+        case {"type": "image" | "audio", "source": {"path": str(path)}}:
+            mine = as_extra(NAME, {"part": rest} if (rest := rest_of(raw, {"type", "source"})) else {})
+            head, comma, data = path.partition(",")
+            if comma and head.startswith("data:") and head.endswith(";base64"):
+                return SOURCE.load(raw["source"], {"path"}, data=data, extra=mine)
+            return SOURCE.load(raw["source"], extra=mine)
+    return Unknown(kind=f"{NAME}:part", raw=raw)

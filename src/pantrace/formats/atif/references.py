@@ -1,0 +1,73 @@
+"""References: sub-agents whose trajectories lie in files beside the one that started them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Sample, ToolResult, Trajectory
+from pantrace.wire import files
+from pantrace.wire.carrying import Load
+from pantrace.wire.json import decode_document
+from pantrace.wire.rows import OnBroken
+
+from .read import references
+
+_MARK = b'"trajectory_path"'
+_MOST = 200
+"""So many files of a folder are looked into for one that refers to another."""
+
+
+def resolve(sample: Sample, path: Path, load: Load, on_broken: OnBroken) -> Sample:
+    """A sample with the trajectories that its results refer to by the names of files beside it."""
+    trajectory = sample.trajectory
+    if trajectory is None:
+        return sample
+    children = list(trajectory.children)
+    for step in trajectory.steps:
+        for part in step.parts:
+            for name in _paths(part) if isinstance(part, ToolResult) else ():
+                child = _read(path.parent / name, load, on_broken)
+                if child is not None:
+                    caller = part.call_id if isinstance(part, ToolResult) else None
+                    children.append(msgspec.structs.replace(child, parent=trajectory.id, caller=caller))
+    if len(children) == len(trajectory.children):
+        return sample
+    return msgspec.structs.replace(sample, trajectory=msgspec.structs.replace(trajectory, children=tuple(children)))
+
+
+def _paths(result: ToolResult) -> list[str]:
+    """Names of files in the same folder; a path that leads elsewhere is no business of ours."""
+    found = [each.get("trajectory_path") for each in references(result)]
+    return [name for name in found if isinstance(name, str) and name == Path(name).name]
+
+
+def _read(path: Path, load: Load, on_broken: OnBroken) -> Trajectory | None:
+    if not path.is_file():
+        return None  # the reference itself is kept
+    try:
+        return load(decode_document(files.read_all(path))).trajectory
+    except ReadError as error:
+        on_broken(error.at(path=str(path)))
+        return None
+
+
+def owner(path: Path) -> Path | None:
+    """The document that refers to a file as the trajectory of its sub-agent."""
+    name = path.name.encode()
+    for number, other in enumerate(sorted(path.parent.glob("*.json"))):
+        if number == _MOST:
+            break
+        if other != path and _refers(other, name):
+            return other
+    return None
+
+
+def _refers(path: Path, name: bytes) -> bool:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return False
+    return _MARK in data and b'"' + name + b'"' in data
