@@ -77,6 +77,8 @@ class Format:
     """Whether it is decoded into the model's own types; what any other format reads is checked against them."""
     nests: bool = False
     """Whether a sample holds the trajectories of its sub-agents; if not, they are written as samples of their own."""
+    mends: bool = False
+    """Whether `dump` itself sets right what `check` would refuse, and says so (`wire.mending`)."""
     corners: tuple[str, ...] = ()
     """Where a row has room for what the format cannot say (`wire.carried`): "metadata.pantrace"."""
     outside: tuple[str, ...] = ()
