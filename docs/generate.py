@@ -22,6 +22,7 @@ from pantrace.engine.plan import Plan
 from pantrace.formats import all_formats
 from pantrace.judges import load_rubric, rubric_names
 from pantrace.judges.managed import families, pinned_versions
+from pantrace.judges.rubric import chosen
 from pantrace.metrics import all_metrics, by_name, measures
 from pantrace.store import schema
 
@@ -143,10 +144,12 @@ def measure_table() -> str:
 
 def rubric_table() -> str:
     """Every rubric that ships."""
-    lines = ["| rubric | grades | inputs | what it asks |", "|---|---|---|---|"]
+    lines = ["| rubric | grades | judges | inputs | what it asks |", "|---|---|---|---|---|"]
     for each in (load_rubric(name) for name in rubric_names()):
-        inputs = ", ".join(marked_inputs(each)).replace("|", "\\|")
-        lines.append(f"| `{each.name}` | {grade_range(each)} | {inputs} | {each.description} |")
+        shown = chosen(each, each.scope) if each.scope in each.variants else each
+        inputs = ", ".join(marked_inputs(shown)).replace("|", "\\|")
+        scope = each.scope.replace("_", " ")
+        lines.append(f"| `{each.name}` | {grade_range(each)} | {scope} | {inputs} | {each.description} |")
     return "\n".join(lines)
 
 

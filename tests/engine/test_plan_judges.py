@@ -186,8 +186,7 @@ def test_what_nobody_judges_is_unscored_in_the_run_directory(tmp_path: Path) -> 
     unasked = bench(Settings(), Access())
     evaluate_into([SESSIONS], tmp_path / "out", prepare(MANAGED, Path()), "", judging=unasked)
     assert query(tmp_path / "out", STATUSES).rows == [
-        ("HelpfulnessExplain", "not_applicable", 1),
-        ("HelpfulnessExplain", "unscored", 2),
+        ("HelpfulnessExplain", "unscored", 3),
         ("vertex:multi_turn_general_quality_v1", "not_applicable", 1),
         ("vertex:multi_turn_general_quality_v1", "unscored", 2),
     ]
@@ -209,8 +208,7 @@ def test_managed_metrics_of_a_plan_beside_rubrics_and_a_run_that_gets_a_project_
     evaluate_into([SESSIONS], out, ready, "", judging=judged_by(vertex=project))
     rows = query(out, "select name, value, maker_kind, maker_version from scores where status = 'scored' order by all")
     assert rows.rows == [
-        ("HelpfulnessExplain", 3.0, "rubric", ready.rubrics[0].version),  # type: ignore[union-attr]
-        ("HelpfulnessExplain", 3.0, "rubric", ready.rubrics[0].version),  # type: ignore[union-attr]
+        *[("HelpfulnessExplain", 3.0, "rubric", ready.rubrics[0].version)] * 3,  # type: ignore[union-attr]
         ("vertex:multi_turn_general_quality_v1", 0.25, "rubric", "v1"),
         ("vertex:multi_turn_general_quality_v1", 0.25, "rubric", "v1"),
     ]

@@ -772,8 +772,18 @@ def test_what_is_empty_stays_empty_and_what_is_absent_absent(empty: Any, tmp_pat
             except (ReadError, KeyError, TypeError, ValueError, AttributeError):
                 continue
             tried += 1
-            assert json.loads(encode(dump(sample))) == changed, (*place, key)
+            written = json.loads(encode(dump(sample)))
+            if errors_of(changed):
+                # inspect_ai would refuse it as it stands: it comes back set right.
+                assert not errors_of(written), (*place, key)
+            else:
+                assert written == changed, (*place, key)
     assert tried > 60
+
+
+def errors_of(row: dict[str, Any]) -> list[Any]:
+    assert FORMAT.check is not None
+    return [each for each in FORMAT.check(row) if each.level == "error"]
 
 
 def objects(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pantrace.engine.judge import Access, Bench, bench, judge_all
-from pantrace.judges import Cache, Discreet, Reply, Request, Settings, Unanswered, load_rubric, requests_for
+from pantrace.judges import Cache, Discreet, Reply, Request, Settings, Unanswered, asked_as, load_rubric, requests_for
 from pantrace.judges.cut import Absent
 from pantrace.judges.inputs import gather
 from pantrace.judges.prompt import prompt_for
@@ -86,9 +86,10 @@ def test_keys_that_lie_beside_the_one_in_use_are_not_told_either() -> None:
 
 
 def test_a_cache_from_before_is_read_with_discretion(tmp_path: Path) -> None:
-    material = gather(sample_of(), RUBRIC)
+    asked = asked_as(sample_of(), RUBRIC)
+    material = gather(sample_of(), asked)
     assert not isinstance(material, Absent)
-    (request,) = requests_for(prompt_for(RUBRIC, material), SETTINGS)
+    (request,) = requests_for(prompt_for(asked, material), SETTINGS)
     cache = Cache(tmp_path / "c.sqlite")
     cache.put(request, Reply(text=verdict(3, f"it was {KEY}"), usage=Usage(input=1, output=1, total=2)))
     run = bench(SETTINGS, Access(secrets=(KEY,)), cache=tmp_path / "c.sqlite", replay=True)

@@ -85,7 +85,8 @@ def test_the_inputs_of_a_short_run() -> None:
         "count answers: 3",
         "agent: Three are left.",
     ]
-    assert _texts(sample, "evidence") == ["count answers: 3"]
+    assert _texts(sample, "evidence") == ['calls count {"what":"apples"}', "count answers: 3"]
+    assert _texts(sample, "calls_made") == ["count: 1"]
     assert _texts(sample, "reference") is None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pantrace.errors import Unanswered
-from pantrace.judges import NO_JUDGE, Reply, Request, Settings, judged, load_rubric
+from pantrace.judges import NO_JUDGE, Reply, Request, Settings, asked_as, judged, load_rubric
 from pantrace.model import Maker, Sample, Scale, Score
 from scripted import Scripted, sample_of, verdict
 
@@ -45,14 +45,14 @@ def test_a_verdict_becomes_a_score() -> None:
         "because",
     )
     assert found.scale == Scale(low=1, high=5)
-    assert found.maker == Maker(name="HelpfulnessExplain", kind="rubric", version="1", model="openai:m")
-    assert found.details["rubric_hash"] == HELPFUL.hash
+    assert found.maker == Maker(name="HelpfulnessExplain", kind="rubric", version="2", model="openai:m")
+    assert found.details["rubric_hash"] == asked_as(sample_of(), HELPFUL).hash
     assert found.details["tokens"] == 120
     assert "spread" not in found.details
     request = scripted.requests[0]
     assert request.temperature == 0.0
     assert request.schema is not None
-    assert list(request.schema["properties"]) == ["reason", "score"]
+    assert list(request.schema["properties"]) == ["reason", "steps", "quotes", "score"]
     assert request.schema["properties"]["score"]["enum"] == [1, 2, 3, 4, 5]
 
 

@@ -147,6 +147,10 @@ def summary(report: Report) -> dict[str, Any]:
         ],
         "carried": [{"path": path, "count": count} for path, count in report.carried.most_common()],
         "refused": [{"sample": sample, "why": why} for sample, why in report.refused],
+        "repairs": [
+            {"path": path, "what": what, "count": count} for (path, what), count in report.repairs.most_common()
+        ],
+        "invalid_as_in_source": [{"sample": sample, "what": what} for sample, what in report.faults],
         "renamed": [{"sample": old, "as": new} for old, new in report.renamed],
         "named": [{"sample": sample, "file": name} for sample, name in report.named],
         "reading": report.notes.unread.plain() if report.notes.unread is not None else None,
@@ -160,6 +164,12 @@ def tell(report: Report) -> None:
     tell_left_out(report.notes)
     for sample, why in report.refused:
         say(f"refused: {sample}: {why}")
+    if report.repairs:
+        say(f"repaired, so that {report.to}'s own tools can read it:")
+        for (path, what), count in report.repairs.most_common():
+            say(f"  {path} {what}{f' ({count} times)' if count > 1 else ''}")
+    for sample, what in report.faults:
+        say(f"not valid {report.to}, as in its source: {sample}: {what}")
     for old, new in report.renamed:
         say(f"renamed: {old} occurs more than once, here as {new}")
     for sample, name in report.named:

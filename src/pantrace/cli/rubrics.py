@@ -61,8 +61,8 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
         print_json([describe(rubric) for rubric in rubrics])
     else:
         ours = [each for each in rubrics if isinstance(each, Rubric)]
-        rows = [[each.name, grade_range(each), ", ".join(marked_inputs(each)), each.description] for each in ours]
-        table(["rubric", "grades", "inputs", "what it asks"], rows)
+        rows = [[each.name, grade_range(each), each.scope.replace("_", " "), each.description] for each in ours]
+        table(["rubric", "grades", "judges", "what it asks"], rows)
         click.echo("\nManaged by Vertex AI (extra `vertex`); grades from 0 to 1:")
         rows = [
             [" ".join(pinned_versions(name)), ", ".join(managed_inputs(family)), family.description]
@@ -131,6 +131,8 @@ def _show(rubric: AnyRubric | LayerOneMetric) -> None:
         click.echo(f"{rubric.name}: measured by the check of that name (`pantrace metrics`)")
         return
     click.echo(f"{rubric.name} (version {rubric.version}, hash {rubric.hash[:12]}): {rubric.description}\n")
+    if not isinstance(rubric, Defined):
+        click.echo(f"scope: {rubric.scope.replace('_', ' ')}")
     for name, need in rubric.inputs.items():
         missing = f"; without it: {INPUTS[name][1]}" if name in INPUTS and need == "required" else ""
         click.echo(f"input {name}: {need.replace('_', ' ')}{missing}")
@@ -156,6 +158,7 @@ def describe(metric: AnyRubric | LayerOneMetric) -> dict[str, Any]:
         "hash": metric.hash,
         "title": metric.title,
         "description": metric.description,
+        "scope": metric.scope,
         "inputs": metric.inputs,
         "scale": msgspec.to_builtins(metric.scale),
         "grades": metric.grades,

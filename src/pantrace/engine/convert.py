@@ -29,6 +29,7 @@ from pantrace.wire.file_names import FileNames
 from pantrace.wire.json import to_plain
 from pantrace.wire.limits import limits
 from pantrace.wire.loss import common_weight, header_losses, own_weight, plain, plain_header, weight
+from pantrace.wire.mending import mending
 from pantrace.wire.output import staging
 from pantrace.wire.rows import raise_broken, write_rows
 from pantrace.wire.written import Row
@@ -137,7 +138,8 @@ def write_run(
     rows = _Rows(format_, chosen, report, on_loss, carry=carry)
     report.notes.on_header = rows.drop_header
     with closing(rows.scales), staging(target) as place:
-        outputs = _save(run, rows.of(run), target, place, format_, chosen, report)
+        with mending(report.repair):
+            outputs = _save(run, rows.of(run), target, place, format_, chosen, report)
         if format_.is_split:
             refuse_overwriting(read, [Output(each, recording=True) for each in outputs])
         written = _reopened(place, format_) if format_.save is not None else None
@@ -213,7 +215,23 @@ class _Rows:
     def _row(self, sample: Sample) -> Row:
         assert self.format.dump is not None
         row = _shallow(self.format.dump(sample, self.options), self.format)
+        self._refuse_invalid(sample, row)
         return Row(sample, row if self.carry else without_carried(row, self.format.corners))
+
+    def _refuse_invalid(self, sample: Sample, row: Any) -> None:
+        """No row is written that its own format calls wrong, but for a copy of one that is as wrong in its source."""
+        format_ = self.format
+        if format_.check is None or format_.typed or format_.mends:
+            return
+        wrong = next((each for each in format_.check(row) if each.level == "error"), None)
+        if wrong is None:
+            return
+        what = f"{wrong.place}: {wrong.message}" if wrong.place else wrong.message
+        source = sample.trajectory.source if sample.trajectory is not None else None
+        if (sample.case is not None and source is None) or (source is not None and source.format == format_.name):
+            self.report.faults.append((sample.id, what))
+        else:
+            raise SampleRefused(f"it would not be valid {format_.name}: {what}")
 
     def _lose_sample(self, sample: Sample, what: str, why: str) -> None:
         found = plain(sample) if self.report.measured else {}

@@ -36,6 +36,10 @@ class Report:
     """Ids that occurred twice, and what they became."""
     named: list[tuple[str, str]] = field(default_factory=list)
     """Samples whose id is no file name, and the names of their files; inside, the id is as it was."""
+    repairs: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """What had to be set right so that the target's own tools read it: (path without numbers, what) -> how often."""
+    faults: list[tuple[str, str]] = field(default_factory=list)
+    """Samples whose copy is as wrong as its source, with what is wrong."""
     headers: Counter[str] = field(default_factory=Counter)
     """Of a pile of several inputs, whose headers have no place in it: input -> how many values it had."""
     measured: bool = True
@@ -47,6 +51,10 @@ class Report:
         self.losses[(general(loss.path), what, loss.why)] += loss.values
         if what in MISSING:
             self.lost += loss.values - loss.own
+
+    def repair(self, path: str, what: str) -> None:
+        """Count what was set right."""
+        self.repairs[(general(path), what)] += 1
 
     def carry(self, path: str, values: int, own: int) -> None:
         """Count what is kept for pantrace only."""

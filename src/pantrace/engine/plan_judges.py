@@ -83,7 +83,8 @@ def lacks_answers(directory: RunDirectory, part: str) -> bool:
 def _unanswered(details: dict[str, Any]) -> bool:
     verdicts = details.get("samples", ())
     # Whoever answers twice without a verdict has answered; once, and the second question never got through.
-    return "unanswered" in details or any("problem" in each and len(each.get("replies", ())) < 2 for each in verdicts)
+    open_ones = [each for each in verdicts if "problem" in each and not each.get("unsure")]
+    return "unanswered" in details or any(len(each.get("replies", ())) < 2 for each in open_ones)
 
 
 @cache

@@ -80,6 +80,8 @@ class Format:
     repeats: bool = False
     """Whether a case may stand in it several times under one id, as it was run several times: another session of it is
     no other case, and keeps the id."""
+    mends: bool = False
+    """Whether `dump` itself sets right what `check` would refuse, and says so (`wire.mending`)."""
     corners: tuple[str, ...] = ()
     """Where a row has room for what the format cannot say (`wire.carried`): "metadata.pantrace"."""
     outside: tuple[str, ...] = ()

@@ -11,6 +11,8 @@ from typing import Literal
 
 import msgspec
 
+from .fence import BREAKS
+
 OUTPUT_LENGTHS = (20_000, 8_000, 4_000, 2_000, 1_000, 500)
 _SEAM = "\n[{} characters cut here]\n"
 _LEAST = 200
@@ -24,6 +26,12 @@ class Block(msgspec.Struct, frozen=True):
     kind: Literal["text", "output"] = "text"
     tight: bool = False
     """Stands right below the entry before it, without a blank line."""
+    step: int | None = None
+    """The number of the step it belongs to, which is told with it."""
+    id: str | None = None
+    """What evidence calls that step."""
+    partial: bool = False
+    """The recording itself holds only a part of it."""
 
 
 Material = dict[str, list[Block]]
@@ -38,6 +46,12 @@ class Absent(msgspec.Struct, frozen=True):
 
 def fit(material: Material, budget: int) -> tuple[dict[str, str], list[str]]:
     """The inputs as texts of at most `budget` characters together, and a note of each cut."""
+    kept, notes = cut_to(material, budget)
+    return {name: joined(blocks) for name, blocks in kept.items()}, notes
+
+
+def cut_to(material: Material, budget: int) -> tuple[Material, list[str]]:
+    """The entries that fit into `budget` characters together, and a note of each cut."""
     notes: list[str] = []
     for length in OUTPUT_LENGTHS:
         if _size(material) <= budget:
@@ -52,12 +66,18 @@ def fit(material: Material, budget: int) -> tuple[dict[str, str], list[str]]:
         material = _drop_middles(material, budget, notes)
     if _size(material) > budget:
         material = _shorten_all(material, budget, notes)
-    return {name: _joined(blocks) for name, blocks in material.items()}, notes
+    return material, notes
 
 
-def _joined(blocks: list[Block]) -> str:
+def joined(blocks: list[Block]) -> str:
+    """The entries as one text."""
     gaps = ["", *("\n" if block.tight else "\n\n" for block in blocks[1:])]
-    return "".join(gap + block.text for gap, block in zip(gaps, blocks, strict=False))
+    return "".join(gap + _entry(block) for gap, block in zip(gaps, blocks, strict=False))
+
+
+def _entry(block: Block) -> str:
+    """An entry with its step's number; further lines are indented, so that none of them can pass for an entry."""
+    return block.text if block.step is None else f"[step {block.step}] " + BREAKS.sub("\n    ", block.text)
 
 
 def _size(material: Material) -> int:
@@ -65,7 +85,7 @@ def _size(material: Material) -> int:
 
 
 def _length(blocks: list[Block]) -> int:
-    return sum(len(block.text) + 2 for block in blocks)
+    return sum(len(block.text) + (2 if block.step is None else 16) for block in blocks)
 
 
 def shortened_text(text: str, length: int) -> str:

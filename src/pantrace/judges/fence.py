@@ -14,7 +14,7 @@ from hashlib import sha256
 
 BAR = "| "
 
-_BREAKS = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+BREAKS = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _JOINERS = "\u200c\u200d"
 """Invisible, but part of the writing of words and emoji."""
 
@@ -30,7 +30,7 @@ def fence_word(texts: Iterable[str]) -> str:
 
 def fence(name: str, text: str, word: str) -> str:
     """A text between its fence lines."""
-    lines = [BAR + visible(line) for line in _BREAKS.split(text)]
+    lines = [BAR + visible(line) for line in BREAKS.split(text)]
     return "\n".join([f"<<<{word} {name}>>>", *lines, f"<<<end {word}>>>"])
 
 

@@ -15,7 +15,9 @@ Grade what the evidence shows, not what it says about itself. Length, confidence
 the rubric asks for them. What the material does not show, you do not know. If something was cut, the message says so;
 do not punish the work for what was cut.
 
-First write the reason: two to five sentences that name the evidence. Then choose the one grade whose description fits
+First write the reason: two to five sentences that name the evidence. Where entries of the material have a number
+([step 7]), name the steps that your reason rests on, and no others. Quote only what stands in the material, word for
+word. Then choose the one grade whose description fits
 best. Answer with one JSON object and no other text."""
 
 LAYOUT = """\
@@ -38,8 +40,12 @@ The material above stood between fence lines with the word {{ fence }}; nothing 
 {% for note in cut %}
 Cut to fit: {{ note }}.
 {% endfor %}
-Answer with one JSON object: {"reason": "...", "score": {{ choices }}}"""
+{% if partial %}
+Parts of the material were cut or never recorded. What may rest on such a part is neither supported nor refuted: say
+that you cannot tell.
+{% endif %}
+Answer with one JSON object: {{ shape }}"""
 
 COMPLAINT = """\
 That reply could not be used: {problem}. Answer again with one JSON object and nothing else:
-{{"reason": "...", "score": {choices}}}"""
+{shape}"""

@@ -2,47 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from pantrace.model import (
-    Citation,
     Sample,
+    Text,
+    Tool,
     ToolResult,
     active_steps,
-    agent_trajectories,
     call_pairs,
     final_response,
-    merged_turns,
+    has_failed,
+    is_agents,
+    is_prompt,
+    said,
 )
 from pantrace.wire.digest import Digest, digest_of, plain_call, stated_inputs
 
 from .cut import Absent, Block, Material
 from .defined import Defined, RowOf, row_material
-from .rubric import Rubric, chosen
-from .transcript import outcome, told, transcript
+from .evidence import evidence
+from .numbering import Numbers
+from .rubric import Rubric, Scope, chosen
+from .transcript import result_block, told, transcript
 
 
 class _View(msgspec.Struct, frozen=True):
     sample: Sample
     told: Digest
+    numbers: Numbers
+    scope: Scope = "last_answer"
 
 
 def _text(text: str | None) -> list[Block] | None:
     return None if text is None else [Block(text or "(empty)")]
 
 
+def _question(view: _View) -> list[Block] | None:
+    """The case's question, else the last prompt; all prompts where more than the last answer is judged."""
+    trajectory, case = view.sample.trajectory, view.sample.case
+    if view.scope == "last_answer" or trajectory is None:
+        return _text(view.told.question)
+    prompts = [(step, text) for step in active_steps(trajectory) if is_prompt(step) and (text := said(step))]
+    if len(prompts) < 2:
+        return _text(view.told.question)
+    stated = case.question if case is not None else None
+    before = [Block(stated)] if stated and stated not in (text for _, text in prompts) else []
+    return [*before, *(Block(text, **view.numbers.place(step)) for step, text in prompts)]
+
+
+def _answer(view: _View) -> list[Block] | None:
+    answer, trajectory = view.told.answer, view.sample.trajectory
+    if answer is None or trajectory is None:
+        return _text(answer)
+    step = next((each for each in reversed(active_steps(trajectory)) if is_agents(each) and said(each) == answer), None)
+    # Its place is known but not told: the answer is read word by word.
+    return [Block(answer or "(empty)", id=view.numbers.place(step).get("id"))]
+
+
+def _context(view: _View) -> list[Block] | None:
+    """What the case states; what was said before the last prompt, where that is not judged itself."""
+    if view.scope == "last_answer":
+        return _text(view.told.context)
+    return _text(view.sample.case.context) if view.sample.case is not None else None
+
+
 def _available_tools(view: _View) -> list[Block] | None:
-    trajectory = view.sample.trajectory
-    declared = {
-        tool.name: tool.description for agent in (trajectory.agents if trajectory else ()) for tool in agent.tools or ()
-    }
-    names = view.told.available_tools
+    """Each tool with its description and the schema of its arguments, as far as the recording tells."""
+    trajectory, names = view.sample.trajectory, view.told.available_tools
     if names is None:
         return None
-    return [Block(f"{name}: {declared[name]}" if declared.get(name) else name) for name in names] or [Block("(none)")]
+    declared = {tool.name: tool for agent in (trajectory.agents if trajectory else ()) for tool in agent.tools or ()}
+    return [Block(_tool(name, declared.get(name))) for name in names] or [Block("(none)")]
+
+
+def _tool(name: str, tool: Tool | None) -> str:
+    head = f"{name}: {tool.description}" if tool is not None and tool.description else name
+    return f"{head}\n  arguments: {told(tool.parameters)}" if tool is not None and tool.parameters else head
 
 
 def _invoked_tools(view: _View) -> list[Block] | None:
@@ -52,34 +91,51 @@ def _invoked_tools(view: _View) -> list[Block] | None:
         return None
     found = []
     for pair in call_pairs(trajectory):
-        found.append(Block(f"calls {pair.call.name} {told(pair.call.arguments)}"))
-        found.append(Block(outcome(pair.result), "output") if pair.result else Block("no result was recorded"))
+        place = view.numbers.place(pair.step) if view.scope != "last_answer" else {}
+        found.append(Block(f"calls {pair.call.name} {told(pair.call.arguments)}", **place))
+        block = result_block(pair.result) if pair.result else Block("no result was recorded")
+        found.append(msgspec.structs.replace(block, **place))
     return found or None
+
+
+def _calls_made(view: _View) -> list[Block] | None:
+    """How often each tool was called, and how often it failed, sub-agents included."""
+    trajectory = view.sample.trajectory
+    counts: dict[str, list[int]] = {}
+    for pair in call_pairs(trajectory, children=True) if trajectory is not None else ():
+        count = counts.setdefault(pair.call.name, [0, 0])
+        count[0] += 1
+        count[1] += pair.result is not None and has_failed(pair.result)
+    lines = [f"{name}: {made}" + (f", {failed} failed" if failed else "") for name, (made, failed) in counts.items()]
+    return [Block(line, tight=True) for line in lines] or None
 
 
 def _conversation(view: _View) -> list[Block] | None:
     trajectory = view.sample.trajectory
     if trajectory is None:
         return None
-    return [Block(f"{turn.role}: {turn.text}") for turn in merged_turns(trajectory) if turn.text] or None
+    found, answered = [], False
+    for step in active_steps(trajectory):
+        asks = is_prompt(step)
+        text = said(step) if asks or (is_agents(step) and step.role == "agent") else None
+        if text:
+            answered |= not asks
+            found.append(Block(f"{'user' if asks else 'agent'}: {text}", **view.numbers.place(step)))
+    if trajectory.response:
+        answered = True
+        found.append(Block(f"agent's final response, as recorded: {trajectory.response}"))
+    return found if answered else None
 
 
 def _trajectory(view: _View) -> list[Block] | None:
-    return (transcript(view.sample.trajectory) or None) if view.sample.trajectory is not None else None
+    trajectory = view.sample.trajectory
+    if trajectory is None or not (trajectory.response or trajectory.children or any(map(is_agents, trajectory.steps))):
+        return None
+    return transcript(trajectory, view.numbers) or None
 
 
 def _evidence(view: _View) -> list[Block] | None:
-    found = [Block(f"context: {view.told.context}", "output")] if view.told.context else []
-    if view.told.relevant_context:
-        found.append(Block(f"context: {view.told.relevant_context}", "output"))
-    for trajectory in agent_trajectories(view.sample.trajectory) if view.sample.trajectory else ():
-        for step in active_steps(trajectory):
-            for part in step.parts:
-                if isinstance(part, ToolResult) and step.kind != "copied":
-                    found.append(Block(outcome(part), "output"))
-                elif isinstance(part, Citation) and part.text:
-                    found.append(Block(f"cited from {part.uri or part.title or 'a source'}: {part.text}", "output"))
-    return found or None
+    return evidence(view.sample.case, view.sample.trajectory, view.numbers) or None
 
 
 def _instructions(view: _View) -> list[Block] | None:
@@ -88,15 +144,8 @@ def _instructions(view: _View) -> list[Block] | None:
     found = [Block(f"{agent.name}: {agent.instructions}") for agent in agents if agent.instructions]
     for step in trajectory.steps if trajectory else ():
         if step.role == "system" and step.kind == "message":
-            found += transcript_of_system(step.parts)
+            found += [Block(part.text) for part in step.parts if isinstance(part, Text) and part.text]
     return found or None
-
-
-def transcript_of_system(parts: Iterable[object]) -> list[Block]:
-    """The words of a system message."""
-    from pantrace.model import Text
-
-    return [Block(part.text) for part in parts if isinstance(part, Text) and part.text]
 
 
 def _reference(view: _View) -> list[Block] | None:
@@ -136,17 +185,18 @@ def _expected_state(view: _View) -> list[Block] | None:
 
 
 INPUTS: dict[str, tuple[Callable[[_View], list[Block] | None], str]] = {
-    "question": (lambda view: _text(view.told.question), "it has no question and no prompt"),
-    "answer": (lambda view: _text(view.told.answer), "the agent gave no answer after the last prompt"),
-    "context": (lambda view: _text(view.told.context), "it has no context"),
+    "question": (_question, "it has no question and no prompt"),
+    "answer": (_answer, "the agent gave no answer after the last prompt"),
+    "context": (_context, "it has no context"),
     "relevant_context": (lambda view: _text(view.told.relevant_context), "its case has no relevant context"),
     "goal": (lambda view: _text(view.told.goal), "its case has no goal"),
     "reference": (_reference, "it has no reference answer"),
     "instructions": (_instructions, "the recording has no instructions of the agent"),
     "available_tools": (_available_tools, "the recording does not say which tools there were"),
     "invoked_tools": (_invoked_tools, "no tool was called"),
-    "conversation": (_conversation, "nothing was said in it"),
-    "trajectory": (_trajectory, "it has no steps"),
+    "calls_made": (_calls_made, "no tool was called"),
+    "conversation": (_conversation, "the agent gave no answer in it"),
+    "trajectory": (_trajectory, "the agent did nothing in it"),
     "evidence": (_evidence, "it has no context, tool output or citation"),
     "expected": (_expected, "it has no expected calls and no reference trajectory"),
     "state": (_state, "the recording keeps no state"),
@@ -183,17 +233,27 @@ def _stated_call(call: Any) -> list[Block]:
     else:
         failed = isinstance(said, str) and said.lower() == "error"
         result = ToolResult(name=call["tool"], output=said, failure="error" if failed else None)
-    return [*found, Block(outcome(result), "output")]
+    return [*found, result_block(result)]
 
 
 def asked_as(sample: Sample, rubric: Rubric) -> Rubric:
-    """The rubric in the variant that the case asks for (`rag_mode`), unless a variant was named."""
+    """The rubric in the variant that the case asks for (`rag_mode`), else in that of its scope; a variant that was
+    named stays."""
     if isinstance(rubric, Defined) or ":" in rubric.name:
         return rubric
     mode = stated_inputs(sample.case, rubric.name).get("rag_mode")
     if not isinstance(mode, str) or mode not in rubric.variants:
-        return rubric
-    return msgspec.structs.replace(chosen(rubric, mode), name=rubric.name)
+        mode = "" if keeps_bundle(sample, rubric) or rubric.scope not in rubric.variants else rubric.scope
+    return msgspec.structs.replace(chosen(rubric, mode), name=rubric.name) if mode else rubric
+
+
+def keeps_bundle(sample: Sample, rubric: Rubric) -> bool:
+    """Whether a sample is a case that comes with its question and answer, and is judged by these alone: an explain
+    case, or one that states the inputs of this eval."""
+    trajectory = sample.trajectory
+    if trajectory is None or stated_inputs(sample.case, rubric.name):
+        return True
+    return trajectory.source is not None and trajectory.source.format == "explain"
 
 
 def gather(sample: Sample, rubric: Rubric, row_of: RowOf | None = None) -> Material | Absent:
@@ -207,7 +267,7 @@ def gather(sample: Sample, rubric: Rubric, row_of: RowOf | None = None) -> Mater
     missing = set(rubric.inputs) - {"question", "context", "goal", "reference", "expected"} - stated.keys()
     if sample.trajectory is None and missing:
         return Absent("it has not been run: there is no trajectory")
-    view = _View(sample, digest_of(sample))
+    view = _View(sample, digest_of(sample), Numbers(sample.trajectory), rubric.judges)
     found: Material = {}
     for name in rubric.inputs:
         blocks = _stated(name, stated[name]) if name in stated else INPUTS[name][0](view)

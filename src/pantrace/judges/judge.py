@@ -15,17 +15,19 @@ from pantrace.errors import Unanswered
 from pantrace.model import Maker, Record, Sample, Score
 
 from .ask import Judge, Reply, Request
+from .citing import cited
 from .cut import Absent, Material
-from .defined import RowOf
+from .defined import Defined, RowOf
 from .frame import COMPLAINT
 from .inputs import asked_as, gather
 from .patience import tokens_of
-from .prompt import BUDGET, Clean, Prompt, choices, prompt_for
+from .prompt import BUDGET, Clean, Prompt, prompt_for
 from .rubric import Rubric
 from .verdict import Unusable, Verdict, verdict_of
 from .weigh import probabilities, weighted_mean
 
 NO_JUDGE = "no judge configured"
+UNSURE = "the judge cannot tell, because evidence was cut or never recorded"
 
 
 class Settings(Record, frozen=True, kw_only=True):
@@ -60,6 +62,8 @@ class Given(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     thoughts: str | None = None
     problem: str | None = None
     """Why there is no score."""
+    unsure: bool = False
+    """The judge answered that it cannot tell."""
     unasked: bool = False
     """Nobody was asked, so a later run may still get it."""
     replies: list[str] = []
@@ -68,6 +72,13 @@ class Given(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens: int | None = None
     cost_usd: float | None = None
     probabilities: dict[int, float] | None = None
+    evidence: list[str] = []
+    """Ids of the steps that it names or quotes."""
+    claims: list[dict[str, str]] = []
+    absent_steps: list[int] = []
+    """Steps that it names and that it was not shown."""
+    absent_quotes: list[str] = []
+    """Passages that it quotes and that stand nowhere in what it was shown."""
 
 
 async def judged(
@@ -90,9 +101,12 @@ async def judged(
             maker=_maker(rubric, settings),
         )
     score = await judged_material(material, rubric, judge, settings, clean)
-    if rubric is named:
+    if isinstance(rubric, Defined):
         return score
-    return msgspec.structs.replace(score, details={**score.details, "variant": rubric.variant})
+    more: dict[str, str] = {"scope": rubric.judges}
+    if rubric is not named and rubric.variant != rubric.judges:
+        more["variant"] = rubric.variant
+    return msgspec.structs.replace(score, details={**score.details, **more})
 
 
 async def judged_material(
@@ -103,7 +117,7 @@ async def judged_material(
         return _unscored(rubric, settings, NO_JUDGE, {"rubric_hash": rubric.hash})
     prompt = prompt_for(rubric, material, budget=settings.characters, clean=clean)
     requests = requests_for(prompt, settings)
-    given = await asyncio.gather(*(_ask(request, rubric, judge) for request in requests))
+    given = await asyncio.gather(*(_ask(request, rubric, judge, prompt) for request in requests))
     return _combined(list(given), rubric, settings, prompt)
 
 
@@ -129,7 +143,7 @@ def requests_for(prompt: Prompt, settings: Settings) -> list[Request]:
     ]
 
 
-async def _ask(request: Request, rubric: Rubric, judge: Judge) -> Given:
+async def _ask(request: Request, rubric: Rubric, judge: Judge, prompt: Prompt) -> Given:
     """One verdict; an unusable reply is answered once with what is wrong with it."""
     replies: list[Reply] = []
     problem = ""
@@ -143,12 +157,25 @@ async def _ask(request: Request, rubric: Rubric, judge: Judge) -> Given:
         try:
             if reply.stop == "length":
                 raise Unusable(f"the reply was cut off at {request.max_tokens} tokens")
-            return _given(request, replies, verdict=verdict_of(reply.text, rubric), rubric=rubric)
+            verdict = verdict_of(reply.text, rubric, partial=prompt.partial)
+            return _with_citations(_given(request, replies, verdict=verdict, rubric=rubric), verdict, prompt, rubric)
         except Unusable as error:
             problem = str(error)
-            complaint = COMPLAINT.format(problem=problem, choices=choices(rubric))
+            complaint = COMPLAINT.format(problem=problem, shape=prompt.shape)
             request = msgspec.structs.replace(request, exchanges=((reply.text, complaint),))
     return _given(request, replies, problem=problem)
+
+
+def _with_citations(given: Given, verdict: Verdict, prompt: Prompt, rubric: Rubric) -> Given:
+    asked = "\n".join([prompt.system, rubric.template, *rubric.grades.values()])
+    found = cited(verdict.reason, verdict.steps, verdict.quotes, prompt.shown, asked)
+    return msgspec.structs.replace(
+        given,
+        claims=list(verdict.claims),
+        evidence=list(found.evidence),
+        absent_steps=list(found.absent_steps),
+        absent_quotes=list(found.absent_quotes),
+    )
 
 
 def _given(
@@ -162,11 +189,13 @@ def _given(
 ) -> Given:
     last = replies[-1] if replies else None
     weights = None
-    if verdict is not None and rubric is not None and request.logprobs and last is not None and last.logprobs:
-        weights = probabilities(last.logprobs, verdict.score, rubric)
+    score = None if verdict is None else verdict.score
+    if verdict is not None and score is None:
+        problem = f"{UNSURE}: {verdict.reason}" if verdict.reason else UNSURE
+    if score is not None and rubric is not None and request.logprobs and last is not None and last.logprobs:
+        weights = probabilities(last.logprobs, score, rubric)
     costs = [reply.usage.cost_usd for reply in replies if reply.usage is not None]
     tokens = [tokens_of(reply) for reply in replies]
-    score = None if verdict is None else verdict.score
     return Given(
         model=request.model,
         index=request.index,
@@ -175,6 +204,7 @@ def _given(
         reason=verdict.reason if verdict else None,
         thoughts=verdict.thoughts if verdict else None,
         problem=problem,
+        unsure=verdict is not None and score is None,
         unasked=unasked,
         replies=[reply.text for reply in (replies if verdict is None else replies[:-1])],
         answered_by=last.model if last is not None and last.model != request.model.partition(":")[2] else None,
@@ -216,14 +246,24 @@ def _combined(given: list[Given], rubric: Rubric, settings: Settings, prompt: Pr
     nearest = min(valid, key=lambda each: abs(float(each.score or 0) - float(value)))
     if nearest.thoughts:
         details["chain_of_thought"] = nearest.thoughts
+    if nearest.claims:
+        details["claims"] = nearest.claims
+    if absent := [quote for each in valid for quote in each.absent_quotes]:
+        details["quotes_not_found"] = list(dict.fromkeys(absent))
     return Score(
         name=rubric.name,
         value=value,
         scale=rubric.scale,
         explanation=nearest.reason,
+        evidence=tuple(nearest.evidence) or _judged_steps(prompt),
         details=details,
         maker=_maker(rubric, settings),
     )
+
+
+def _judged_steps(prompt: Prompt) -> tuple[str, ...]:
+    """The steps that were judged as they are, where the verdict names none: that of the answer."""
+    return tuple(block.id for block in prompt.shown if block.id is not None and block.step is None)
 
 
 def _mean(valid: list[Given]) -> float:

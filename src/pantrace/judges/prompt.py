@@ -10,10 +10,11 @@ import msgspec
 
 from pantrace.errors import UsageError
 
-from .cut import Material, fit
+from .cut import Block, Material, cut_to, joined
 from .fence import fence, fence_word
 from .frame import LAYOUT, SYSTEM
 from .rubric import Rubric
+from .verdict import CANNOT_TELL, CLAIMS
 
 if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
@@ -33,6 +34,12 @@ class Prompt(msgspec.Struct, frozen=True):
     schema: dict[str, Any]
     cut: list[str]
     """What was left out of the material, in words."""
+    shown: tuple[Block, ...] = ()
+    """The entries that the judge reads, secrets out and cut."""
+    shape: str = ""
+    """The reply that is asked for, in words."""
+    partial: bool = False
+    """Something that the verdict may rest on was cut, or was never recorded."""
 
 
 class _Absent:
@@ -51,21 +58,29 @@ def prompt_for(rubric: Rubric, material: Material, *, budget: int = BUDGET, clea
         name: [msgspec.structs.replace(block, text=clean(block.text)) for block in blocks]
         for name, blocks in material.items()
     }
-    texts, cut = fit(cleaned, budget)
+    kept, cut = cut_to(cleaned, budget)
+    shown = tuple(block for blocks in kept.values() for block in blocks)
+    partial = rubric.claims and (bool(cut) or any(block.partial for block in shown))
+    texts = {name: joined(blocks) for name, blocks in kept.items()}
     word = fence_word(texts.values())
     values: dict[str, Any] = {name: _Absent() for name in rubric.inputs}
     values |= {name: fence(name, text, word) for name, text in texts.items()}
     # Rendered first and put in whole: a recording with template syntax in it is text like any other.
     body = _rendered(rubric.template, values, f"rubric {rubric.name}")
+    numbered = any(block.step is not None for block in shown)
+    shape = shape_of(rubric, numbered=numbered, partial=partial)
     frame = {
         "title": rubric.title,
         "body": body,
         "grades": [(grade, rubric.grades[str(grade)]) for grade in rubric.choices],
         "fence": word,
         "cut": cut,
-        "choices": choices(rubric),
+        "partial": partial,
+        "shape": shape,
     }
-    return Prompt(SYSTEM, _compiled(LAYOUT).render(frame).strip(), schema_of(rubric), cut)
+    text = _compiled(LAYOUT).render(frame).strip()
+    schema = schema_of(rubric, numbered=numbered, partial=partial)
+    return Prompt(SYSTEM, text, schema, cut, shown, shape, partial)
 
 
 def choices(rubric: Rubric) -> str:
@@ -73,15 +88,44 @@ def choices(rubric: Rubric) -> str:
     return " | ".join(f'"{grade}"' if isinstance(grade, str) else str(grade) for grade in rubric.choices)
 
 
-def schema_of(rubric: Rubric) -> dict[str, Any]:
-    """JSON Schema of a verdict: the reason first, then a score out of a closed list."""
+def shape_of(rubric: Rubric, *, numbered: bool = False, partial: bool = False) -> str:
+    """The reply that is asked for: {"reason": "...", "score": 1 | 2 | 3}."""
+    keys = ['"reason": "..."']
+    if numbered:
+        keys += ['"steps": [numbers of steps]']
+    keys += ['"quotes": ["..."]']
+    if rubric.claims:
+        keys += [
+            f'"claims": [{{"claim": "...", "verdict": {" | ".join(f"{each!r}" for each in CLAIMS)}}}]'.replace("'", '"')
+        ]
+    unsure = f' | "{CANNOT_TELL}"' if partial else ""
+    return "{" + ", ".join([*keys, f'"score": {choices(rubric)}{unsure}']) + "}"
+
+
+def schema_of(rubric: Rubric, *, numbered: bool = False, partial: bool = False) -> dict[str, Any]:
+    """JSON Schema of a verdict: the reason first, then what it rests on, then a score out of a closed list."""
+    texts = {"type": "array", "items": {"type": "string"}}
+    found: dict[str, Any] = {
+        "reason": {"type": "string", "description": "two to five sentences that name the evidence"}
+    }
+    if numbered:
+        steps = "numbers of the steps that the reason rests on"
+        found["steps"] = {"type": "array", "items": {"type": "integer"}, "description": steps}
+    found["quotes"] = {**texts, "description": "passages of the material, word for word; may be empty"}
+    if rubric.claims:
+        claim = {"claim": {"type": "string"}, "verdict": {"type": "string", "enum": list(CLAIMS)}}
+        found["claims"] = {"type": "array", "items": _object(claim)}
+    score: dict[str, Any] = {"type": "string" if rubric.passes else "integer", "enum": list(rubric.choices)}
+    if partial:
+        score = {"type": ["integer", "string"], "enum": [*rubric.choices, CANNOT_TELL]}
+    return _object({**found, "score": score})
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
-        "properties": {
-            "reason": {"type": "string", "description": "two to five sentences that name the evidence"},
-            "score": {"type": "string" if rubric.passes else "integer", "enum": list(rubric.choices)},
-        },
-        "required": ["reason", "score"],
+        "properties": properties,
+        "required": list(properties),
         "additionalProperties": False,
     }
 

@@ -27,6 +27,12 @@ Need = Literal["required", "optional", "one_of"]
 """one_of: at least one of the inputs marked so must be there."""
 
 
+Scope = Literal["last_answer", "every_turn", "session"]
+"""What a rubric judges of a recording: the last question and its answer; every prompt and every answer; everything
+that was said and done, with instructions, tools and calls."""
+SCOPES: tuple[Scope, ...] = ("last_answer", "every_turn", "session")
+
+
 class Variant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Another way to ask the same: its own inputs and template."""
 
@@ -45,6 +51,11 @@ class Rubric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     grades: dict[str, str]
     """Whole numbers without a gap, or the two words pass and fail; each with what it stands for."""
     better: Literal["higher", "lower"] = "higher"
+    scope: Scope = "last_answer"
+    """What it judges of a recording; where a variant has the name of the scope, recordings are judged by it, and cases
+    that come with question and answer by `template`."""
+    claims: bool = False
+    """The judge lists each statement with what the evidence says of it."""
     template: str
     """Jinja; every input is put in behind a fence. An input that is absent counts as false."""
     variant: str = ""
@@ -55,6 +66,13 @@ class Rubric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def hash(self) -> str:
         """Changes with anything that a judge reads: the rubric, and the frame around it."""
         return sha256(encode([SYSTEM, LAYOUT, COMPLAINT, self])).hexdigest()
+
+    @property
+    def judges(self) -> Scope:
+        """What `template` itself is about."""
+        if self.variant in SCOPES:
+            return self.variant
+        return "last_answer" if self.scope in self.variants else self.scope
 
     @property
     def passes(self) -> bool:
@@ -90,6 +108,10 @@ def check_rubric(rubric: Rubric, place: str, known: Collection[str] | None = Non
         raise UsageError(f"{place}: pass is always better than fail; leave better out, or swap the two grades")
     if not rubric.name.strip():
         raise UsageError(f"{place}: the name is empty; scores are called by it")
+    shown = {"every_turn": {"conversation", "trajectory"}, "session": {"trajectory"}}.get(rubric.judges)
+    if known is not None and shown is not None and not shown & rubric.inputs.keys():
+        needed = " or ".join(sorted(shown))
+        raise UsageError(f"{place}: scope {rubric.judges} needs the input {needed}, or a variant of that name")
     asked = {"": (rubric.inputs, rubric.template)} | {
         name: (each.inputs, each.template) for name, each in rubric.variants.items()
     }
@@ -168,6 +190,8 @@ class _FrontMatter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     inputs: dict[str, Need]
     grades: dict[str, str]
     better: Literal["higher", "lower"] = "higher"
+    scope: Scope = "last_answer"
+    claims: bool = False
 
 
 def _from_markdown(path: Path) -> Rubric:

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from pantrace.model import (
     Action,
     Citation,
@@ -23,6 +25,7 @@ from pantrace.model import (
 from pantrace.wire.json import encode
 
 from .cut import Block
+from .numbering import Numbers
 
 _KINDS = {
     "compaction": "summary that replaced earlier context",
@@ -32,9 +35,10 @@ _KINDS = {
 }
 
 
-def transcript(trajectory: Trajectory, *, who: str = "agent") -> list[Block]:
+def transcript(trajectory: Trajectory, numbers: Numbers | None = None, *, who: str = "agent") -> list[Block]:
     """All entries; a sub-agent's stand behind the call that started it, or at the end. What another grader said of
-    the run is left out."""
+    the run is left out. With `numbers`, each entry has that of its step."""
+    numbers = numbers or Numbers(None)
     children: dict[str | None, list[Trajectory]] = {}
     for child in trajectory.children:
         if not is_staff(child.purpose):
@@ -43,30 +47,30 @@ def transcript(trajectory: Trajectory, *, who: str = "agent") -> list[Block]:
     for step in active_steps(trajectory):
         if step.kind == "copied":
             continue
-        speaker = _speaker(step, who)
+        speaker, place = _speaker(step, who), numbers.place(step)
         for part in step.parts:
             block = _entry(part, speaker)
             if block is not None:
-                found.append(block)
+                found.append(replace(block, **place))
             if isinstance(part, ToolResult) and part.call_id is not None:
-                found += _sub_agents(children.pop(part.call_id, []))
+                found += _sub_agents(children.pop(part.call_id, []), numbers)
         if step.error is not None:
             words = ": ".join(each for each in (step.error.kind, step.error.message) if each) or "no reason recorded"
-            found.append(Block(f"{speaker} stopped with an error: {words}", "output"))
+            found.append(Block(f"{speaker} stopped with an error: {words}", "output", **place))
         if step.state_delta:
-            found.append(Block(f"state changed: {told(step.state_delta)}"))
+            found.append(Block(f"state changed: {told(step.state_delta)}", **place))
     for rest in children.values():
-        found += _sub_agents(rest)
+        found += _sub_agents(rest, numbers)
     if trajectory.response is not None:
         found.append(Block(f"{who}'s final response, as recorded: {trajectory.response}", "output"))
     return found
 
 
-def _sub_agents(trajectories: list[Trajectory]) -> Iterator[Block]:
+def _sub_agents(trajectories: list[Trajectory], numbers: Numbers) -> Iterator[Block]:
     for child in trajectories:
         name = child.agents[0].name if child.agents else child.title or "sub-agent"
         yield Block(f"[sub-agent {name} begins]")
-        yield from transcript(child, who=f"sub-agent {name}")
+        yield from transcript(child, numbers, who=f"sub-agent {name}")
         yield Block(f"[sub-agent {name} ends]")
 
 
@@ -86,7 +90,7 @@ def _entry(part: Part, speaker: str) -> Block | None:
         case ToolCall():
             return Block(f"{speaker} calls {part.name} {told(part.arguments)}")
         case ToolResult():
-            return Block(outcome(part), "output")
+            return result_block(part)
         case Action():
             return Block(f"{speaker} acts: {told(_plain_action(part))}")
         case Media():
@@ -108,6 +112,12 @@ def _plain_action(action: Action) -> dict[str, object]:
 
     plain: dict[str, object] = to_builtins(action)
     return {key: value for key, value in plain.items() if key not in ("type", "raw", "extra", "before", "after", "id")}
+
+
+def result_block(result: ToolResult) -> Block:
+    """What a tool answered, as an entry."""
+    unseen = result.truncated or (result.output is None and result.error is None and result.failure is None)
+    return Block(outcome(result), "output", partial=bool(unseen))
 
 
 def outcome(result: ToolResult) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -20,26 +21,55 @@ _LONGEST = 100_000
 _decoder = json.JSONDecoder()
 
 
-class Verdict(msgspec.Struct, frozen=True):
-    """A grade with its reason."""
+CANNOT_TELL = "cannot_tell"
+CLAIMS = ("supported", "contradicted", "unsupported", CANNOT_TELL)
+"""What the evidence may say of one statement; cannot_tell: its evidence was cut or never recorded."""
 
-    score: int | bool
+
+class Verdict(msgspec.Struct, frozen=True):
+    """A grade with its reason and what it rests on."""
+
+    score: int | bool | None
+    """None: the judge cannot tell."""
     reason: str | None
     thoughts: str | None = None
+    steps: tuple[int, ...] = ()
+    """Numbers of steps, as the judge names them."""
+    quotes: tuple[str, ...] = ()
+    claims: tuple[dict[str, str], ...] = ()
 
 
 class Unusable(Exception):
     """Why a reply is no verdict."""
 
 
-def verdict_of(reply: str, rubric: Rubric) -> Verdict:
-    """The verdict that a reply holds; Unusable otherwise."""
+def verdict_of(reply: str, rubric: Rubric, *, partial: bool = False) -> Verdict:
+    """The verdict that a reply holds; Unusable otherwise. Only where material is `partial` a judge may not know."""
     row = _last_object(reply)
-    score = _grade(row.get("score"), rubric)
+    unsure = partial and isinstance(row.get("score"), str) and row["score"].strip().lower() == CANNOT_TELL
+    score = None if unsure else _grade(row.get("score"), rubric)
     reason = next((text for name in _REASONS if isinstance(text := row.get(name), str) and text.strip()), None)
     thoughts = row.get("thoughtchain")
     thoughts = thoughts if isinstance(thoughts, str) and thoughts.strip() else None
-    return Verdict(score, reason or thoughts, thoughts if reason else None)
+    return Verdict(
+        score,
+        reason or thoughts,
+        thoughts if reason else None,
+        tuple(step for step in _listed(row, "steps") if type(step) is int),
+        tuple(quote for quote in _listed(row, "quotes") if isinstance(quote, str) and quote.strip()),
+        tuple(_claims(row)),
+    )
+
+
+def _listed(row: dict[str, Any], name: str) -> list[Any]:
+    value = row.get(name)
+    return value if isinstance(value, list) else []
+
+
+def _claims(row: dict[str, Any]) -> Iterator[dict[str, str]]:
+    for each in _listed(row, "claims"):
+        if isinstance(each, dict) and isinstance(each.get("claim"), str) and each.get("verdict") in CLAIMS:
+            yield {"claim": each["claim"], "verdict": each["verdict"]}
 
 
 def _last_object(reply: str) -> dict[str, Any]:

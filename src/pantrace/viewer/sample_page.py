@@ -15,6 +15,7 @@ from pantrace.model import (
     ToolCall,
     ToolResult,
     Trajectory,
+    all_trajectories,
     call_pairs,
     final_response,
     has_failed,
@@ -36,7 +37,7 @@ ALIGNED = 2_000
 def page_of(shown: ShownSample, key: str, rows: Sequence[Row], branches: Sequence[Branch]) -> dict[str, Any]:
     """All of a sample's page but its steps."""
     sample, trajectory = shown.sample, shown.sample.trajectory
-    place_of = _places(rows)
+    place_of = _places(rows, sample.trajectory)
     page = {
         "key": key,
         "id": sample.id,
@@ -66,12 +67,14 @@ def page_of(shown: ShownSample, key: str, rows: Sequence[Row], branches: Sequenc
     return page
 
 
-def _places(rows: Sequence[Row]) -> dict[str, int]:
+def _places(rows: Sequence[Row], trajectory: Trajectory | None) -> dict[str, int]:
+    """Where the steps that evidence can name stand: by id, or by their number (#7) in the recording."""
+    steps = [step for each in all_trajectories(trajectory) for step in each.steps] if trajectory is not None else []
+    numbers = {id(step): f"#{number}" for number, step in enumerate(steps, 1)}
     found: dict[str, int] = {}
     for place, row in enumerate(rows):
         for step in (row.step, *row.answers):
-            if step.id is not None:
-                found.setdefault(step.id, place)
+            found.setdefault(step.id or numbers.get(id(step), ""), place)
     return found
 
 

@@ -12,9 +12,10 @@ from pantrace.formats.format import Format
 from .header import LOGGED
 from .pools import resolved_events
 from .reading import detect, open_run, summaries
+from .records import check
 from .samples import dump, load
 from .summary import FLUSH, SUMMARY
-from .validation import check, validate
+from .validation import validate
 from .writing import Options, save
 
 __all__ = ["FORMAT", "resolved_events", "summaries"]
@@ -33,6 +34,7 @@ FORMAT = Format(
     options=Options,
     suffix=".eval",
     nests=True,
+    mends=True,
     outside=(f"extra.inspect.{SUMMARY}", f"extra.inspect.{FLUSH}", f"run.extra.inspect.{LOGGED}"),
     reencoded={
         "[].started_at": "a summary repeats the sample's time, which is seconds in the model",

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from pantrace.errors import WriteError
 from pantrace.model import Aggregate, RunHeader, header_of
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import NonFinite, unknown_keys
@@ -16,6 +17,8 @@ from .content import own
 from .event_index import notes_of
 from .exact import EXACT, deviation, restore
 from .migration import header_today
+from .records import check_header
+from .repair_header import repaired_header
 
 VERSION = 2
 START_NOTE, LOGGED = "start", "logged"
@@ -127,7 +130,8 @@ class Counted(msgspec.Struct):
 
 def from_header(run: RunHeader, counted: Counted) -> dict[str, Any]:
     """A log's header; what Inspect has no word for lies in `eval.metadata.pantrace`."""
-    raw = _made(run, counted) if is_made(run) else _repaired(_rewritten(_with_dataset(run, counted)))
+    raw = _made(run, counted) if is_made(run) else _rewritten(_with_dataset(run, counted))
+    raw = repaired_header(raw, counted.first)
     told = _header(header_today(raw))
     kept = {key: value for key, value in own(run.extra).items() if key not in _NOTES}
     extra = unknown_keys(run.extra, ("inspect",)) | ({"inspect": kept} if kept else {})
@@ -135,6 +139,9 @@ def from_header(run: RunHeader, counted: Counted) -> dict[str, Any]:
     change = difference(told, bare, NOT_WHAT_IS_ADDED if is_made(run) else ALL)
     if change is not SAME:
         raw["eval"]["metadata"] = {**(raw["eval"].get("metadata") or {}), CARRIER: {"run": change}}
+    for wrong in check_header(raw, "header.json"):
+        if wrong.level == "error":
+            raise WriteError(f"inspect_ai would refuse it: {wrong.place}: {wrong.message}; nothing was written")
     return raw
 
 
@@ -158,15 +165,6 @@ def _rewritten(run: RunHeader) -> dict[str, Any]:
         spec["packages"] = run.environment["packages"]
     raw = {"version": extra.pop("version", VERSION), "status": run.status, "eval": spec, **extra}
     return restore({key: value for key, value in raw.items() if value is not None}, kept)
-
-
-def _repaired(raw: dict[str, Any]) -> dict[str, Any]:
-    """Counts that stand there without their model are given its name: inspect_ai refuses a log that has them bare."""
-    stats, model = raw.get("stats"), raw["eval"].get("model")
-    usage = stats.get("model_usage") if isinstance(stats, dict) else None
-    if not isinstance(usage, dict) or not usage or any(isinstance(each, dict) for each in usage.values()):
-        return raw
-    return {**raw, "stats": {**raw["stats"], "model_usage": {model or NO_MODEL: usage}}}
 
 
 def start_of(header: dict[str, Any]) -> dict[str, Any]:
@@ -216,6 +214,7 @@ def _made(run: RunHeader, counted: Counted) -> dict[str, Any]:
         "task_args": run.config,
         "task_args_passed": {},
         "dataset": {
+            "name": task,
             **dataset,
             "samples": len(counted.ids),
             "sample_ids": counted.ids,

@@ -23,11 +23,12 @@ from .build_events import build_events
 from .content import own
 from .event_index import EventIndex, notes_of, output_message
 from .exact import EXACT, annotate, deviation, is_usual, restore
-from .info_calls import as_info, is_known
 from .member_names import log_id
 from .message_drafts import MessageDrafts, message_name
 from .messages import from_step, is_note
 from .migration import sample_today
+from .records import check
+from .repair import repaired_sample
 from .scores import from_scores, to_scores
 from .summary import FLUSH, FLUSHED, SUMMARY
 from .threads import add_threads, main_steps, with_notes
@@ -239,9 +240,7 @@ def _outcome(row: dict[str, Any], extra: dict[str, Any]) -> Outcome | None:
 def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
     """One sample as an EvalSample object that Inspect reads."""
     try:
-        row = restore(_row(sample), own(sample.extra))
-        if any(not is_known(event) for event in row.get("events") or ()):
-            row["events"] = [event if is_known(event) else as_info(event) for event in row["events"]]
+        row = _readable(restore(_row(sample), own(sample.extra)))
         told = _sample(sample_today(row))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
         raise SampleRefused(f"cannot be told as an Inspect sample: {error}") from None
@@ -249,6 +248,17 @@ def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
     if change is not SAME:
         notes = {**notes_of(row), "sample": change, "events": len(row.get("events") or ())}
         row["metadata"] = {**(row.get("metadata") or {}), CARRIER: notes}
+    return row
+
+
+def _readable(row: dict[str, Any]) -> dict[str, Any]:
+    """A row that inspect_ai reads, set right where that is needed."""
+    if not any(each.level == "error" for each in check(row)):
+        return row
+    row = repaired_sample(row)
+    for wrong in check(row):
+        if wrong.level == "error":
+            raise SampleRefused(f"inspect_ai would refuse it: {wrong.place}: {wrong.message}")
     return row
 
 

@@ -16,35 +16,48 @@ USAGE = {"input_tokens?": int, "output_tokens?": int, "total_tokens?": int, "tot
 
 ERROR = {"message": str, "traceback": str, "traceback_ansi": str}
 
-TOOL_ERROR = {
-    "type": one_of(
-        *("parsing", "timeout", "unicode_decode", "permission", "file_not_found", "is_a_directory", "limit"),
-        *("approval", "cancelled", "sandbox_unavailable", "unknown", "output_limit"),
-    ),
-    "message": str,
-}
+TOOL_ERRORS = (
+    *("parsing", "timeout", "unicode_decode", "permission", "file_not_found", "is_a_directory", "limit"),
+    *("approval", "cancelled", "sandbox_unavailable", "unknown", "output_limit"),
+)
+STOPS = ("stop", "max_tokens", "model_length", "tool_calls", "content_filter", "unknown")
+LIMITS = ("context", "time", "working", "message", "token", "turn", "cost", "operator", "custom")
 
-CALL = {"id": str, "function": str, "arguments": dict}
+TOOL_ERROR = {"type": one_of(*TOOL_ERRORS), "message": str}
+
+CALL = {"id": str, "function": str, "arguments": dict, "type?": one_of("function", "custom"), "parse_error?": _TEXT}
 
 MESSAGE = {
     "role": one_of("system", "user", "assistant", "tool"),
     "content": (str, [dict]),
     "tool_calls?": ([CALL], None),
     "error?": (TOOL_ERROR, None),
+    "id?": _TEXT,
+    "source?": (one_of("input", "generate", "operator"), None),
+    "metadata?": _OBJECT,
+    "model?": _TEXT,
+    "function?": _TEXT,
+    "tool_call_id?": (str, [str], None),
 }
+ANSWER = {**MESSAGE, "role": one_of("assistant")}
 
 OUTPUT = {
     "model?": str,
-    "choices?": [{"message": MESSAGE, "stop_reason?": str}],
+    "choices?": [{"message": ANSWER, "stop_reason?": (one_of(*STOPS), None)}],
     "usage?": (USAGE, None),
     "error?": _TEXT,
+    "completion?": str,
+    "input_context_tokens?": _COUNT,
+    "time?": _NUMBER,
+    "metadata?": _OBJECT,
 }
 
-SCORE = {"value": (str, float, bool, list, dict), "answer?": _TEXT, "explanation?": _TEXT, "metadata?": _OBJECT}
+SCORE: dict[str, Any] = {"value": (str, float, bool, list, dict), "answer?": _TEXT, "explanation?": _TEXT, "metadata?": _OBJECT}
+SCORE["history?"] = [dict]
 
 METRIC = {"name": str, "value": float}
 
-EVAL_SCORE = {"name": str, "scorer": str, "metrics?": dict}
+EVAL_SCORE = {"name": str, "scorer": str, "metrics?": dict, "scored_samples?": _COUNT, "unscored_samples?": _COUNT}
 
 HEADER = {
     "version?": int,
@@ -71,6 +84,10 @@ HEADER = {
         "config": dict,
         "packages?": dict,
         "metadata?": _OBJECT,
+        "scorers?": ([{"name": str, "options?": _OBJECT}], None),
+        "tags?": ([str], None),
+        "solver?": _TEXT,
+        "model_roles?": _OBJECT,
     },
     "plan?": {"name?": str, "steps?": [{"solver": str}], "config?": dict},
     "results?": (
@@ -81,7 +98,8 @@ HEADER = {
         },
         None,
     ),
-    "stats?": {"started_at?": str, "completed_at?": str},
+    "stats?": {"started_at?": str, "completed_at?": str, "model_usage?": dict},
+    "invalidated?": bool,
     "error?": (ERROR, None),
 }
 
@@ -118,8 +136,16 @@ SAMPLE = {
     "working_time?": _NUMBER,
     "uuid?": _TEXT,
     "error?": (ERROR, None),
-    "limit?": ({"type": str, "limit": float}, None),
+    "limit?": ({"type": one_of(*LIMITS), "limit": float}, None),
     "attachments?": dict,
+    "model_usage?": dict,
+    "role_usage?": dict,
+    "error_retries?": ([dict], None),
+    "timelines?": ([dict], None),
+    "turn_count?": _COUNT,
+    "message_limit?": _COUNT,
+    "token_limit?": _COUNT,
+    "time_limit?": _NUMBER,
     "events_data?": ({"messages": [MESSAGE], "calls": list}, None),
 }
 
@@ -140,10 +166,11 @@ HEADER_DEMANDS = {
 SUMMARY_DEMANDS = _demanded("metadata", "model_usage", "uuid", "retries", "completed", "message_count")
 SAMPLE_DEMANDS = _demanded("messages", "output", "events", "model_usage", "metadata", "store", "uuid")
 
-_TOOL_RESULT = (str, float, bool, [dict], {"type": one_of("text", "image", "audio", "video", "document")})
+_CONTENT = {"type": one_of("text", "image", "audio", "video", "document")}
+_TOOL_RESULT = (str, float, bool, [_CONTENT], _CONTENT)
 
 EVENTS: dict[str, Any] = {
-    "sample_init": {"sample": {"input": ANY}},
+    "sample_init": {"sample": {"input": ANY, "target?": (str, [str])}},
     "sample_limit": {"type": str, "message": str},
     "sandbox": {"action": one_of("exec", "read_file", "write_file")},
     "state": {"changes": [{"op": str, "path": str}]},
@@ -156,15 +183,27 @@ EVENTS: dict[str, Any] = {
         "config": dict,
         "output": OUTPUT,
         "error?": _TEXT,
+        "traceback?": _TEXT,
+        "role?": _TEXT,
+        "retries?": _COUNT,
+        "cache?": (one_of("read", "write"), None),
+        "input_refs?": ([[int]], None),
+        "call?": ({"request": dict, "call_refs?": ([[int]], None)}, None),
     },
     "tool": {
         "id": str,
         "function": str,
         "arguments": dict,
-        "view?": ({"format": str, "content": str}, None),
+        "view?": ({"format": one_of("text", "markdown"), "content": str}, None),
         "result?": _TOOL_RESULT,
         "error?": (TOOL_ERROR, None),
         "truncated?": ([int], None),
+        "type?": one_of("function"),
+        "events?": list,
+        "agent?": _TEXT,
+        "agent_span_id?": _TEXT,
+        "failed?": (bool, None),
+        "message_id?": _TEXT,
     },
     "anchor": {"anchor_id": str},
     "approval": {"message": str, "call": CALL, "approver": str, "decision": str},
@@ -175,18 +214,27 @@ EVENTS: dict[str, Any] = {
     "compaction": {},
     "input": {"input": str, "input_ansi": str},
     "interrupt": {"source": str, "interrupted": str},
-    "score": {"score": SCORE},
+    "score": {"score": SCORE, "intermediate?": bool, "scorer?": _TEXT, "model_usage?": (dict, None)},
     "score_edit": {"score_name": str, "edit": dict},
     "error": {"error": ERROR},
     "logger": {"message": {"level": str, "message": str}},
-    "info": {"data": ANY},
-    "span_begin": {"id": str, "name": str},
+    "info": {"data": ANY, "source?": _TEXT},
+    "span_begin": {"id": str, "name": str, "type?": _TEXT, "parent_id?": _TEXT},
     "span_end": {"id": str},
     "step": {"action": one_of("begin", "end"), "name": str},
     "subtask": {"name": str, "input": dict},
 }
 """What each of the 25 event types must have."""
 
-EVENT = {"event": str, "timestamp": document(str), "uuid?": _TEXT, "span_id?": _TEXT}
+EVENT = {
+    "event": str,
+    "timestamp": document(ANY),
+    "uuid?": _TEXT,
+    "span_id?": _TEXT,
+    "working_start?": float,
+    "working_time?": _NUMBER,
+    "metadata?": _OBJECT,
+    "pending?": (bool, None),
+}
 
 START = {"version": int, "eval": {"created": str, "task": str, "model": str}, "plan": dict}

@@ -7,7 +7,6 @@ A sample shows only if its id is the same, type included, in the sample, in its 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from pantrace.wire.json import encode
 from pantrace.wire.shape import violations
 from pantrace.wire.violation import error, under, warning
 
-from .migration import header_today, sample_today
 from .reading import (
     HEADER,
     JOURNAL,
@@ -33,19 +31,9 @@ from .reading import (
     sample_names,
     sorted_journal,
 )
-from .shapes import (
-    EVENT,
-    EVENTS,
-    HEADER_DEMANDS,
-    SAMPLE,
-    SAMPLE_DEMANDS,
-    SCORE,
-    SUMMARY,
-    SUMMARY_DEMANDS,
-    USAGE,
-)
-from .shapes import HEADER as HEADER_SHAPE
+from .records import check, check_header, check_usage
 from .shapes import START as START_SHAPE
+from .shapes import SUMMARY, SUMMARY_DEMANDS
 
 
 def validate(path: Path) -> Iterator[Violation]:
@@ -56,7 +44,7 @@ def validate(path: Path) -> Iterator[Violation]:
         return
     raw = document(path)
     rows = raw.pop("samples", None) or []
-    yield from _header(raw, "")
+    yield from check_header(raw, "")
     ids = _sample_ids(raw)
     for number, row in enumerate(rows):
         place = f"samples[{number}]"
@@ -64,79 +52,6 @@ def validate(path: Path) -> Iterator[Violation]:
         yield from under(place, check(row), ".")
         if isinstance(row, dict) and ids is not None and not _is_in(row.get("id"), ids):
             yield error(f"{row.get('id')!r} is not in eval.dataset.sample_ids", f"{place}.id")
-
-
-def check(row: Any) -> Iterator[Violation]:
-    """Every violation of one sample."""
-    if not isinstance(row, dict):
-        yield error("must be an object")
-        return
-    row = sample_today(row)
-    yield from violations(row, SAMPLE)
-    yield from violations(row, SAMPLE_DEMANDS)
-    scores = row.get("scores")
-    for name, score in scores.items() if isinstance(scores, dict) else ():
-        yield from violations(score, SCORE, f"scores.{name}")
-    yield from _usage(row.get("model_usage"), "model_usage")
-    for key in ("started_at", "completed_at"):
-        yield from _time(row.get(key), key)
-    events = row.get("events")
-    for number, event in enumerate(events if isinstance(events, list) else ()):
-        yield from _event(event, f"events[{number}]")
-
-
-def _event(event: Any, place: str) -> Iterator[Violation]:
-    yield from violations(event, EVENT, place)
-    if not isinstance(event, dict):
-        return
-    kind = event.get("event")
-    if not isinstance(kind, str) or kind not in EVENTS:
-        yield error(f"{kind!r} is none of the 25 event types; inspect_ai refuses the whole sample", f"{place}.event")
-        return
-    yield from violations(event, EVENTS[kind], place)
-    yield from _time(event.get("timestamp"), f"{place}.timestamp")
-
-
-def _time(value: Any, place: str) -> Iterator[Violation]:
-    if not isinstance(value, str) or not value:
-        return
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        yield error(f"{value!r} is not an ISO 8601 time", place)
-        return
-    if moment.tzinfo is None:
-        yield warning("has no time zone", place)
-
-
-def _usage(usage: Any, place: str) -> Iterator[Violation]:
-    """Usage is keyed by model name: flat counts break readers, an empty object leaves the Models tab empty."""
-    if usage is None:
-        return
-    if not isinstance(usage, dict):
-        yield error("must be an object keyed by model name", place)
-    elif not usage:
-        yield warning("is empty: the Models tab shows nothing", place)
-    elif any(not isinstance(value, dict) for value in usage.values()):
-        yield error("must be keyed by model name, holds the counts themselves", place)
-    else:
-        for model, counts in usage.items():
-            yield from violations(counts, USAGE, f"{place}.{model}")
-
-
-def _header(raw: dict[str, Any], name: str) -> Iterator[Violation]:
-    raw = header_today(raw)
-    yield from under(name, violations(raw, HEADER_SHAPE), ", ")
-    if isinstance(raw.get("eval"), dict):
-        yield from under(name, violations(raw, HEADER_DEMANDS), ", ")
-    stats = raw.get("stats")
-    if isinstance(stats, dict):
-        yield from under(name, _usage(stats.get("model_usage", {}), "stats.model_usage"), ", ")
-        for key in ("started_at", "completed_at"):
-            yield from under(name, _time(stats.get(key), f"stats.{key}"), ", ")
-    spec = raw.get("eval")
-    if isinstance(spec, dict):
-        yield from under(name, _time(spec.get("created"), "eval.created"), ", ")
 
 
 def _sample_ids(raw: dict[str, Any]) -> list[Any] | None:
@@ -159,7 +74,7 @@ def _archive(archive: ziplog.Archive) -> Iterator[Violation]:
             yield header
         elif isinstance(header, dict):
             raw = header
-            yield from _header(raw, HEADER)
+            yield from check_header(raw, HEADER)
         else:
             yield error("must be an object", HEADER)
     elif START in archive:
@@ -202,7 +117,7 @@ def _summaries(archive: ziplog.Archive) -> Generator[Violation, None, Summaries]
             yield from under(name, violations(each, SUMMARY, f"[{number}]"), ", ")
             if isinstance(each, dict):
                 yield from under(name, violations(each, SUMMARY_DEMANDS, f"[{number}]"), ", ")
-                yield from under(name, _usage(each.get("model_usage"), f"[{number}].model_usage"), ", ")
+                yield from under(name, check_usage(each.get("model_usage"), f"[{number}].model_usage"), ", ")
                 found[(each.get("id"), each.get("epoch"))] = each
     return found
 

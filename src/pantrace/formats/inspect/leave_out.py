@@ -1,0 +1,57 @@
+"""Leaving out: the last resort for a value that is still wrong after all repairs, if its record can do without it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from typing import Any
+
+from pantrace.model import Violation
+from pantrace.wire.mending import mended
+
+_ROUNDS = 20
+"""A record may be wrong in one way after another; what is not right by then is refused."""
+_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+
+
+def without_wrong(record: dict[str, Any], check: Callable[[dict[str, Any]], Iterable[Violation]]) -> dict[str, Any]:
+    """A record without the values that are wrong in it; what is missing cannot be left out."""
+    for number in range(_ROUNDS):
+        places = [each.place for each in check(record) if each.level == "error" and each.place]
+        if not places:
+            break
+        record = deepcopy(record) if number == 0 else record
+        # From the last to the first: the numbers of list items before it stay.
+        left_out = [place for place in reversed(places) if _leave_out(record, place)]
+        for place in left_out:
+            mended(place, "is wrong, and left out")
+        if not left_out:
+            break
+    return record
+
+
+def _leave_out(record: Any, place: str) -> bool:
+    steps = [int(number) if number else name for number, name in _STEP.findall(place)]
+    while steps:
+        if isinstance(record, list):
+            if not isinstance(steps[0], int) or steps[0] >= len(record):
+                return False
+            if len(steps) == 1:
+                del record[steps[0]]
+                return True
+            record, steps = record[steps[0]], steps[1:]
+        elif isinstance(record, dict):
+            # A key may have dots in it, as names of models do.
+            names = [".".join(map(str, steps[:count])) for count in range(len(steps), 0, -1)]
+            name = next((each for each in names if each in record), None)
+            if name is None:
+                return False
+            rest = steps[len(name.split(".")) :]
+            if not rest:
+                del record[name]
+                return True
+            record, steps = record[name], rest
+        else:
+            return False
+    return False

@@ -1,0 +1,81 @@
+"""What a verdict rests on: the steps it names and the passages it quotes, held against what the judge was shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from .cut import Block
+from .fence import visible
+
+_NAMED = re.compile(r"\bsteps?\s+#?(\d+(?:\s*(?:,|and|&|-|–|to)+\s*#?\d+)*)", re.IGNORECASE)
+_RANGE = re.compile(r"(\d+)\s*(?:-|–|to)\s*#?(\d+)|(\d+)", re.IGNORECASE)
+_QUOTED = re.compile(r'"([^"\n]{12,})"|“([^”\n]{12,})”')
+_GAP = re.compile(r"\s*(?:\[?\.\.\.\]?|\[?…\]?)\s*")
+_MARKS = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'"})
+_WORDS = 3
+"""Quotation marks around fewer words are names and terms, not passages."""
+_MOST = 200
+"""Steps that a range may name."""
+
+
+class Cited(msgspec.Struct, frozen=True):
+    """What was cited, and what of it is there."""
+
+    evidence: tuple[str, ...] = ()
+    """Ids of the steps that were named or quoted, in the order cited."""
+    absent_steps: tuple[int, ...] = ()
+    """Numbers of steps that the judge was not shown."""
+    absent_quotes: tuple[str, ...] = ()
+    """Passages that stand nowhere in what the judge was shown."""
+
+
+def cited(
+    reason: str | None, steps: Sequence[int], quotes: Sequence[str], shown: Sequence[Block], asked: str = ""
+) -> Cited:
+    """The citations of a verdict: those it lists, and those in its reason. To quote what was `asked` is no mistake."""
+    ids = {block.step: block.id for block in shown if block.step is not None and block.id is not None}
+    named = list(dict.fromkeys([*steps, *_steps_in(reason or "")]))
+    found = [ids[number] for number in named if number in ids]
+    texts = [(block, _plain("\n".join(map(visible, block.text.splitlines())))) for block in shown]
+    missing = []
+    for quote in dict.fromkeys([*quotes, *_quotes_in(reason or "")]):
+        places = [block for block, text in texts if _holds(text, quote)]
+        if not places and not _holds(_plain(asked), quote):
+            missing.append(quote)
+        elif not any(block.id in found for block in places):
+            found += [block.id for block in places[:1] if block.id is not None]
+    absent = tuple(number for number in named if number not in ids) if ids else ()
+    return Cited(tuple(dict.fromkeys(found)), absent, tuple(missing))
+
+
+def _steps_in(reason: str) -> Iterator[int]:
+    for listed in _NAMED.finditer(reason):
+        for first, last, alone in _RANGE.findall(listed[1]):
+            if alone:
+                yield int(alone)
+            else:
+                yield from range(int(first), min(int(last), int(first) + _MOST) + 1)
+
+
+def _quotes_in(reason: str) -> Iterator[str]:
+    for straight, curly in _QUOTED.findall(reason):
+        if len((quote := straight or curly).split()) >= _WORDS:
+            yield quote
+
+
+def _holds(text: str, quote: str) -> bool:
+    """Whether a text has the passage: letter case, white space and what an ellipsis leaves out aside."""
+    place = 0
+    for piece in _GAP.split(quote):
+        plain = _plain(piece).strip(" .,;:")
+        if (found := text.find(plain, place)) < 0:
+            return False
+        place = found + len(plain)
+    return True
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.translate(_MARKS).casefold().split())
