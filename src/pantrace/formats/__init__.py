@@ -35,6 +35,7 @@ NAMES = (
     "explain",
     "tau-bench",
     "atif",
+    "gemini-cli",
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
 
@@ -54,6 +55,7 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "explain": (b'"explain_inputs"', b'"scenario_id"', b'"caseId"', b'"required_evals"', b'"case_id"'),
     "tau-bench": (b'"traj"',),
     "atif": (b'"ATIF-v',),
+    "gemini-cli": (b'"projectHash"',),
 }
 """What the beginning of a JSON file of a format usually has in it. Formats whose signs are seen are asked first, and
 the others are not even imported then; all of them are asked before a file is refused."""

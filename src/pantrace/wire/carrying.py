@@ -18,11 +18,12 @@ Dump = Callable[[Sample, Any], Any]
 
 
 def carrying(load: Load, dump: Dump, corner: str) -> tuple[Load, Dump]:
-    """Reader and writer that keep the rest of a sample at `corner` ("extra.pantrace") of an object."""
+    """Reader and writer that keep the rest of a sample at `corner` of an object ("extra.pantrace"), or of the first
+    record of a list ("[].pantrace")."""
     path = corner.split(".")
 
     def load_whole(row: Any) -> Sample:
-        if not isinstance(row, dict):
+        if not isinstance(row, dict) and not (path[0] == "[]" and isinstance(row, list)):
             return load(row)
         bare, rest = _taken(row, path)
         sample = load(bare)
@@ -38,9 +39,14 @@ def carrying(load: Load, dump: Dump, corner: str) -> tuple[Load, Dump]:
     return load_whole, dump_whole
 
 
-def _taken(row: dict[str, Any], path: list[str]) -> tuple[dict[str, Any], Any]:
+def _taken(row: Any, path: list[str]) -> tuple[Any, Any]:
     """A row without what lies at a path, and that; objects that hold nothing else go with it."""
     first, *inner = path
+    if first == "[]":
+        if not row or not isinstance(row[0], dict):
+            return row, None
+        head, found = _taken(row[0], inner)
+        return [head, *row[1:]], found
     if first not in row or (inner and not isinstance(row[first], dict)):
         return row, None
     found, left = row[first], None
@@ -50,8 +56,10 @@ def _taken(row: dict[str, Any], path: list[str]) -> tuple[dict[str, Any], Any]:
     return ({**bare, first: left} if left else bare), found
 
 
-def _put(row: dict[str, Any], path: list[str], value: Any) -> dict[str, Any]:
+def _put(row: Any, path: list[str], value: Any) -> Any:
     first, *inner = path
+    if first == "[]":
+        return [_put(row[0], inner, value), *row[1:]]
     if not inner:
         return {**row, first: value}
     around = row.get(first)
