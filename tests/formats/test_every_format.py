@@ -58,7 +58,7 @@ def test_golden_returns_without_loss(name: str, path: Path, tmp_path: Path) -> N
     if not format_.writes:
         pytest.skip(f"{name} is only read")
     before = read_golden(path, name)
-    if format_.layout == "document" and format_.save is None:
+    if format_.is_split:
         target = tmp_path / "out"
         report = write_run(read(path, format=name), target, to=name)
         after = as_native(read_pile([target], notes=Notes()))

@@ -23,7 +23,7 @@ OPTIONS = {
 def errors_in(path: Path, to: str, options: dict[str, str], folder: Path) -> list[str] | None:
     """Errors in what is written of a recording; None where there is nothing to write."""
     format_ = by_name(to)
-    target = folder / ("out" if format_.layout == "document" and format_.save is None else f"out{format_.suffix}")
+    target = folder / ("out" if format_.is_split else f"out{format_.suffix}")
     try:
         convert(path, target, to=to, options=options, measure=False)
     except NothingWritten:

@@ -242,8 +242,8 @@ def test_an_unknown_key_comes_back_where_it_stood(name: str, path: Path, tmp_pat
         target.mkdir()
         with suppress(PantraceError):
             format_ = by_name(name)
-            one_each = format_.layout == "document" and format_.save is None
-            write_run(read(variant, format=name), target / "x" if one_each else target / f"x{format_.suffix}", to=name)
+            out = target / ("x" if format_.is_split else f"x{format_.suffix}")
+            write_run(read(variant, format=name), out, to=name)
             if held(variant, name) is not None and kind_of_key(target) != place.rpartition(": ")[2]:
                 displaced.add((place, kind_of_key(target)))
     assert not displaced

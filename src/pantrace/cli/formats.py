@@ -43,7 +43,7 @@ def describe(format_: Format) -> dict[str, Any]:
         "reads": format_.reads,
         "writes": format_.writes,
         "suffix": format_.suffix,
-        "one_sample_per_file": format_.layout == "document" and format_.save is None and format_.writes,
+        "one_sample_per_file": format_.is_split and format_.writes,
         "holds_sub_agents": format_.nests,
         "options": option_list(format_),
         "spec": format_.spec,

@@ -88,7 +88,7 @@ def find_sources(wanted: Wanted, notes: Notes) -> list[Source]:
     for path in wanted.paths:
         piles: dict[str, list[tuple[Path, Format, str]]] = {}
         for place in inputs([path], wanted.format, notes):
-            if place[1].layout == "document" and place[1].save is None:
+            if place[1].is_split:
                 piles.setdefault(place[1].name, []).append(place)
             else:
                 found.append(Source(place[0].name, (place,), path))

@@ -132,13 +132,13 @@ def write_run(
     measure = report.measured = measure and format_.reads
     if strict and not measure:
         raise UsageError("--strict needs the losses to be measured")
-    if target.is_dir() and not _is_split(format_):
+    if target.is_dir() and not format_.is_split:
         raise UsageError(f"{target} is a directory; {to} is written to one file: name it with -o")
     rows = _Rows(format_, chosen, report, on_loss, carry=carry)
     report.notes.on_header = rows.drop_header
     with closing(rows.scales), staging(target) as place:
         outputs = _save(run, rows.of(run), target, place, format_, chosen, report)
-        if _is_split(format_):
+        if format_.is_split:
             refuse_overwriting(read, [Output(each, recording=True) for each in outputs])
         written = _reopened(place, format_) if format_.save is not None else None
         if measure and not rows.headers:
@@ -312,16 +312,11 @@ def _unique(samples: Iterable[Sample], report: Report) -> Iterator[Sample]:
         yield sample
 
 
-def _is_split(format_: Format) -> bool:
-    """Whether each sample is a file of its own."""
-    return format_.layout == "document" and format_.save is None
-
-
 def _save(
     run: Run, written: Iterator[Row], target: Path, place: Path, format_: Format, options: Record, report: Report
 ) -> list[Path]:
     """Write all into a private place; gives what the target's files will be called."""
-    if _is_split(format_):
+    if format_.is_split:
         return _save_documents(written, target, place, format_, report)
     if format_.save is not None:
         format_.save(header_of(run), written, place, options)
@@ -336,7 +331,7 @@ def _save_documents(rows: Iterator[Row], target: Path, place: Path, format_: For
         for number, row in enumerate(rows):
             if number:
                 raise UsageError(f"{format_.name} holds one sample per file: give a directory, -o {target.stem}/")
-            write_rows([row.value], place, default="document")
+            write_rows([row.value], place, default=format_.layout)
         return [target]
     place.mkdir()
     names, outputs = FileNames(format_.suffix), []
@@ -346,7 +341,7 @@ def _save_documents(rows: Iterator[Row], target: Path, place: Path, format_: For
         name = names.name(stem)
         if name != f"{stem}{format_.suffix}":
             report.named.append((sample.id, name))
-        write_rows([row.value], place / name, default="document")
+        write_rows([row.value], place / name, default=format_.layout)
         outputs.append(target / name)
     return outputs
 

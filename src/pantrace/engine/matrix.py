@@ -51,7 +51,7 @@ def cells(sources: Iterable[tuple[str, Path]], targets: Iterable[str], out: Path
         for name, path in sources:
             for to in targets:
                 format_ = by_name(to)
-                one_per_file = format_.layout == "document" and format_.save is None
+                one_per_file = format_.is_split
                 target = (out or Path(temporary)) / (f"{name}.{to}" if one_per_file else f"{name}.{to}{format_.suffix}")
                 try:
                     found.append(Cell(name, to, convert(path, target, to=to)))

@@ -100,7 +100,7 @@ def read_evaluations(
     for path in paths:
         pooled: dict[tuple[str, ...], Evaluation] = {}
         for place, chosen, variant in inputs([path], format, notes):
-            alone = chosen.layout == "document" and chosen.save is None
+            alone = chosen.is_split
             groups: dict[tuple[str, ...], Evaluation] = pooled if alone else {}
             try:
                 run = open_run(place, chosen, variant, notes.on_broken)

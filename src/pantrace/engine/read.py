@@ -16,7 +16,7 @@ from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, Trajectory
 from pantrace.store import FILES, RunDirectory, is_run_directory
 from pantrace.wire.claim import of_patterns
 from pantrace.wire.head import Head
-from pantrace.wire.rows import OnBroken, raise_broken, read_rows
+from pantrace.wire.rows import OnBroken, raise_broken, rows_in
 from pantrace.wire.source import with_source
 
 from .balance import Balance
@@ -123,7 +123,7 @@ class _Patience:
 
 def _row_samples(path: Path, chosen: Format, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
     assert chosen.load is not None
-    for place, row in read_rows(path, on_broken):
+    for place, row in rows_in(path, chosen.layout, on_broken):
         try:
             sample = chosen.load(row)
         except ReadError as error:

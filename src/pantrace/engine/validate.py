@@ -13,7 +13,7 @@ import msgspec
 from pantrace.errors import ReadError, UnknownFormat, UsageError
 from pantrace.formats import Format, by_name, detect
 from pantrace.model import Sample, Violation
-from pantrace.wire.rows import read_rows
+from pantrace.wire.rows import rows_in
 
 from .balance import Balance
 from .doubts import doubts
@@ -104,7 +104,7 @@ def _of(path: Path, chosen: Format) -> Iterator[Violation]:
             pass
         yield from (Violation(level="error", message=each.message, place=each.place) for each in broken)
         return
-    for place, row in read_rows(path, broken.append):
+    for place, row in rows_in(path, chosen.layout, broken.append):
         yield from (Violation(level="error", message=each.message, place=each.place) for each in broken)
         broken.clear()
         checked = chosen.check(row) if chosen.check else _load_violations(chosen, row)

@@ -70,7 +70,7 @@ class Format:
     options: type[Record] = NoOptions
     """The writer's options with their defaults; docstrings under the fields are the help."""
     layout: Layout = "lines"
-    """How rows lie in a file when its name does not say; "document": one sample per file."""
+    """How rows lie in a file when its name does not say; "document" and "log": one sample per file."""
     suffix: str = ".jsonl"
     """The usual ending of a file."""
     typed: bool = False
@@ -96,6 +96,11 @@ class Format:
     @property
     def reads(self) -> bool:
         return self.load is not None or self.open is not None
+
+    @property
+    def is_split(self) -> bool:
+        """Whether each sample is a file of its own."""
+        return self.layout in ("document", "log") and self.save is None
 
     @property
     def writes(self) -> bool:

@@ -17,7 +17,9 @@ from .limits import limits
 from .output import writing
 from .tap import listener
 
-Layout = Literal["lines", "array", "document"]
+Layout = Literal["lines", "array", "document", "log"]
+"""How rows lie in a file: one on each line, as items of an array, one alone, or one alone as a list of records of which
+each stands on a line."""
 
 _items = typed_decoder(list[msgspec.Raw])
 
@@ -65,6 +67,14 @@ def read_rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any
         yield None, decode_document(data)
     except ReadError as error:
         on_broken(_torn(error, data).at(path=str(path)))
+
+
+def rows_in(path: Path, layout: Layout, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
+    """Each row of a file with its place; all records of a log are one row together."""
+    if layout != "log":
+        yield from read_rows(path, on_broken)
+        return
+    yield None, [record for _, record in read_rows(path, on_broken)]
 
 
 def _read_lines(path: Path, on_broken: OnBroken) -> Iterator[tuple[str, Any]]:
@@ -156,8 +166,8 @@ def count_rows(path: Path) -> int:
 def write_rows(rows: Iterable[Any], target: Path, *, default: Layout, indent: int = 2) -> int:
     """Write rows as lines or as an array, as the name's suffix says (else the default); gives their number."""
     layout = {".jsonl": "lines", ".ndjson": "lines", ".json": "array"}.get(files.bare_suffix(target), default)
-    if layout == "array" and default == "document":
-        layout = "document"
+    if default == "log" or (layout == "array" and default == "document"):
+        layout = default
     count = 0
     with writing(target) as file:
         for count, row in enumerate(rows, 1):
@@ -165,6 +175,8 @@ def write_rows(rows: Iterable[Any], target: Path, *, default: Layout, indent: in
                 file.write(encode(row) + b"\n")
             elif layout == "document":
                 file.write(encode(row, indent=indent) + b"\n")
+            elif layout == "log":
+                file.writelines(encode(record) + b"\n" for record in row)
             else:
                 file.write(b"[\n" if count == 1 else b",\n")
                 file.write(encode(row, indent=indent))
