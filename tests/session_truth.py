@@ -1,4 +1,4 @@
-"""What is true of the recordings in own/sessions of the corpus: taken from the scripted model's own log, not from them."""
+"""What is true of the recordings in own/sessions of the corpus: it comes from the scripted model's own log."""
 
 from __future__ import annotations
 

@@ -35,7 +35,11 @@ from session_truth import FOLDER, meant, told
 
 GOLDEN = ROOT / "gemini-cli"
 FORMAT = by_name("gemini-cli")
-HEAD = {"sessionId": "5e551011-0000-4000-8000-000000000009", "projectHash": "p", "startTime": "2026-03-01T10:00:00.000Z"}
+HEAD = {
+    "sessionId": "5e551011-0000-4000-8000-000000000009",
+    "projectHash": "p",
+    "startTime": "2026-03-01T10:00:00.000Z",
+}
 
 
 def load(*records: Any) -> Trajectory:
@@ -104,7 +108,9 @@ def test_a_rewind_gives_a_branch_up_and_a_compaction_does_not() -> None:
 
 
 def test_a_rewind_to_an_unknown_message_gives_all_up() -> None:
-    trajectory = load(message("u", "user", "go"), message("a", "gemini", "x"), {"$rewindTo": "?"}, message("v", "user", "new"))
+    trajectory = load(
+        message("u", "user", "go"), message("a", "gemini", "x"), {"$rewindTo": "?"}, message("v", "user", "new")
+    )
     assert [turn.steps[0].id for turn in turns(trajectory)] == ["v"]
 
 
@@ -210,7 +216,7 @@ def test_a_sample_of_another_format_becomes_a_session() -> None:
         Step(role="tool", parts=(ToolResult(call_id="a", name="ls", output="x"),)),
         Step(role="agent", parts=(Text(text="done"),)),
     )
-    head, user, agent, last = FORMAT.dump(Sample(id="s", trajectory=Trajectory(steps=steps)), None)
+    head, user, agent, last, _ = FORMAT.dump(Sample(id="s", trajectory=Trajectory(steps=steps)), None)
     assert (head["sessionId"], head["kind"], head["startTime"]) == ("s", "main", "2026-02-02T02:40:00.000Z")
     assert (user["type"], user["content"]) == ("user", [{"text": "go"}])
     assert agent["tokens"] == {"input": 10, "output": 2, "cached": 4, "thoughts": 5}

@@ -136,7 +136,8 @@ class Scales:
         self._tell([*lost, *(Found("sample", "added", note=key[0]) for key in new.elements())], _WHOLE)
 
     def _count(self, files: list[Path]) -> None:
-        found = len(files) if self._format.is_split else sum(count_rows(path) for path in files)
+        counts = [count_rows(path) for path in files]
+        found = len(counts) if self._format.is_split else sum(counts)
         if found != self._rows and self._format.open is None:
             self._tell([Found("sample", "absent", abs(self._rows - found), before=f"{found} rows")], _WHOLE)
 

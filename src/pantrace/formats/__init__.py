@@ -36,6 +36,7 @@ NAMES = (
     "tau-bench",
     "atif",
     "gemini-cli",
+    "qwen-code",
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
 
@@ -56,6 +57,7 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "tau-bench": (b'"traj"',),
     "atif": (b'"ATIF-v',),
     "gemini-cli": (b'"projectHash"',),
+    "qwen-code": (b'"parentUuid"',),
 }
 """What the beginning of a JSON file of a format usually has in it. Formats whose signs are seen are asked first, and
 the others are not even imported then; all of them are asked before a file is refused."""

@@ -27,7 +27,7 @@ def without_carried(value: Any, corners: Iterable[str]) -> Any:
 
 @lru_cache
 def _steps(corner: str) -> tuple[str, ...]:
-    return tuple(corner.replace("[]", ".[]").split("."))
+    return tuple(corner.replace("[]", ".[]").removeprefix(".").split("."))
 
 
 def _without(value: Any, steps: tuple[str, ...]) -> Any:

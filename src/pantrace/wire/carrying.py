@@ -10,6 +10,7 @@ from typing import Any
 
 from pantrace.model import Sample
 
+from .carried import CARRIER
 from .loss import without_source
 from .remainder import SAME, apply_difference, difference
 
@@ -18,12 +19,11 @@ Dump = Callable[[Sample, Any], Any]
 
 
 def carrying(load: Load, dump: Dump, corner: str) -> tuple[Load, Dump]:
-    """Reader and writer that keep the rest of a sample at `corner` of an object ("extra.pantrace"), or of the first
-    record of a list ("[].pantrace")."""
+    """Reader and writer that keep the rest of a sample at `corner` ("extra.pantrace") of an object."""
     path = corner.split(".")
 
     def load_whole(row: Any) -> Sample:
-        if not isinstance(row, dict) and not (path[0] == "[]" and isinstance(row, list)):
+        if not isinstance(row, dict):
             return load(row)
         bare, rest = _taken(row, path)
         sample = load(bare)
@@ -39,14 +39,29 @@ def carrying(load: Load, dump: Dump, corner: str) -> tuple[Load, Dump]:
     return load_whole, dump_whole
 
 
-def _taken(row: Any, path: list[str]) -> tuple[Any, Any]:
+def carrying_in_log(load: Load, dump: Dump) -> tuple[Load, Dump]:
+    """The same for a row that is a list of records: the rest is a record of its own, of type `pantrace`."""
+
+    def load_whole(row: Any) -> Sample:
+        mine = [each[CARRIER] for each in row if _is_ours(each)] if isinstance(row, list) else []
+        sample = load([each for each in row if not _is_ours(each)] if mine else row)
+        return apply_difference(sample, mine[-1]) if mine and isinstance(mine[-1], (dict, list)) else sample
+
+    def dump_whole(sample: Sample, options: Any) -> Any:
+        row = dump(sample, options)
+        rest = difference(load(row), without_source(sample))
+        return row if rest is SAME else [*row, {"type": CARRIER, CARRIER: rest}]
+
+    return load_whole, dump_whole
+
+
+def _is_ours(record: Any) -> bool:
+    return isinstance(record, dict) and record.get("type") == CARRIER and CARRIER in record
+
+
+def _taken(row: dict[str, Any], path: list[str]) -> tuple[dict[str, Any], Any]:
     """A row without what lies at a path, and that; objects that hold nothing else go with it."""
     first, *inner = path
-    if first == "[]":
-        if not row or not isinstance(row[0], dict):
-            return row, None
-        head, found = _taken(row[0], inner)
-        return [head, *row[1:]], found
     if first not in row or (inner and not isinstance(row[first], dict)):
         return row, None
     found, left = row[first], None
@@ -56,10 +71,8 @@ def _taken(row: Any, path: list[str]) -> tuple[Any, Any]:
     return ({**bare, first: left} if left else bare), found
 
 
-def _put(row: Any, path: list[str], value: Any) -> Any:
+def _put(row: dict[str, Any], path: list[str], value: Any) -> dict[str, Any]:
     first, *inner = path
-    if first == "[]":
-        return [_put(row[0], inner, value), *row[1:]]
     if not inner:
         return {**row, first: value}
     around = row.get(first)

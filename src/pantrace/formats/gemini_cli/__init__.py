@@ -2,7 +2,7 @@
 
 Spec: github.com/google-gemini/gemini-cli, packages/core/src/services/chatRecordingTypes.ts
 Detect: `sessionId` beside `projectHash` in the first record.
-Lost: nothing for pantrace, which keeps the rest under `pantrace` in the first line; for others cases, scores, outcomes.
+Lost: nothing for pantrace, which keeps the rest in a line of its own; for others cases, scores, outcomes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Run, Sample, Source
-from pantrace.wire.carrying import carrying
+from pantrace.wire.carrying import carrying_in_log
 from pantrace.wire.head import Head
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
@@ -24,7 +24,7 @@ from . import session
 from .files import head_of, of_session, owner, records, with_children
 from .messages import NAME
 
-load, dump = carrying(session.load, session.dump, "[].pantrace")
+load, dump = carrying_in_log(session.load, session.dump)
 
 
 def detect(head: Head) -> str | None:
@@ -75,7 +75,7 @@ FORMAT = Format(
     open=open_run,
     beside=_beside,
     owner=owner,
-    layout="document",
+    layout="log",
     suffix=".jsonl",
     corners=("[].pantrace",),
     lost={"": "a session of Gemini CLI holds messages, thoughts, calls, results and tokens"},

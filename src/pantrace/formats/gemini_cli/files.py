@@ -35,12 +35,8 @@ def head_of(path: Path) -> dict[str, Any]:
 
 
 def records(path: Path, on_broken: OnBroken) -> list[Any]:
-    """All records of a file, or of a document of the time before there were records."""
-    found = [row for _, row in read_rows(path, on_broken)]
-    match found:
-        case [{"messages": list(messages)} as head]:
-            return [{key: value for key, value in head.items() if key != "messages"}, *messages]
-    return found
+    """All records of a file."""
+    return [row for _, row in read_rows(path, on_broken)]
 
 
 def of_session(path: Path, name: str) -> list[Path]:

@@ -34,8 +34,8 @@ COUNTS = {
 ROLES: dict[str, Role] = {"user": "user", "gemini": "agent", "info": "system", "warning": "system", "error": "system"}
 CONTEXT = "<session_context>"
 """How the message begins that the program puts in front of every session."""
-_FORMS = ("type", "content", "thoughts", "toolCalls")
-"""Notes on how a message was told, which are no keys of it."""
+FORM = "form"
+"""Notes on how a message was told stand under this name; they are no keys of it."""
 
 
 def step_from(raw: dict[str, Any]) -> Step:
@@ -54,7 +54,7 @@ def step_from(raw: dict[str, Any]) -> Step:
     calls = raw.get("toolCalls")
     if not isinstance(calls, list) or not all(_is_call(each) for each in calls):
         calls = None
-    names = {each.get("id") for each in calls or ()}
+    names = [each["id"] for each in calls or ()]
     content = raw.get("content")
     if isinstance(content, str):
         taken.add("content")
@@ -82,14 +82,15 @@ def step_from(raw: dict[str, Any]) -> Step:
         taken.add("tokens")
         given["usage"] = usage
     if kind == "user":
-        if parts and all(isinstance(part, (ToolResult, Media)) for part in parts) and isinstance(parts[0], ToolResult):
-            role = "tool"
-        elif isinstance(parts[0] if parts else None, Text) and parts[0].text.startswith(CONTEXT):  # type: ignore[union-attr]
-            given["kind"] = "synthetic"
+        match parts:
+            case [ToolResult(), *others] if all(isinstance(part, (ToolResult, Media)) for part in others):
+                role = "tool"
+            case [Text(text=text), *_] if text.startswith(CONTEXT):
+                given["kind"] = "synthetic"
     elif kind == "error":
         words = "\n".join(part.text for part in parts if isinstance(part, Text))
         given["error"] = StepError(kind="error", message=words or None)
-    return STEP.load(raw, taken, role=role, parts=tuple(parts), extra=as_extra(NAME, form), **given)
+    return STEP.load(raw, taken, role=role, parts=tuple(parts), extra=as_extra(NAME, {FORM: form} if form else {}), **given)
 
 
 def _is_call(raw: Any) -> bool:
@@ -142,8 +143,8 @@ def _answer(raw: dict[str, Any]) -> ToolResult:
 
 def message_to(step: Step, results: list[ToolResult]) -> dict[str, Any]:
     """A step as a message record; `results`: answers to its calls, wherever they stand."""
-    own = rest_in(step.extra, NAME)
-    row = STEP.dump(step, *_FORMS)
+    own = rest_in(step.extra, NAME).get(FORM, {})
+    row = STEP.dump(step, FORM)
     kind = own.get("type") or ("gemini" if step.role == "agent" else "info" if step.role == "system" else "user")
     row["type"] = kind
     form = own.get("content")
@@ -152,7 +153,8 @@ def message_to(step: Step, results: list[ToolResult]) -> dict[str, Any]:
         row["thoughts"] = [THOUGHT.dump(each) for each in thoughts]
     elif "thoughts" in own:
         row["thoughts"] = []
-    row["content"] = form if isinstance(form, list) else _content(step, kind, form, thoughts)
+    if "content" not in row:
+        row["content"] = form if isinstance(form, list) else _content(step, kind, form, thoughts)
     calls = [part for part in step.parts if isinstance(part, ToolCall)]
     if kind == "gemini" and form == "parts" and not any(each.call_id == call.id for call in calls for each in results):
         pass  # told in the content
@@ -183,7 +185,7 @@ def _content(step: Step, kind: str, form: Any, thoughts: list[Thinking]) -> Any:
 
 
 def _part_to(part: Part) -> Any:
-    if isinstance(part, Unknown):
+    if isinstance(part, Unknown) and not isinstance(part.raw, dict):
         return part.raw if part.kind.startswith(f"{NAME}:") else None
     raw = gemini.part_to(part, NAME)
     return gemini.in_camel_case(raw) if raw is not None else None
@@ -206,7 +208,8 @@ def _call_to(call: ToolCall, result: ToolResult | None, step: Step) -> dict[str,
             error=result.error,
             extra=as_extra(NAME, own.get("part", {})),
         )
-        row["result"] = [raw for part in (bare, *result.media) if (raw := _part_to(part)) is not None]
+        parts: tuple[Part, ...] = (bare, *result.media)
+        row["result"] = [raw for part in parts if (raw := _part_to(part)) is not None]
     if "timestamp" not in row and (at := STEP.dump(step).get("timestamp")) is not None and NAME not in result.extra:
         row["timestamp"] = at  # Gemini CLI demands one
     return row

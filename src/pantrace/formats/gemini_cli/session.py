@@ -1,7 +1,7 @@
 """A session: an append-only log of messages, of changes to its head, and of lists that replace all messages.
 
 The last line of a message wins. A list (`$set`) is what the model sees from there on: a resume repeats all messages in
-one, without tokens and with the time of the resume, so that what was told before always tells more than a list. A message that a list
+one, without tokens and with the time of the resume, so that what was told before tells more. A message that a list
 leaves out was replaced by a summary or taken back; it was said all the same. `$rewindTo` gives a branch up.
 
 What cannot be told by the steps (earlier lines of a message, lists, repeated results) is kept in `extra` as a script of
@@ -40,12 +40,13 @@ TAKEN_BACK = StepError(
 
 
 def load(row: Any) -> Sample:
-    """The records of a session, or a document of the time before them."""
-    if isinstance(row, dict) and isinstance(row.get("messages"), list):
-        rest = {key: value for key, value in row.items() if key != "messages"}
-        row = [rest, *row["messages"]]
+    """The records of a session; a document of the time before there were records stands for several."""
+    if isinstance(row, list):
+        row = [each for record in row for each in _records(record)]
     if not isinstance(row, list) or not any(_is_head(each) for each in row):
-        raise ReadError("not a session of Gemini CLI: no record has sessionId and projectHash", remedy="is --from right?")
+        raise ReadError(
+            "not a session of Gemini CLI: no record has sessionId and projectHash", remedy="is --from right?"
+        )
     trajectory = _Session(row).trajectory()
     return Sample(id=trajectory.id or "session", trajectory=trajectory)
 
@@ -56,6 +57,12 @@ def _is_head(record: Any) -> bool:
         and isinstance(record.get("sessionId"), str)
         and isinstance(record.get("projectHash"), str)
     )
+
+
+def _records(record: Any) -> list[Any]:
+    if not _is_head(record) or not isinstance(record.get("messages"), list):
+        return [record]
+    return [{key: value for key, value in record.items() if key != "messages"}, *record["messages"]]
 
 
 def _is_message(record: Any) -> bool:
@@ -121,9 +128,8 @@ class _Session:
     def _scripted(self, record: Any) -> Any:
         if _is_message(record):
             return self._message(record)
-        if isinstance(record, dict) and isinstance(changes := record.get("$set"), dict) and len(record) == 1:
-            if isinstance(listed := changes.get("messages"), list):
-                rest = {key: value for key, value in changes.items() if key != "messages"}
+        match record:
+            case {"$set": {"messages": list(listed), **rest}} if len(record) == 1:
                 return {"set": rest, "messages": [self._message(each) for each in listed]}
         return {"line": record}
 
