@@ -38,6 +38,8 @@ NAMES = (
     "tau-bench",
     "atif",
     "claude-code",
+    "gemini-cli",
+    "qwen-code",
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
 
@@ -60,6 +62,8 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "tau-bench": (b'"traj"',),
     "atif": (b'"ATIF-v',),
     "claude-code": (b'"sessionId"', b'"session_id"', b'"loglines"', b'"leafUuid"'),
+    "gemini-cli": (b'"projectHash"',),
+    "qwen-code": (b'"parentUuid"',),
 }
 """What the beginning of a JSON file of a format usually has in it. Formats whose signs are seen are asked first, and
 the others are not even imported then; all of them are asked before a file is refused."""

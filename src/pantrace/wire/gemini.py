@@ -159,6 +159,19 @@ def part_to(part: Part, format_name: str) -> dict[str, Any] | None:
     return None
 
 
+_CAMEL_KEYS = {value: key for key, value in CAMEL.items()}
+_CAMEL_BLOB = {"mime_type": "mimeType", "file_uri": "fileUri", "display_name": "displayName"}
+
+
+def in_camel_case(part: dict[str, Any]) -> dict[str, Any]:
+    """A Gemini part with its keys as the JavaScript tools write them."""
+    renamed = {_CAMEL_KEYS.get(key, key): value for key, value in part.items()}
+    for key in ("inlineData", "fileData"):
+        if isinstance(blob := renamed.get(key), dict):
+            renamed[key] = {_CAMEL_BLOB.get(name, name): value for name, value in blob.items()}
+    return renamed
+
+
 def response_of(result: ToolResult) -> dict[str, Any]:
     """A tool's answer as the object that `function_response.response` must be."""
     if isinstance(result.output, dict):

@@ -1,0 +1,112 @@
+"""The files of a session: its own, stubs that a resume leaves beside it, and those of its sub-agents.
+
+`chats/session-<minute>-<id>.jsonl`; a resume in another minute makes one more of the same id. Sub-agents lie in
+`chats/<session id>/<agent id>.jsonl`, or beside the session where somebody has put all files in one folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import ToolCall, Trajectory
+from pantrace.wire import files
+from pantrace.wire.carrying import Load
+from pantrace.wire.head import Head
+from pantrace.wire.rest import rest_in
+from pantrace.wire.rows import OnBroken, read_rows
+
+from .messages import NAME
+
+PREFIX = "session-"
+
+
+def head_of(path: Path) -> dict[str, Any]:
+    """The first record of a file; empty where it is none of ours."""
+    try:
+        record = Head(path).record
+    except (ReadError, OSError):
+        return {}
+    return record if isinstance(record.get("sessionId"), str) and isinstance(record.get("projectHash"), str) else {}
+
+
+def records(path: Path, on_broken: OnBroken) -> list[Any]:
+    """All records of a file."""
+    return [row for _, row in read_rows(path, on_broken)]
+
+
+def of_session(path: Path, name: str) -> list[Path]:
+    """The files of a session beside one of them, the first one first."""
+    if not path.name.startswith(PREFIX):
+        return [path]
+    pattern = f"{PREFIX}*-{name[:8]}.json*" if name[:8].isalnum() else path.name
+    found = [each for each in path.parent.glob(pattern) if each == path or head_of(each).get("sessionId") == name]
+    return sorted(found, key=lambda each: (each.name.partition(".")[0], each.name))
+
+
+def owner(path: Path) -> Path | None:
+    """The session that a file is only part of."""
+    head = head_of(path)
+    if not head:
+        return None
+    if head.get("kind") == "subagent":
+        return _parent(path, path.parent.parent) or _parent(path, path.parent)
+    first = of_session(path, head["sessionId"])[0]
+    return None if first == path else first
+
+
+def _parent(path: Path, folder: Path) -> Path | None:
+    """The first session in a folder that has started a sub-agent: its own folder is named for it, or it names it."""
+    named = path.name.partition(".")[0].encode()
+    for other in sorted(folder.glob("*.json*")):
+        head = head_of(other) if other != path else {}
+        if not head or head.get("kind") == "subagent":
+            continue
+        if path.parent.name == head["sessionId"] or (folder == path.parent and named in _bytes(other)):
+            return of_session(other, head["sessionId"])[0]
+    return None
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return files.read_all(path)
+    except ReadError:
+        return b""
+
+
+def with_children(trajectory: Trajectory, path: Path, load: Load, on_broken: OnBroken) -> Trajectory:
+    """A session with its sub-agents, each under the call that started it."""
+    callers = {
+        agent: part.id
+        for step in trajectory.steps
+        for part in step.parts
+        if isinstance(part, ToolCall) and isinstance(agent := rest_in(part.extra, NAME).get("agentId"), str)
+    }
+    children = []
+    for child_path in _children(path, trajectory.id, list(callers)):
+        try:
+            child = load(records(child_path, on_broken)).trajectory
+        except ReadError as error:
+            on_broken(error.at(path=str(child_path)))
+            continue
+        if child is not None:
+            caller = callers.get(child.id) if child.id is not None else None
+            children.append(msgspec.structs.replace(child, parent=trajectory.id, caller=caller))
+    order = list(callers)
+    children.sort(key=lambda each: order.index(each.id) if each.id in order else len(order))
+    return msgspec.structs.replace(trajectory, children=(*trajectory.children, *children)) if children else trajectory
+
+
+def _children(path: Path, name: str | None, agents: list[str]) -> Iterator[Path]:
+    own = path.parent / name if name and name == Path(name).name else None
+    if own is not None and own.is_dir():
+        yield from (each for each in sorted(own.glob("*.jsonl")) if head_of(each).get("kind") == "subagent")
+        return
+    for agent in agents:
+        beside = path.parent / f"{agent}.jsonl"
+        if agent == Path(agent).name and beside != path and head_of(beside).get("kind") == "subagent":
+            yield beside
