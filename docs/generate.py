@@ -14,11 +14,13 @@ from typing import get_args
 import click
 import msgspec
 
+from pantrace.catalog import conventions
 from pantrace.cli import COMMANDS, cli
 from pantrace.cli.formats import field_docs, option_list
 from pantrace.cli.rubrics import grade_range, managed_inputs, marked_inputs
 from pantrace.engine.matrix import Cell, cells
 from pantrace.engine.plan import Plan
+from pantrace.engine.token_truth import PRODUCERS, Reckoning, reckonings
 from pantrace.formats import all_formats
 from pantrace.judges import load_rubric, rubric_names
 from pantrace.judges.managed import families, pinned_versions
@@ -120,6 +122,54 @@ def _most(counts: Counter[str]) -> str:
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     listed = ", ".join(f"{name} {count}" for name, count in ranked[:6])
     return listed + (f", {len(ranked) - 6} more kinds" if len(ranked) > 6 else "") or "nothing"
+
+
+GOLDEN = ROOT / "tests/golden"
+SESSIONS = (
+    ("coding session, OpenCode 1.18.33", "opencode", EXAMPLES / "opencode/multi_turn_reasoning_edit_compaction.json"),
+    ("two shop cases, ADK 2.13.0", "adk-history", EXAMPLES / "adk/garden_shop.evalset_result.json"),
+    ("five questions, Inspect 0.3.285", "inspect", EXAMPLES / "inspect/basic.eval"),
+)
+RECORDED = (
+    ("one session, OpenCode 1.1.65", "opencode", GOLDEN / "opencode/storage-1.1.65"),
+    ("refund, ADK 2.13.0", "adk-session", GOLDEN / "adk-session/saved_refund.session.json"),
+    ("two cases, the ADK workshop's converter", "adk-jsonl", GOLDEN / "adk-jsonl/reference_converter.jsonl"),
+)
+
+
+def truth_table() -> str:
+    """The same session in each format: what a script adds up, what is right, what the file says itself."""
+    found = [
+        row
+        for session, name, path in SESSIONS
+        for row in reckonings(session, path, name, [to for to in PRODUCERS if to != name])
+    ]
+    found += [row for session, name, path in RECORDED for row in reckonings(session, path, name, ())]
+    head = ["session", "format", "usage records", "naive sum", "right sum", "the file's own total", "naive - right"]
+    return "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *map(_truth_row, found)])
+
+
+def _truth_row(row: Reckoning) -> str:
+    assert row.right is not None
+    wrong = f"{row.naive - row.right:+,}" if row.naive != row.right else ""
+    name = f"`{row.format}`" + ("" if row.recorded else ", written by pantrace")
+    own = "none" if row.own is None else f"{row.own:,}"
+    return f"| {row.session} | {name} | {row.records:,} | {row.naive:,} | {row.right:,} | {own} | {wrong} |"
+
+
+def convention_table() -> str:
+    """The rule book of token counts."""
+    lines = ["| producer | versions | input is | output is | cached in | repeated where | source |", "|---" * 7 + "|"]
+    for each in conventions():
+        parts = [" + ".join(f"`{name}`" for name in names) for names in (each.input, each.output)]
+        cached = f"`{each.cache_read}`" if each.cache_read else "not told"
+        unsure = "; a record's own total decides" if each.decided_by_total else ""
+        inside = "" if each.cache_read in each.input or each.cache_read is None else ", inside the input"
+        lines.append(
+            f"| {each.producer} | {each.versions}{unsure} | {parts[0]} | {parts[1]} | {cached}{inside} "
+            f"| {each.repeats or 'nowhere'} | {each.source} |"
+        )
+    return "\n".join(lines)
 
 
 def metric_table() -> str:
@@ -267,6 +317,7 @@ def pages() -> dict[Path, str]:
         "docs/model.md": {"model": model_reference()},
         "docs/store.md": {"tables": table_reference()},
         "docs/seeds.md": {"seeds": seed_tables()},
+        "docs/token-truth.md": {"truth": truth_table(), "conventions": convention_table()},
     }
     found = {}
     for name, contents in parts.items():

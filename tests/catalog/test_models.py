@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -105,9 +106,14 @@ def test_the_shipped_rates_make_sense(name: str) -> None:
     assert_sensible(model)
     if model.long is not None:
         assert_dearer(model.long, model)
-    if model.next is not None:
-        assert_dearer(model.next, model)
-        assert model.next.since > catalog().date, "the announced price is the price by now"
+    for rates in (*model.past, *model.announced):
+        assert_sensible(rates)
+        if rates.long is not None:
+            assert_dearer(rates.long, rates)
+    assert not model.past or model.valid_from is not None
+    assert (model.valid_from or "") <= catalog().date
+    for each in model.announced:
+        assert (each.valid_from or "") > catalog().date, "the announced price is the price by now"
     assert model.window is None or model.window >= 8192
 
 
@@ -211,9 +217,46 @@ def test_an_announced_price_counts_for_dated_calls_only() -> None:
 
 def test_announced_rates_may_have_long_ones() -> None:
     long = {"above": 10, "input": 9, "output": 10}
-    row = {"input": 1, "output": 2, "next": {"since": "2026-12-01", "input": 3, "output": 4, "long": long}}
-    model = msgspec.convert(row, Model, strict=False)
+    announced = [{"valid_from": "2026-12-01", "input": 3, "output": 4, "long": long}]
+    model = msgspec.convert({"input": 1, "output": 2, "announced": announced}, Model, strict=False)
     assert cost_usd(Usage(input=11), model, at=2e9) == pytest.approx(99 / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("name", "day", "input_rate"),
+    [
+        ("o3", None, 2.00),
+        ("o3", "2025-04-20", 10.00),
+        ("o3", "2025-06-09", 10.00),
+        ("o3", "2025-06-10", 2.00),
+        ("gpt-5.6-luna", "2026-07-01", 1.00),
+        ("gpt-5.6-luna", "2026-07-30", 0.20),
+        ("gpt-5.6", "2026-08-20", 5.00),
+        ("gpt-5.6", "2026-08-21", 4.00),
+        # Others raise it on 2026-09-01; the vendor called that off.
+        ("claude-sonnet-5", "2026-09-02", 2.00),
+        ("claude-sonnet-5", "2026-08-02", 2.00),
+    ],
+)
+def test_a_call_is_priced_by_its_day(name: str, day: str | None, input_rate: float) -> None:
+    at = datetime.fromisoformat(f"{day}T12:00:00+00:00").timestamp() if day else None
+    assert cost_usd(Usage(input=200_000), SHIPPED[name], at=at) == pytest.approx(0.2 * input_rate)
+
+
+def test_long_calls_of_claude_were_dearer_until_their_day() -> None:
+    model, usage = SHIPPED["claude-opus-4-6"], Usage(input=300_000, output=1000)
+    march = datetime(2026, 3, 13, tzinfo=UTC).timestamp()
+    assert [cost_usd(usage, model, at=at) for at in (None, march - 1, march)] == pytest.approx([1.525, 3.0375, 1.525])
+
+
+def test_several_past_and_announced_prices_each_have_their_time() -> None:
+    rows = [("2025-01-01", 1), ("2025-02-01", 2), ("2025-03-01", 3), ("2025-04-01", 4), ("2025-05-01", 5)]
+    dated = [{"valid_from": day, "input": rate, "output": 9} for day, rate in rows]
+    model = msgspec.convert({**dated[2], "past": dated[:2], "announced": dated[3:]}, Model, strict=False)
+    days = ["2024-12-31", "2025-01-01", "2025-01-31", "2025-02-01", "2025-03-31", "2025-04-01", "2025-06-01"]
+    times = [datetime.fromisoformat(f"{day}T23:59:59+00:00").timestamp() for day in days]
+    found = [round(cost_usd(Usage(input=1_000_000), model, at=at)) for at in (None, *times)]
+    assert found == [3, 1, 1, 1, 2, 3, 4, 5]
 
 
 def test_an_own_table_stands_in_front_of_the_shipped_one(tmp_path: Path) -> None:
@@ -243,8 +286,18 @@ def test_an_own_name_with_a_colon_is_not_taken_apart(tmp_path: Path) -> None:
         ('name = "a"\ndate = "b"\n[models]\nx = { input = 1, output = 1, cached = 1 }\n', "is not a price table"),
         (
             'name = "a"\ndate = "b"\n[models]\n'
-            'x = { input = 1, output = 2, next = { since = "soon", input = 1, output = 2 } }\n',
-            "is not a price table: `since` is not a day",
+            'x = { input = 1, output = 2, announced = [{ valid_from = "soon", input = 1, output = 2 }] }\n',
+            "is not a price table: `valid_from` is not a day",
+        ),
+        (
+            'name = "a"\ndate = "b"\n[models]\n'
+            "x = { input = 1, output = 2, announced = [{ input = 1, output = 2 }] }\n",
+            "must name a later day",
+        ),
+        (
+            'name = "a"\ndate = "b"\n[models]\nx = { input = 1, output = 2, valid_from = "2026-01-01", '
+            'past = [{ valid_from = "2026-02-01", input = 1, output = 2 }] }\n',
+            "must name a later day",
         ),
         ('name = "a"\ndate = "b"\ncurrency = "EUR"\n', "must be in USD"),
     ],

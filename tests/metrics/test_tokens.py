@@ -311,7 +311,7 @@ def test_the_total_of_many_calls_is_not_priced_as_one_long_call() -> None:
 )
 def test_an_announced_price_holds_from_its_day_on(tmp_path: Path, at: float | None, cost: float) -> None:
     path = tmp_path / "own.toml"
-    row = '"new" = { input = 1, output = 2, next = { since = "2026-12-01", input = 2, output = 4 } }'
+    row = '"new" = { input = 1, output = 2, announced = [{ valid_from = "2026-12-01", input = 2, output = 4 }] }'
     path.write_text(f'name = "own"\ndate = "2026-11-16"\n[models]\n{row}\n')
     sample = run(agent("ho", usage=usage(1_000_000, 0), model="new", at=at))
     check = by_name("token_usage")

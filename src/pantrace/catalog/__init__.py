@@ -1,7 +1,19 @@
-"""What is known about models, as dated data: prices and context windows. An unknown model has neither."""
+"""What is known about models and producers, as dated data: prices, context windows, what token counts mean. An unknown
+model has neither price nor window."""
 
 from __future__ import annotations
 
+from .conventions import Convention, convention, conventions
 from .models import Catalog, Model, Rates, catalog, cost_usd, list_cost_usd
 
-__all__ = ["Catalog", "Model", "Rates", "catalog", "cost_usd", "list_cost_usd"]
+__all__ = [
+    "Catalog",
+    "Convention",
+    "Model",
+    "Rates",
+    "catalog",
+    "convention",
+    "conventions",
+    "cost_usd",
+    "list_cost_usd",
+]

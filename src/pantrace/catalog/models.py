@@ -45,31 +45,52 @@ class LongRates(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """They hold for calls with more input tokens than this."""
 
 
-class NextRates(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Rates that the vendor has announced."""
+class DatedRates(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rates that hold from a day on, until the next ones begin."""
 
-    since: str
-    """They hold for calls on or after this day: YYYY-MM-DD, in UTC."""
+    valid_from: str | None = None
+    """The first day on which they hold: YYYY-MM-DD, in UTC. None: from the beginning."""
     long: LongRates | None = None
 
     def __post_init__(self) -> None:
-        if from_iso(self.since) is None:
-            raise ValueError(f"`since` is not a day such as 2026-12-01: {self.since!r}")
+        if self.valid_from is not None and from_iso(self.valid_from) is None:
+            raise ValueError(f"`valid_from` is not a day such as 2026-12-01: {self.valid_from!r}")
 
-    def hold_at(self, at: float | None) -> bool:
-        """Whether a call made then (UTC epoch seconds) has these rates; one whose time is not known has not."""
-        begin = from_iso(self.since)
-        return at is not None and begin is not None and at >= begin
+    @property
+    def begin(self) -> float:
+        """When they begin to hold, in UTC epoch seconds."""
+        found = from_iso(self.valid_from) if self.valid_from is not None else None
+        return found if found is not None else float("-inf")
 
 
-class Model(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Prices and context window of one model."""
+class Model(DatedRates, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Prices and context window of one model. Its own rates are those of the table's date."""
 
-    long: LongRates | None = None
-    next: NextRates | None = None
+    past: tuple[DatedRates, ...] = ()
+    """What it cost before, oldest first."""
+    announced: tuple[DatedRates, ...] = ()
+    """What the vendor says that it will cost, nearest first."""
     window: int | None = None
     """Input tokens that fit into a call."""
-    valid_from: str | None = None
+
+    def __post_init__(self) -> None:
+        DatedRates.__post_init__(self)
+        begins = [each.begin for each in self.timeline]
+        if begins != sorted(set(begins)):
+            raise ValueError("`valid_from` must name a later day each time: past rates, the row, announced rates")
+
+    @property
+    def timeline(self) -> tuple[DatedRates, ...]:
+        """All its rates, in the order in which they hold."""
+        return (*self.past, self, *self.announced)
+
+    def rates_at(self, at: float | None) -> DatedRates:
+        """The rates of a call made then (UTC epoch seconds). One whose time is not known has the row's own, one from
+        before all of them the oldest."""
+        if at is None or not (self.past or self.announced):
+            return self
+        held = [each for each in self.timeline if each.begin <= at]
+        return held[-1] if held else self.timeline[0]
 
 
 class Catalog(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
@@ -137,7 +158,7 @@ def _parse(text: str, path: str) -> Catalog:
 def cost_usd(usage: Usage, model: Model, *, one_call: bool = True, at: float | None = None) -> float:
     """What a call costs: fresh input, cached input, written cache and output, each at its own rate. The total of many
     calls (not `one_call`) is no long call, however long it is. `at`: when it was made, in UTC epoch seconds; None means
-    not known, and then an announced price does not count."""
+    not known, and then it has the price of the table's date."""
     return _cost(usage, _rates(usage, model, one_call, at), discount=True)
 
 
@@ -147,7 +168,7 @@ def list_cost_usd(usage: Usage, model: Model, *, one_call: bool = True, at: floa
 
 
 def _rates(usage: Usage, model: Model, one_call: bool, at: float | None) -> Rates:
-    current = model.next if model.next is not None and model.next.hold_at(at) else model
+    current = model.rates_at(at)
     long = current.long
     return long if one_call and long is not None and (usage.input or 0) > long.above else current
 

@@ -90,7 +90,9 @@ def step_from(raw: dict[str, Any]) -> Step:
     elif kind == "error":
         words = "\n".join(part.text for part in parts if isinstance(part, Text))
         given["error"] = StepError(kind="error", message=words or None)
-    return STEP.load(raw, taken, role=role, parts=tuple(parts), extra=as_extra(NAME, {FORM: form} if form else {}), **given)
+    return STEP.load(
+        raw, taken, role=role, parts=tuple(parts), extra=as_extra(NAME, {FORM: form} if form else {}), **given
+    )
 
 
 def _is_call(raw: Any) -> bool:

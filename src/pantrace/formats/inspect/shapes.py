@@ -52,7 +52,12 @@ OUTPUT = {
     "metadata?": _OBJECT,
 }
 
-SCORE: dict[str, Any] = {"value": (str, float, bool, list, dict), "answer?": _TEXT, "explanation?": _TEXT, "metadata?": _OBJECT}
+SCORE: dict[str, Any] = {
+    "value": (str, float, bool, list, dict),
+    "answer?": _TEXT,
+    "explanation?": _TEXT,
+    "metadata?": _OBJECT,
+}
 SCORE["history?"] = [dict]
 
 METRIC = {"name": str, "value": float}

@@ -1,15 +1,16 @@
 """Tokens and cost of a message, whose meaning changed with OpenCode's versions.
 
-`input` leaves out cached tokens. `output` leaves out reasoning since 1.3.16; before, it was what the provider calls
-output, which holds reasoning with all providers but Google. Records since 1.1.57 have a total, and what adds up to it
-is decisive: a session keeps the version that began it, whichever version goes on with it.
+The rule book (`catalog/token_conventions.toml`) says which version counts how: `input` leaves out cached tokens, and
+`output` leaves out reasoning in newer versions; in older ones it was what the provider calls output, which holds
+reasoning with all providers but Google. Where a record has a total, what adds up to it is decisive: a session keeps the
+version that began it, whichever version goes on with it.
 """
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from pantrace.catalog import convention
 from pantrace.model import Usage
 
 from .raw import NAME, Raw
@@ -18,18 +19,15 @@ OURS = "pantrace"
 """The version in what pantrace writes; it counts as the newest OpenCode does."""
 NOTE = "note"
 _INCLUSIVE = "output_includes_reasoning"
-_APART_SINCE = (1, 3, 16)
 _COUNTS = frozenset({"input", "output", "reasoning", "total"})
-_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 
 
 def output_holds_reasoning(version: Any) -> bool | None:
     """Whether this version of OpenCode counts reasoning as output, too; None when its number does not tell."""
     if version == OURS:
         return False
-    found = _VERSION.match(version) if type(version) is str else None
-    number = tuple(map(int, found.groups())) if found else (0, 0, 0)
-    return None if number == (0, 0, 0) else number < _APART_SINCE  # builds between releases are 0.0.0
+    found = convention(NAME, version) if type(version) is str else None
+    return None if found is None else found.reasoning not in found.output
 
 
 def take_usage(rest: Raw, by_version: bool | None = False) -> Usage | None:
