@@ -32,8 +32,6 @@ from .balance import Balance
 from .loss_report import Report
 from .read import open_run
 
-_MARK = f'"{CARRIER}":'.encode()
-
 Key = tuple[str, int | None]
 Hidden = list[tuple[str, int, int]]
 """Paths that the target's own tools do not see, with their values and how many of these are `Loss.own`."""
@@ -58,6 +56,8 @@ class Scales:
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115 -- `close` closes it
         self._waiting: list[_Waiting] = []
         self._rows = 0
+        self._marks = [encode(corner.rpartition(".")[2].replace("[]", CARRIER)) for corner in format_.corners]
+        """What a row without anything in its corners has nowhere in its bytes."""
 
     def close(self) -> None:
         self._spool.close()
@@ -70,7 +70,7 @@ class Scales:
         before = encode(without_source(sample))
         self._report.values += common_weight(decode(before))
         self._rows += 1
-        hidden = self._hidden(row, before) if format_.corners and _MARK in row.data else []
+        hidden = self._hidden(row, before) if any(mark in row.data for mark in self._marks) else []
         if format_.open is not None and format_.save is not None:
             self._waiting.append(_Waiting((sample.id, sample.epoch), self._spool.tell(), len(before), hidden))
             self._spool.write(before)

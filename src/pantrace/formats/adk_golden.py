@@ -38,12 +38,11 @@ from pantrace.model import (
 from pantrace.wire import files
 from pantrace.wire.adk.expect import identifier, list_of, mapping, text
 from pantrace.wire.adk.opening import at_place, samples_of
-from pantrace.wire.adk.residual import residual
+from pantrace.wire.adk.residual import carry, with_carried
+from pantrace.wire.adk.saving import save_document
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode_document, encode, unknown_keys
-from pantrace.wire.output import writing
-from pantrace.wire.remainder import apply_difference
+from pantrace.wire.json import decode_document, unknown_keys
 from pantrace.wire.rest import as_extra
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import ANY, violations
@@ -101,7 +100,7 @@ def load(row: Any) -> Sample:
         expected=_expected(asked, calls or (), answer),
         extra=as_extra(NAME, kept),
     )
-    return apply_difference(sample, row[CARRIER]) if row.get(CARRIER) else sample
+    return with_carried(sample, row)
 
 
 def _calls(stated: dict[str, Any]) -> tuple[ExpectedCall, ...] | None:
@@ -161,8 +160,7 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         **kept,
     }
     # The expectation rides along; what was done has its own formats.
-    if rest := residual(load(row), msgspec.structs.replace(sample, trajectory=None, scores=())):
-        row[CARRIER] = rest
+    carry(row, load(row), msgspec.structs.replace(sample, trajectory=None, scores=()))
     return row
 
 
@@ -192,21 +190,14 @@ def header_from(row: dict[str, Any], key: str, path: Path) -> RunHeader:
     if key != KEYS[0]:
         rest["list"] = key
     header = RunHeader(task=path.name.split(".")[0], extra=as_extra(NAME, rest))
-    return apply_difference(header, row[CARRIER]) if row.get(CARRIER) else header
+    return with_carried(header, row)
 
 
 def save(run: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) -> None:
     """One document; questions are written as they come."""
     row = dict(run.extra.get(NAME, {}))
     key = row.pop("list", KEYS[0])
-    if rest := residual(header_from(row, key, target), header_of(run)):
-        row[CARRIER] = rest
-    start = encode(row)[:-1]
-    with writing(target) as file:
-        file.write(start + (b"," if row else b"") + encode(key) + b":[")
-        for number, question in enumerate(rows):
-            file.write((b",\n" if number else b"\n") + question.data)
-        file.write(b"\n]}\n")
+    save_document(target, row, key, (each.data for each in rows), header_from(row, key, target), header_of(run))
 
 
 _SHAPE: dict[str, Any] = {
@@ -253,6 +244,7 @@ FORMAT = Format(
     validate=validate,
     layout="document",
     suffix=".json",
+    once=True,
     lost={
         "trajectory": "a golden question states what is expected, not what was done",
         "scores": "a golden question holds no results",

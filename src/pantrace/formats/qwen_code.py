@@ -264,6 +264,6 @@ FORMAT = Format(
     dump=dump,
     layout="log",
     suffix=".jsonl",
-    corners=("[].pantrace",),
+    corners=("[]",),
     lost={"": "a session of Qwen Code holds messages, calls, results and tokens"},
 )

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pantrace.errors import ReadError, SampleRefused
 from pantrace.model import Sample
 
-from .carried import CARRIER
+from .carried import CARRIER, is_ours, may_carry
 from .loss import without_source
 from .remainder import SAME, apply_difference, difference
 
@@ -32,8 +33,7 @@ def carrying(load: Load, dump: Dump, corner: str) -> tuple[Load, Dump]:
     def dump_whole(sample: Sample, options: Any) -> Any:
         row = dump(sample, options)
         # Read as it will be read: taking the corner away may leave nothing of the object that it lay in.
-        told = load(_taken(_put(row, path, {}), path)[0])
-        rest = difference(told, without_source(sample))
+        rest = _rest(load, _taken(_put(row, path, {}), path)[0], sample)
         return row if rest is SAME else _put(row, path, rest)
 
     return load_whole, dump_whole
@@ -43,20 +43,25 @@ def carrying_in_log(load: Load, dump: Dump) -> tuple[Load, Dump]:
     """The same for a row that is a list of records: the rest is a record of its own, of type `pantrace`."""
 
     def load_whole(row: Any) -> Sample:
-        mine = [each[CARRIER] for each in row if _is_ours(each)] if isinstance(row, list) else []
-        sample = load([each for each in row if not _is_ours(each)] if mine else row)
+        mine = [each[CARRIER] for each in row if is_ours(each)] if isinstance(row, list) else []
+        sample = load([each for each in row if not is_ours(each)] if mine else row)
         return apply_difference(sample, mine[-1]) if mine and isinstance(mine[-1], (dict, list)) else sample
 
     def dump_whole(sample: Sample, options: Any) -> Any:
         row = dump(sample, options)
-        rest = difference(load(row), without_source(sample))
+        rest = _rest(load, row, sample)
         return row if rest is SAME else [*row, {"type": CARRIER, CARRIER: rest}]
 
     return load_whole, dump_whole
 
 
-def _is_ours(record: Any) -> bool:
-    return isinstance(record, dict) and record.get("type") == CARRIER and CARRIER in record
+def _rest(load: Load, row: Any, sample: Sample) -> Any:
+    """What a row, read as its own tools see it, does not say of a sample."""
+    try:
+        told = load(row)
+    except ReadError as error:
+        raise SampleRefused(f"what the format can say of it could not be read again: {error.message}") from None
+    return difference(told, without_source(sample)) if may_carry() else SAME
 
 
 def _taken(row: dict[str, Any], path: list[str]) -> tuple[dict[str, Any], Any]:

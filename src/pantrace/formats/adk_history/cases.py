@@ -25,7 +25,7 @@ from pantrace.wire.adk.invocations import (
 )
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import CASE_RESULT, TRPC_RESULT, to_snake
-from pantrace.wire.adk.residual import residual
+from pantrace.wire.adk.residual import carry, with_carried
 from pantrace.wire.adk.schema import Block, CaseResult, Fields, Schema, Session, Unusual
 from pantrace.wire.adk.scores import (
     FINAL_STATUS,
@@ -40,7 +40,6 @@ from pantrace.wire.adk.scores import (
 from pantrace.wire.adk.sessions import app_name, session_to, trajectory_from, user_id
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import decode, typed_decoder, unknown_keys
-from pantrace.wire.remainder import apply_difference
 
 NAME = "adk-history"
 _KNOWN = {
@@ -117,7 +116,7 @@ def _sample(case: Fields, maker: Maker) -> Sample:
         scores=tuple(scores),
         extra=_extra(case, trajectory, absent, blocks, pairs=bool(pairs) and not overall),
     )
-    return apply_difference(sample, rest) if (rest := case.get(CARRIER)) else sample
+    return with_carried(sample, case)
 
 
 def _trajectory(case: Fields, actual: list[Fields]) -> tuple[Trajectory | None, list[str]]:
@@ -281,8 +280,7 @@ def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
     }
     for block, rest in zip(row["eval_metric_result_per_invocation"], beside, strict=False):
         block.update(rest)
-    if rest := residual(load(row), sample):
-        row[CARRIER] = rest
+    carry(row, load(row), sample)
     return row
 
 
