@@ -19,7 +19,6 @@ from pantrace.model import Run, with_samples
 from pantrace.wire import ziplog
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import decode
-from pantrace.wire.rows import raise_broken, read_rows
 
 WRITERS = [each.name for each in all_formats() if each.writes]
 OPTIONS = {"explain": [{"kind": "report"}, {"bundle": "false", "labels": "false"}]}
@@ -76,8 +75,9 @@ def carried_in(target: Path) -> Iterator[Any]:
                 for name in archive.members:
                     yield from _carriers(decode(bytes(archive.read(name))))
         else:
-            for _, row in read_rows(file, raise_broken):
-                yield from _carriers(row)
+            lines = file.suffix == ".jsonl" and detect(file)[1] != "report"
+            for text in file.read_bytes().splitlines() if lines else [file.read_bytes()]:
+                yield from _carriers(decode(text))
 
 
 def _carriers(value: Any) -> Iterator[Any]:
