@@ -243,8 +243,11 @@ def test_an_unknown_key_comes_back_where_it_stood(name: str, path: Path, tmp_pat
         with suppress(PantraceError):
             format_ = by_name(name)
             out = target / ("x" if format_.is_split else f"x{format_.suffix}")
-            write_run(read(variant, format=name), out, to=name)
-            if held(variant, name) is not None and kind_of_key(target) != place.rpartition(": ")[2]:
+            report = write_run(read(variant, format=name), out, to=name)
+            # Where keys are names, the text is a wrong value; it may be set right, which is told.
+            if report.repairs or held(variant, name) is None:
+                continue
+            if kind_of_key(target) != place.rpartition(": ")[2]:
                 displaced.add((place, kind_of_key(target)))
     assert not displaced
 
