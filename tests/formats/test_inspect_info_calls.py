@@ -190,7 +190,7 @@ def test_such_a_log_returns_as_it_was(tmp_path: Path) -> None:
         for name in source.namelist():
             target.writestr(name, encode(sample) if name.startswith("samples/") else source.read(name))
     # The id of its summary is not that of the sample: that is repaired.
-    assert {path for path, _, _ in convert(log, back, to="inspect").losses} <= {"[].id", "eval.dataset.sample_ids[]"}
+    assert {path for path, _, _ in convert(log, back, to="inspect").losses} <= {"id", "eval.dataset.sample_ids[]"}
     (first,), (second,) = read(log).samples, read(back).samples
     assert first.trajectory is not None
     assert second.trajectory is not None

@@ -18,7 +18,7 @@ from .event_index import notes_of
 from .exact import EXACT, deviation, restore
 from .migration import header_today
 from .records import check_header
-from .repair_header import repaired_header
+from .repair import repaired_header
 
 VERSION = 2
 START_NOTE, LOGGED = "start", "logged"
