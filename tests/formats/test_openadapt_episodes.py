@@ -18,6 +18,7 @@ from pantrace.engine.validate import validate
 from pantrace.errors import ReadError, SampleRefused, UnknownFormat
 from pantrace.formats import by_name, detect
 from pantrace.formats.format import NoOptions
+from pantrace.formats.openadapt_episodes.older import flat_action
 from pantrace.model import (
     Action,
     Box,
@@ -485,3 +486,11 @@ def test_demos_are_demonstrations() -> None:
     (sample,) = read(CORPUS / "public/openadapt/openadapt_evals_demos/custom-notepad-hello__manual__demo.json").samples
     assert [action.kind for action in _actions(sample)] == ["key", "type", "key", "click", "type"]
     assert _outcome(sample) is None
+
+
+def test_what_a_flat_action_says_twice_or_in_another_type_is_kept() -> None:
+    action = flat_action(
+        {"type": "click", "x": 0.5, "key": 7, "raw": "a", "raw_action": "b", "target_node_id": "n", "element_index": 3}
+    )
+    assert (action.raw, action.target) == ("b", Target(element="n"))
+    assert action.extra["openadapt-episodes"] == {"x": 0.5, "key": 7, "raw": "a", "element_index": 3}
