@@ -38,9 +38,10 @@ from pantrace.model import (
 from pantrace.wire import files
 from pantrace.wire.adk.expect import identifier, list_of, mapping, text
 from pantrace.wire.adk.opening import at_place, samples_of
-from pantrace.wire.adk.residual import carry, with_carried
+from pantrace.wire.adk.residual import residual, with_carried
 from pantrace.wire.adk.saving import save_document
 from pantrace.wire.carried import CARRIER
+from pantrace.wire.carrying import carrying
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document, unknown_keys
 from pantrace.wire.rest import as_extra
@@ -67,7 +68,7 @@ def detect(head: Head) -> str | None:
     return None
 
 
-def load(row: Any) -> Sample:
+def _load(row: Any) -> Sample:
     if not isinstance(row, dict) or "id" not in row:
         raise ReadError("not a golden question: no id")
     name = identifier(row["id"], "id")
@@ -87,7 +88,7 @@ def load(row: Any) -> Sample:
         kept["metadata"] = rest
     if rest := unknown_keys(stated, _REFERENCE):
         kept["reference_data"] = rest
-    sample = Sample(
+    return Sample(
         id=name,
         case=Case(
             id=name,
@@ -100,7 +101,6 @@ def load(row: Any) -> Sample:
         expected=_expected(asked, calls or (), answer),
         extra=as_extra(NAME, kept),
     )
-    return with_carried(sample, row)
 
 
 def _calls(stated: dict[str, Any]) -> tuple[ExpectedCall, ...] | None:
@@ -132,7 +132,7 @@ def _expected(asked: list[str], calls: Iterable[ExpectedCall], answer: str | Non
     return Trajectory(steps=tuple(steps))
 
 
-def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
+def _dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     case, kept = sample.case or Case(), dict(sample.extra.get(NAME, {}))
     stated = sample.expected or sample.trajectory
     asked = [said(step) or "" for step in stated.steps if is_prompt(step)] if stated is not None else []
@@ -151,7 +151,7 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     answer = case.reference if case.reference is not None else final_response(stated) if stated is not None else None
     if answer is not None:
         reference["reference_response"] = answer
-    row: dict[str, Any] = {
+    return {
         "id": sample.id,
         "user_inputs": asked,
         "agents_evaluated": kept.pop("agents_evaluated", None) or ([case.agent] if case.agent else []),
@@ -159,9 +159,14 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         "reference_data": {**reference, **kept.pop("reference_data", {})},
         **kept,
     }
-    # The expectation rides along; what was done has its own formats.
-    carry(row, load(row), msgspec.structs.replace(sample, trajectory=None, scores=()))
-    return row
+
+
+def _expectation(told: Sample, sample: Sample) -> Sample:
+    """What a question states; what was done has its own formats."""
+    return msgspec.structs.replace(sample, trajectory=None, scores=())
+
+
+load, dump = carrying(_load, _dump, CARRIER, _expectation, residual)
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:

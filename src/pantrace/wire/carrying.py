@@ -17,10 +17,19 @@ from .remainder import SAME, apply_difference, difference
 
 Load = Callable[[Any], Sample]
 Dump = Callable[[Sample, Any], Any]
+Meant = Callable[[Sample, Sample], Sample]
+"""What a row should say of a sample, which is given behind what it says of it."""
 
 
-def carrying(load: Load, dump: Dump, corner: str) -> tuple[Load, Dump]:
-    """Reader and writer that keep the rest of a sample at `corner` ("extra.pantrace") of an object."""
+def _all(told: Sample, sample: Sample) -> Sample:
+    return without_source(sample)
+
+
+def carrying(
+    load: Load, dump: Dump, corner: str, meant: Meant = _all, rest_of: Callable[[Any, Any], Any] = difference
+) -> tuple[Load, Dump]:
+    """Reader and writer that keep the rest of a sample at `corner` ("extra.pantrace") of an object; `rest_of` makes it
+    of what a row says and what it should say."""
     path = corner.split(".")
 
     def load_whole(row: Any) -> Sample:
@@ -33,8 +42,9 @@ def carrying(load: Load, dump: Dump, corner: str) -> tuple[Load, Dump]:
     def dump_whole(sample: Sample, options: Any) -> Any:
         row = dump(sample, options)
         # Read as it will be read: taking the corner away may leave nothing of the object that it lay in.
-        rest = _rest(load, _taken(_put(row, path, {}), path)[0], sample)
-        return row if rest is SAME else _put(row, path, rest)
+        told = _read_back(load, _taken(_put(row, path, {}), path)[0])
+        rest = rest_of(told, meant(told, sample)) if may_carry() else SAME
+        return _put(row, path, rest) if rest else row
 
     return load_whole, dump_whole
 
@@ -49,19 +59,19 @@ def carrying_in_log(load: Load, dump: Dump) -> tuple[Load, Dump]:
 
     def dump_whole(sample: Sample, options: Any) -> Any:
         row = dump(sample, options)
-        rest = _rest(load, row, sample)
+        told = _read_back(load, row)
+        rest = difference(told, without_source(sample)) if may_carry() else SAME
         return row if rest is SAME else [*row, {"type": CARRIER, CARRIER: rest}]
 
     return load_whole, dump_whole
 
 
-def _rest(load: Load, row: Any, sample: Sample) -> Any:
-    """What a row, read as its own tools see it, does not say of a sample."""
+def _read_back(load: Load, row: Any) -> Sample:
+    """What a row says to those who know of no corner."""
     try:
-        told = load(row)
+        return load(row)
     except ReadError as error:
         raise SampleRefused(f"what the format can say of it could not be read again: {error.message}") from None
-    return difference(told, without_source(sample)) if may_carry() else SAME
 
 
 def _taken(row: dict[str, Any], path: list[str]) -> tuple[dict[str, Any], Any]:
