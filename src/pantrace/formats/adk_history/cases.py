@@ -25,7 +25,7 @@ from pantrace.wire.adk.invocations import (
 )
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import CASE_RESULT, TRPC_RESULT, to_snake
-from pantrace.wire.adk.residual import residual
+from pantrace.wire.adk.residual import residual, with_carried
 from pantrace.wire.adk.schema import Block, CaseResult, Fields, Schema, Session, Unusual
 from pantrace.wire.adk.scores import (
     FINAL_STATUS,
@@ -70,7 +70,8 @@ _LIMITS = {"LlmCallsLimitExceededError"}
 
 def _load(row: Any) -> Sample:
     if isinstance(row, CaseResult):
-        return _sample(row, MAKER)
+        # Decoded by type, it is no object from which the frame could take what is carried.
+        return with_carried(_sample(row, MAKER), row)
     if not isinstance(row, dict):
         raise ReadError("not a case of an eval history: no object")
     worded = trpc.is_status(row.get("finalEvalStatus", row.get("final_eval_status")))
