@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from pantrace.model import Sample
-from pantrace.wire.json import encode
 from pantrace.wire.journal import Event, event_in, sample_of
+from pantrace.wire.json import encode
 
 FIRST_LINE = b'{"pantrace":"2"}\n'
 """Of a native file."""

@@ -77,7 +77,7 @@ class End(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="en
 
 Event = Begin | Did | SubAgent | State | Scored | End
 
-_decoder = msgspec.json.Decoder(Event)
+_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 def event_in(line: bytes) -> Event:
