@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from typing import Any, Protocol
 
 from pantrace.model import Case, Sample, Step, Trajectory
@@ -30,6 +31,8 @@ class Trial:
     """Bytes that it may print."""
     environment: dict[str, str]
     read: Read
+    stopped: Event
+    """Set when the user wants everything to end."""
     history: list[Step] = field(default_factory=list)
     """What was said so far."""
     memory: dict[str, Any] = field(default_factory=dict)

@@ -91,7 +91,7 @@ class Chat:
             ended=time.time(),
             model=reply.get("model") if isinstance(reply.get("model"), str) else self.model,
             usage=usage_of(usage, NAME) if isinstance(usage, dict) and usage else None,
-            stop=choice.get("finish_reason"),
+            stop=reason if isinstance(reason := choice.get("finish_reason"), str) else None,
             settings=settings or None,
             extra=step.extra,
         )
@@ -101,7 +101,7 @@ def _offered(case: Case) -> Iterator[dict[str, Any]]:
     names = dict.fromkeys([*(case.available_tools or ()), *(call.name for call in case.expected_calls or ())])
     for name in names:
         arguments = next((call.arguments for call in case.expected_calls or () if call.name == name), None)
-        known = {key: {} for key in arguments} if isinstance(arguments, dict) else {}
+        known: dict[str, Any] = {key: {} for key in arguments} if isinstance(arguments, dict) else {}
         schema = {"type": "object", "properties": known, "additionalProperties": True}
         yield {"type": "function", "function": {"name": name, "parameters": schema}}
 

@@ -19,7 +19,7 @@ from pantrace.model import Record, Sample, Step, Text
 from pantrace.wire.json import encode
 
 from .agent import AgentFailed, Answer, Trial
-from .process import Finished, run_process
+from .process import STOPPED, Finished, run_process
 
 WORDS = ("question", "case_file", "workspace", "recording", "session")
 
@@ -41,7 +41,7 @@ class Command:
     """An agent behind a command line."""
 
     line: str
-    options: CommandOptions = CommandOptions()
+    options: CommandOptions
 
     def __post_init__(self) -> None:
         for line in filter(None, (self.line, self.options.resume)):
@@ -66,13 +66,15 @@ class Command:
                 question.encode() if on_input else None,
                 trial.seconds,
                 trial.most_output,
+                trial.stopped,
             )
         except OSError as error:
             remedy = "is it installed, and on the PATH?" if isinstance(error, FileNotFoundError) else "can it be run?"
             raise AgentFailed("error", f"{words[0]} could not be started: {error.strerror} ({remedy})") from None
         answer = self._answer(done, filled, trial, began)
         if done.over is not None:
-            raise AgentFailed("limit", f"{words[0]} {done.over} and was ended", answer)
+            status = "cancelled" if done.over == STOPPED else "limit"
+            raise AgentFailed(status, f"{words[0]} {done.over} and was ended", answer)
         if done.code:
             why = _last_words(done.complained) or _last_words(done.printed)
             raise AgentFailed(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+STOPPED = "was stopped"
 GRACE = 3.0
 """Seconds between being asked to end and being ended."""
 
@@ -51,7 +52,13 @@ class _Drain(threading.Thread):
 
 
 def run_process(
-    command: list[str], folder: Path, environment: dict[str, str], said: bytes | None, seconds: float, most: int
+    command: list[str],
+    folder: Path,
+    environment: dict[str, str],
+    said: bytes | None,
+    seconds: float,
+    most: int,
+    stopped: threading.Event,
 ) -> Finished:
     """Run a command to its end; OSError when it cannot be started."""
     process = subprocess.Popen(
@@ -70,7 +77,7 @@ def run_process(
         each.start()
     if said is not None:
         threading.Thread(target=_feed, args=(process, said), daemon=True).start()
-    over = _wait(process, drains[0], time.monotonic() + seconds, seconds, most)
+    over = _wait(process, drains[0], stopped, seconds, most)
     _end_group(process)
     for each in drains:
         each.join(GRACE)
@@ -78,8 +85,13 @@ def run_process(
     return Finished(code, bytes(drains[0].kept), bytes(drains[1].kept), over)
 
 
-def _wait(process: subprocess.Popen[bytes], printing: _Drain, until: float, seconds: float, most: int) -> str | None:
+def _wait(
+    process: subprocess.Popen[bytes], printing: _Drain, stopped: threading.Event, seconds: float, most: int
+) -> str | None:
+    until = time.monotonic() + seconds
     while process.poll() is None:
+        if stopped.is_set():
+            return STOPPED
         if printing.full.is_set():
             return f"printed more than {most:,} bytes"
         left = until - time.monotonic()
