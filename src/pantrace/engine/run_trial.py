@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from pantrace.agents import Agent, AgentFailed, Answer, Read, Trial
 from pantrace.errors import Unanswered
-from pantrace.model import Outcome, Sample, Step, Text, Trajectory, Usage, add_usage, is_prompt
+from pantrace.model import Invocation, Outcome, Sample, Step, Text, Trajectory, Usage, add_usage, is_prompt
 from pantrace.wire.file_names import clean
 
 from .run_cases import Asked
@@ -99,6 +99,7 @@ def _converse(
         if answer.note:
             remarks.append(answer.note)
         told = _joined(told, prompt, answer, whole=bool(trial.memory.get("whole")))
+        told = _timed(told, prompt)
         if failed is not None:
             return told, Outcome(status=failed.status, reason=failed.reason), remarks  # type: ignore[arg-type]
         trial.history = list(told.steps)
@@ -147,6 +148,18 @@ def _joined(told: Trajectory, prompt: Step, answer: Answer, *, whole: bool) -> T
         children=(*told.children, *found.children),
         usage=None if any(step.usage for step in steps) else _sum(told, found),
     )
+
+
+def _timed(told: Trajectory, prompt: Step) -> Trajectory:
+    """How long the answer took, from outside, where the recording has no times of its own."""
+    if prompt not in told.steps:
+        return told
+    assert prompt.at is not None
+    name = f"turn-{len(told.invocations) + 1}"
+    place = told.steps.index(prompt)
+    steps = (*told.steps[:place], *(replace(step, invocation=name) for step in told.steps[place:]))
+    took = Invocation(id=name, at=prompt.at, seconds=time.time() - prompt.at)
+    return replace(told, steps=steps, invocations=(*told.invocations, took))
 
 
 def _as_asked(steps: tuple[Step, ...], prompt: Step) -> tuple[Step, ...]:

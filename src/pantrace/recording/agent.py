@@ -151,6 +151,10 @@ class AgentRecorder:
         self._journal.add(Did(step=msgspec.structs.replace(step, id=name, at=at, agent=agent), of=self._own))
         return name
 
+    def new_call(self) -> str:
+        """An id for a call that has none."""
+        return f"call-{self._journal.number()}"
+
     def _converse(self, messages: Iterable[Any]) -> None:
         seen: Counter[tuple[str, str | None]] = Counter()
         for message in messages:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Mapping
 from itertools import count
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +66,18 @@ def add_to_native(sample: Sample, target: Path) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it: objects of other libraries by their fields, else by their text."""
-    if value is None or isinstance(value, (str, int, float, bool)):
+    """A value as JSON can hold it: objects of other libraries by their fields, else by their text. Numbers that JSON
+    has no word for become text, since null would say that there was none."""
+    if value is None or isinstance(value, (str, int)):
         return value
-    for method in ("model_dump", "to_dict", "dict"):
-        if callable(dump := getattr(value, method, None)) and not isinstance(value, (type, dict)):
+    if isinstance(value, float):
+        return value if isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(each) for each in value]
+    for method in ("model_dump", "to_dict"):
+        if callable(dump := getattr(value, method, None)) and not isinstance(value, type):
             return plain(dump())
     try:
         return msgspec.to_builtins(value, enc_hook=str, str_keys=True)

@@ -27,6 +27,8 @@ class Recording(Protocol):
 
     def add(self, step: Step) -> str: ...
 
+    def new_call(self) -> str: ...
+
 
 class ToolRun:
     """One run of a tool. Set `output` before the block ends; an exception that leaves the block is its error."""
@@ -46,7 +48,7 @@ class ToolRun:
     def __enter__(self) -> ToolRun:
         self._started = time.time()
         if self._id is None:
-            self._id = f"call-{id(self):x}-{time.monotonic_ns():x}"
+            self._id = self._recorder.new_call()
             call = ToolCall(id=self._id, name=self._name, arguments=self._arguments)
             self._recorder.add(Step(role="agent", parts=(call,), at=self._started))
         self._entered = _calling.set(self._id)

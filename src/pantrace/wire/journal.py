@@ -7,13 +7,15 @@ A recorder writes it while an agent works, so that whatever was said before a cr
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Agent, Case, Extra, Outcome, Sample, Score, Step, Trajectory
 from pantrace.model.record import Number
+
+from .json import decode
 
 VERSION = 1
 UNFINISHED = "the recording was not finished: its program was ended, or is still at work"
@@ -84,7 +86,14 @@ def event_in(line: bytes) -> Event:
     """One line as an event; ReadError where it is none."""
     try:
         return _decoder.decode(line)
-    except msgspec.DecodeError as error:
+    except msgspec.ValidationError as error:
+        raise ReadError(f"not an event of a recording: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        pass
+    try:
+        # Lone surrogates, and other things that the quick decoder refuses.
+        return cast("Event", msgspec.convert(decode(line), Event))
+    except msgspec.ValidationError as error:
         raise ReadError(f"not an event of a recording: {error}") from None
 
 
