@@ -44,7 +44,7 @@ class Command:
     options: CommandOptions
 
     def __post_init__(self) -> None:
-        for line in filter(None, (self.line, self.options.resume)):
+        for line in (self.line, *([self.options.resume] if self.options.resume is not None else [])):
             try:
                 words = shlex.split(line)
             except ValueError as error:

@@ -49,6 +49,7 @@ class _Drain(threading.Thread):
                 else:
                     del self.kept[self._most :]
                     self.full.set()
+        self._pipe.close()
 
 
 def run_process(
