@@ -30,8 +30,8 @@ PRESETS: dict[str, Preset] = {
         format="opencode",
     ),
     "claude": Preset(
-        first="claude -p --verbose --output-format stream-json {more} {question}",
-        again="claude -p --verbose --output-format stream-json --resume {session} {more} {question}",
+        first="claude -p --verbose --output-format stream-json {more} -- {question}",
+        again="claude -p --verbose --output-format stream-json --resume {session} {more} -- {question}",
         format="claude-code",
     ),
     "codex": Preset(

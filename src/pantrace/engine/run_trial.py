@@ -56,7 +56,12 @@ def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) ->
         notes=notes,
         seconds=conditions.seconds,
         most_output=conditions.most_output,
-        environment={**conditions.environment, "PANTRACE_CASE": asked.id, "PANTRACE_TRIAL": str(number)},
+        environment={
+            **conditions.environment,
+            "PWD": str(workspace.resolve()),
+            "PANTRACE_CASE": asked.id,
+            "PANTRACE_TRIAL": str(number),
+        },
         read=conditions.read,
         stopped=conditions.stopped,
     )
