@@ -141,7 +141,8 @@ class _Handler(BaseHTTPRequestHandler):
             }
         else:
             text = {"type": "output_text", "text": f"The note says 42 ({number}).", "annotations": []}
-            item = {"type": "message", "id": f"m_{number}", "role": "assistant", "status": "completed", "content": [text]}
+            item = {"type": "message", "id": f"m_{number}", "role": "assistant", "content": [text]}
+            item["status"] = "completed"
         details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
         usage = {"input_tokens": prompt, "output_tokens": words, "total_tokens": prompt + words, **details}
         response = {"id": f"resp_{number}", "object": "response", "status": "completed", "model": body.get("model")}
@@ -158,9 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
         )
 
     def _messages(self, body: Json) -> None:
-        blocks = [
-            block for each in body["messages"] if isinstance(each["content"], list) for block in each["content"]
-        ]
+        blocks = [block for each in body["messages"] if isinstance(each["content"], list) for block in each["content"]]
         answered = any(block.get("type") == "tool_result" for block in blocks)
         shell = None if answered else _shell(body.get("tools") or [])
         number, prompt, words = self.server.count("messages", shell[0] if shell else None)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from peers.agents.scripted_model import ScriptedModel, scripted_model
 
 import pantrace
 from pantrace.model import Sample, call_pairs, final_response, usage_total
+from peers.agents.scripted_model import ScriptedModel, scripted_model
 
 PROGRAMS = Path(sys.prefix) / "node_modules" / ".bin"
 
