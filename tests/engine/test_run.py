@@ -251,3 +251,17 @@ def test_kills_lose_nothing_and_run_nothing_twice_that_was_recorded(tmp_path: Pa
     assert sorted(each.id for each in samples) == sorted(str(n) for n in range(1, 25))
     # Whatever was asked more often than recorded was under way when a kill came: at most two for each.
     assert len(log.read_text().splitlines()) <= 24 + 2 * kills
+
+
+def test_a_plan_names_dataset_and_agents(tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "examples" / "run"
+    for each in ("questions.csv", "shop.py"):
+        (tmp_path / each).write_bytes((example / each).read_bytes())
+    table = 'dataset = ["questions.csv"]\nagents = { a = "python:shop:answer", b = "python:shop:answer" }\ntrials = 2'
+    (tmp_path / "plan.toml").write_text(f'[run]\n{table}\n[measure]\nmetrics = ["contains"]\n[gate]\n')
+    command = [sys.executable, "-m", "pantrace", "run", "--plan", "plan.toml", "--out", "out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    # No profile decides anything, which is not a pass.
+    assert done.returncode == 3, done.stderr
+    assert "a: 6 trials run" in done.stderr and "3 pairs" in done.stdout + done.stderr
+    assert (tmp_path / "out" / "b" / "run.json").exists()

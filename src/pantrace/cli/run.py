@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
+from pantrace.engine.plan import load_plan
 from pantrace.engine.read import Notes
 from pantrace.engine.run import Budget, Ran, function_recorder, read_recording, run_cases
 from pantrace.engine.run_cases import dataset, questions
@@ -17,18 +19,18 @@ from pantrace.engine.simulated_user import SimulatedUser
 from pantrace.errors import UsageError
 from pantrace.store import WORKSPACES
 
-from .arguments import as_json, expand, selecting, size, sources
+from .arguments import as_json, expand, max_unpacked, selecting, size
 from .output import print_json, say
 from .progress import progress
 
 
 @click.command("run")
-@sources
+@click.argument("sources", nargs=-1, metavar="[DATASET]...")
+@max_unpacked
 @click.option(
     "--agent",
     "agents",
     multiple=True,
-    required=True,
     metavar="[NAME=]SPEC",
     help="Who is asked; several, with names, take turns and are compared.",
 )
@@ -36,14 +38,12 @@ from .progress import progress
 @click.option("--plan", metavar="FILE", help="Plan for the evaluation that follows (TOML).")
 @click.option("--no-eval", is_flag=True, help="Record only; do not evaluate.")
 @click.option("--gate", is_flag=True, help="Exit 1 if a sample fails, 3 if one could not be decided.")
-@click.option("--trials", type=click.IntRange(1), default=1, metavar="N", help="Run each case so often.")
-@click.option("--jobs", type=click.IntRange(1, 256), default=1, metavar="N", help="Trials at the same time.")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=600.0, metavar="S", help="Seconds a trial.")
-@click.option("--max-output", type=size, default="50MB", metavar="SIZE", help="What an agent may print in a trial.")
+@click.option("--trials", type=click.IntRange(1), metavar="N", help="Run each case so often (1).")
+@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Trials at the same time (1).")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds a trial may take (600).")
+@click.option("--max-output", type=size, metavar="SIZE", help="What an agent may print in a trial (50MB).")
 @click.option("--rate", type=click.FloatRange(0, min_open=True), metavar="N", help="Begin at most N trials a minute.")
-@click.option(
-    "--retries", type=click.IntRange(0, 10), default=2, metavar="N", help="Ask again when nobody was reached."
-)
+@click.option("--retries", type=click.IntRange(0, 10), metavar="N", help="Ask again when nobody was reached (2).")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the agent.")
 @click.option("--base-url", metavar="URL", help="Server of an openai: agent.")
 @click.option("--column", "columns", multiple=True, metavar="FIELD=NAME", help="Column of a table: question, id, ...")
@@ -52,7 +52,7 @@ from .progress import progress
 @click.option("--follow-up", is_flag=True, help="Of recordings, ask all prompts again, not only the first.")
 @click.option("--user", metavar="PROVIDER:MODEL", help="Model that plays the user of scenarios.")
 @click.option("--user-url", metavar="URL", help="Server of that model.")
-@click.option("--max-turns", type=click.IntRange(1), default=10, metavar="N", help="Turns that a simulated user has.")
+@click.option("--max-turns", type=click.IntRange(1), metavar="N", help="Turns that a simulated user has (10).")
 @click.option("--budget-usd", type=click.FloatRange(0, min_open=True), metavar="X", help="Begin no trial beyond it.")
 @click.option("--budget-tokens", type=click.IntRange(1), metavar="N", help="Begin no trial beyond it.")
 @click.option("--budget-trials", type=click.IntRange(1), metavar="N", help="Begin no trial beyond it.")
@@ -64,33 +64,21 @@ from .progress import progress
 @click.pass_context
 def command(
     context: click.Context,
+    /,
     sources: tuple[str, ...],
     agents: tuple[str, ...],
     out: str,
     plan: str | None,
     no_eval: bool,
     gate: bool,
-    trials: int,
-    jobs: int,
-    timeout: float,
-    max_output: int,
-    rate: float | None,
-    retries: int,
     options: tuple[str, ...],
     base_url: str | None,
     columns: tuple[str, ...],
-    fixtures: str | None,
     keep_workspaces: bool,
     follow_up: bool,
-    user: str | None,
-    user_url: str | None,
-    max_turns: int,
-    budget_usd: float | None,
-    budget_tokens: int | None,
-    budget_trials: int | None,
-    budget_minutes: float | None,
     chosen: Selection,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Put questions to an agent, record what it does, and say how it did.
 
@@ -118,37 +106,41 @@ def command(
     """
     from pantrace.agents import Surroundings
 
-    named = _named(agents)
+    loaded, _, folder = load_plan(Path(plan) if plan else None)
+    table = replace(loaded.run, **{name: value for name, value in given.items() if value is not None})
+    named = _named(agents) or table.agents or ({"": table.agent} if table.agent else {})
+    if not named:
+        raise UsageError("nobody is asked: name an agent with --agent, or in [run] of the plan")
+    paths = expand(sources) if sources else [folder / each for each in table.dataset]
+    if not paths:
+        raise UsageError("there is no dataset: name one, or put it in [run] of the plan")
     notes = Notes.keeping()
-    given = dataset(expand(sources), _pairs(columns, "--column"), notes)
-    cases = list(questions(chosen.apply(given), follow_up=follow_up))
-    set_ = _pairs(options, "--option")
-    if base_url is not None:
-        set_["base_url"] = base_url
-    around = Surroundings(recorder=function_recorder, options=set_, keys=_keys(base_url))
+    samples = dataset(paths, {**table.columns, **_pairs(columns, "--column")}, notes)
+    cases = list(questions(chosen.apply(samples), follow_up=follow_up or table.follow_up))
+    set_ = {**table.options, **_pairs(options, "--option"), **({"base_url": base_url} if base_url else {})}
+    fixtures = given["fixtures"] or (str(folder / table.fixtures) if table.fixtures else None)
     conditions = Conditions(
         folder=Path(out) / WORKSPACES,
         read=read_recording,
         environment=dict(os.environ),
-        seconds=timeout,
-        most_output=max_output,
+        seconds=table.timeout,
+        most_output=table.max_output,
         fixtures=Path(fixtures) if fixtures else None,
-        retries=retries,
+        retries=table.retries,
         keep_workspaces=keep_workspaces,
-        user=_user(user, user_url, max_turns),
+        user=_user(table.user, table.user_url, table.max_turns),
     )
-    budget = Budget(trials=budget_trials, minutes=budget_minutes, tokens=budget_tokens, usd=budget_usd)
     with progress("trials") as count:
         ran = run_cases(
             cases,
             named,
             Path(out),
             conditions,
-            trials=trials,
-            jobs=jobs,
-            pause=60 / rate if rate else 0.0,
-            budget=budget,
-            around=around,
+            trials=table.trials,
+            jobs=table.jobs,
+            pause=60 / table.rate if table.rate else 0.0,
+            budget=Budget(table.budget_trials, table.budget_minutes, table.budget_tokens, table.budget_usd),
+            around=Surroundings(recorder=function_recorder, options=set_, keys=_keys()),
             on_sample=count,
         )
     for error in notes.broken:
@@ -157,6 +149,7 @@ def command(
         print_json({"agents": [_as_plain(each) for each in ran]})
     for each in ran:
         _tell(each)
+    gate = gate or loaded.gate is not None
     incomplete = any(each.left for each in ran)
     if not no_eval:
         _evaluate(context, ran, plan, gate and not incomplete, as_json)
@@ -233,7 +226,7 @@ def _pairs(given: tuple[str, ...], option: str) -> dict[str, str]:
     return found
 
 
-def _keys(base_url: str | None) -> dict[str, str]:
+def _keys() -> dict[str, str]:
     """Keys of servers that agents are asked at, from the usual variables."""
     found = {"openai": os.environ.get("OPENAI_API_KEY"), "http": os.environ.get("PANTRACE_AGENT_KEY")}
     return {name: key for name, key in found.items() if key}
