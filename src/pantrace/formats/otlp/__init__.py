@@ -11,8 +11,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from pantrace.errors import ReadError
-from pantrace.model import Run, Sample, Source
+from pantrace.model import Run, RunHeader, Sample, Source, with_samples
 from pantrace.wire.carrying import carrying
 from pantrace.wire.head import Head
 from pantrace.wire.rows import OnBroken
@@ -24,10 +26,10 @@ from .groups import Groups, trace_of
 from .places import beside, claim, files_of, owner
 from .plain import plain_in
 from .reading import located_in, samples_from, source_of
-from .span import NAME
 from .recognise import detect
+from .span import NAME
 from .write import Options, dump
-from .writing import save
+from .writing import header_in, save
 
 load_whole, dump_whole = carrying(reading.load, dump, "pantrace")
 
@@ -36,7 +38,11 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     """A file or a folder of them: first which traces are one conversation, then the conversations."""
     paths = files_of(path)
     source = Source(format=NAME, version=detect(Head(path)) or None, path=str(path))
-    return Run(name=path.name, source=source, samples=_samples(path, paths, source, on_broken))
+    said = {"name": path.name, **header_in(path)}
+    header = msgspec.convert(
+        {key: value for key, value in said.items() if key in RunHeader.__struct_fields__}, RunHeader
+    )
+    return with_samples(msgspec.structs.replace(header, source=source), _samples(path, paths, source, on_broken))
 
 
 def _samples(path: Path, paths: list[Path], source: Source, on_broken: OnBroken) -> Iterator[Sample]:
@@ -52,7 +58,11 @@ def _samples(path: Path, paths: list[Path], source: Source, on_broken: OnBroken)
     if not groups.is_told:
         if traces:
             on_broken(
-                ReadError("no span in it tells of an agent, a model or a tool", path=str(path), remedy="docs/formats/otlp.md lists the dialects")
+                ReadError(
+                    "no span in it tells of an agent, a model or a tool",
+                    path=str(path),
+                    remedy="docs/formats/otlp.md lists the dialects",
+                )
             )
         return
     names = groups.names()

@@ -88,7 +88,35 @@ def told_spans(spans: list[Span]) -> list[Span]:
     """Spans read by their dialects, as trees."""
     for span in spans:
         read_span(span)
-    return trees(spans)
+    return _adopted(trees(spans))
+
+
+def _adopted(roots: list[Span]) -> list[Span]:
+    """Agents below the tools that started them: some libraries hang them beside these, on the trace's root."""
+    for root in roots:
+        everything = [root, *root.below()]
+        tools = [span for span in everything if span.told.kind == "tool" and span.told.arguments]
+        for parent in everything:
+            if parent.told.kind == "tool":
+                continue
+            for span in [each for each in parent.children if each.told.kind == "agent"]:
+                starter = next((tool for tool in tools if _starts(tool, span)), None)
+                if starter is not None:
+                    parent.children.remove(span)
+                    starter.children.append(span)
+    return roots
+
+
+def _starts(tool: Span, agent: Span) -> bool:
+    """Whether a tool was given what an agent was first asked, and was at work all the while."""
+    if not tool.start or not tool.end or not agent.start or not agent.end:
+        return False
+    if not tool.start <= agent.start <= agent.end <= tool.end or tool in agent.below():
+        return False
+    first = next((each.told.heard for each in (agent, *agent.below()) if each.told.heard), None)
+    asked = [part.text for each in first or () if each.role == "user" for part in each.parts if isinstance(part, Text)]
+    given = tool.told.arguments
+    return bool(asked) and asked[0] in (given.values() if isinstance(given, dict) else [given])
 
 
 def trajectory_of(roots: list[Span], name: str | None) -> Built:
@@ -184,9 +212,7 @@ class _Scope:
 
     def _is_told_above(self, span: Span) -> bool:
         """Whether an agent around this one says what was asked: both were asked the same."""
-        return any(
-            each.what == "hear" and each.span.told.heard and span in each.span.below() for each in self.moments
-        )
+        return any(each.what == "hear" and each.span.told.heard and span in each.span.below() for each in self.moments)
 
     def _note(self, what: str, span: Span, agent: str | None, at: int | None = None) -> None:
         self.order += 1
@@ -258,9 +284,7 @@ class _Scope:
         above = starter.told.conversation or self.name
         scope = _Scope(own if own and own not in (above, self.name) else starter.id or None)
         built = scope.build(spans, is_child=True)
-        built.trajectory = msgspec.structs.replace(
-            built.trajectory, parent=self.name, caller=callers.get(id(starter))
-        )
+        built.trajectory = msgspec.structs.replace(built.trajectory, parent=self.name, caller=callers.get(id(starter)))
         return built
 
 

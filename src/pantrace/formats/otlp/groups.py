@@ -14,8 +14,9 @@ from typing import Any
 from pantrace.model import Text, ToolCall
 
 from .dialects import read_span
+from .dialects.events import with_events
 from .plain import Plain
-from .span import Message, Span
+from .span import Message, Span, Told
 from .thread import canonical
 
 
@@ -26,10 +27,12 @@ class Groups:
         self._traces: dict[str, _Trace] = {}
 
     def learn(self, plain: Plain, *, is_log: bool = False) -> None:
-        span = Span({}, [plain]) if is_log else Span(plain)
         key = trace_of(plain)
         trace = self._traces.setdefault(key, _Trace(key))
-        trace.learn(span, plain)
+        if is_log and plain.get("spanId"):
+            trace.learn_record(Span({"startTimeUnixNano": _time(plain)}, [plain]))
+        else:
+            trace.learn(Span(plain))
 
     def names(self) -> dict[str, str]:
         """Trace -> name of its conversation."""
@@ -81,19 +84,27 @@ class _Trace:
         self._first = 1 << 63
         self._top: tuple[int, str] | None = None
 
-    def learn(self, span: Span, plain: Plain) -> None:
-        at = span.start or _time(plain)
+    def learn_record(self, span: Span) -> None:
+        """A log record of a span, which holds one message of many."""
+        told = Told(kind="model")
+        with_events(told, span)
+        self.start = min(self.start, span.start or 0)
+        self.is_told = self.is_told or bool(told.heard or told.said)
+        self.heard |= set(_marks(told.heard or ()))
+        self.said |= set(_marks(told.said or ()))
+
+    def learn(self, span: Span) -> None:
+        at = span.start or 0
         self.start = min(self.start, at)
         read_span(span)
         told = span.told
-        self.is_told = self.is_told or told.kind in ("model", "tool", "agent") or _is_said(span)
-        if told.conversation is not None:
-            # Sub-agents may have conversations of their own; the outermost span begins first.
-            if self._top is None or (at, bool(span.parent)) < (self._top[0], True):
-                self._top = (at, told.conversation)
+        self.is_told = self.is_told or told.kind in ("model", "tool", "agent")
+        # Sub-agents may have conversations of their own; the outermost span begins first.
+        if told.conversation is not None and (self._top is None or (at, bool(span.parent)) < (self._top[0], True)):
+            self._top = (at, told.conversation)
         if told.kind == "model":
             heard, said = told.heard or [], told.said or []
-            if at < self._first:
+            if at < self._first and heard:
                 self._first = at
                 self.heard = set(_marks(heard))
             self.said |= set(_marks([*heard[-1:], *said]))
@@ -101,10 +112,6 @@ class _Trace:
     @property
     def conversation(self) -> str | None:
         return self._top[1] if self._top is not None else None
-
-
-def _is_said(span: Span) -> bool:
-    return any(event.name.startswith("gen_ai.") for event in span.events)
 
 
 def _time(plain: Plain) -> int:

@@ -20,12 +20,74 @@ from .plain import Plain
 from .span import NAME, Attributes, Span, unpacked
 
 SHAPE = frozenset(
-    """type role parts content text id name arguments response result finish_reason message messages tool_calls
-    tool_call tool_call_id function tool_use toolUse toolUseId input toolResult toolResults status success
-    reasoningContent reasoningText system user assistant tool text_call_response tool_call_response model kwargs
-    description parameters args output inputs outputs data contents message_content thinking reasoning stop index
-    stringValue toolSpec inputSchema function_call functionCall functionResponse response thought human ai tools
-    call_id function_call_output output_text input_text refusal annotations summary summary_text""".split()
+    {
+        "ai",
+        "annotations",
+        "args",
+        "arguments",
+        "assistant",
+        "call_id",
+        "content",
+        "contents",
+        "data",
+        "description",
+        "finish_reason",
+        "function",
+        "functionCall",
+        "functionResponse",
+        "function_call",
+        "function_call_output",
+        "human",
+        "id",
+        "index",
+        "input",
+        "inputSchema",
+        "input_text",
+        "inputs",
+        "kwargs",
+        "message",
+        "message_content",
+        "messages",
+        "model",
+        "name",
+        "output",
+        "output_text",
+        "outputs",
+        "parameters",
+        "parts",
+        "reasoning",
+        "reasoningContent",
+        "reasoningText",
+        "refusal",
+        "response",
+        "result",
+        "role",
+        "status",
+        "stop",
+        "stringValue",
+        "success",
+        "summary",
+        "summary_text",
+        "system",
+        "text",
+        "text_call_response",
+        "thinking",
+        "thought",
+        "tool",
+        "toolResult",
+        "toolResults",
+        "toolSpec",
+        "toolUse",
+        "toolUseId",
+        "tool_call",
+        "tool_call_id",
+        "tool_call_response",
+        "tool_calls",
+        "tool_use",
+        "tools",
+        "type",
+        "user",
+    }
 )
 """Keys and kinds of messages, in any vendor's words: they say nothing beside what stands under them."""
 
@@ -100,7 +162,9 @@ def _is_said(value: Any, words: set[Any]) -> bool:
     """Whether the trajectory holds every word of a value."""
     value = unpacked(value)
     if isinstance(value, dict):
-        return all((key in words or key in SHAPE or "." in key) and _is_said(each, words) for key, each in value.items())
+        return all(
+            (key in words or key in SHAPE or "." in key) and _is_said(each, words) for key, each in value.items()
+        )
     if isinstance(value, list):
         return all(_is_said(each, words) for each in value)
     if value is None or value == "" or isinstance(value, bool):

@@ -157,7 +157,9 @@ def _thought(raw: dict[str, Any]) -> Thinking:
     if isinstance(inner, dict):
         inner = inner.get("reasoningText", inner)
     if isinstance(inner, list):
-        inner = "\n\n".join(each["text"] for each in inner if isinstance(each, dict) and isinstance(each.get("text"), str))
+        inner = "\n\n".join(
+            each["text"] for each in inner if isinstance(each, dict) and isinstance(each.get("text"), str)
+        )
     if isinstance(inner, dict):
         signature = inner.get("signature")
         inner = inner.get("text")
@@ -221,7 +223,7 @@ def _response_item(raw: dict[str, Any]) -> Part | None:
 
 def _media(raw: dict[str, Any]) -> Part:
     image = raw.get("image_url", raw.get("image"))
-    source = raw.get("source") if isinstance(raw.get("source"), dict) else {}
+    source = given if isinstance(given := raw.get("source"), dict) else {}
     where = image.get("url", image) if isinstance(image, dict) else image
     if isinstance(where, dict):
         where = where.get("url")
@@ -254,7 +256,16 @@ def _tool(raw: Any) -> Tool | None:
         raw = inner
     if not isinstance(raw, dict) or not isinstance(name := raw.get("name"), str):
         return None
-    keys = ("parameters", "input_schema", "inputSchema", "parameters_json_schema", "json_schema", "parametersJsonSchema")
+    keys = (
+        "parameters",
+        "input_schema",
+        "inputSchema",
+        "parameters_json_schema",
+        "json_schema",
+        "parametersJsonSchema",
+    )
     schema = next((raw[key] for key in keys if raw.get(key) is not None), None)
     description = raw.get("description")
-    return Tool(name=name, description=description if isinstance(description, str) else None, parameters=unpacked(schema))
+    return Tool(
+        name=name, description=description if isinstance(description, str) else None, parameters=unpacked(schema)
+    )

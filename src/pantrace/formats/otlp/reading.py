@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-
 from pantrace.errors import ReadError
 from pantrace.model import Sample
 from pantrace.wire import files
@@ -75,7 +74,9 @@ def _times(records: list[Plain]) -> tuple[Any, Any]:
     return times[0], times[-1]
 
 
-def samples_from(located: Iterable[Located], names: dict[str, str], counts: Counter[str]) -> Iterator[Sample | ReadError]:
+def samples_from(
+    located: Iterable[Located], names: dict[str, str], counts: Counter[str]
+) -> Iterator[Sample | ReadError]:
     """Samples of spans as they come; `counts`: how many spans and records each conversation has."""
     from . import load_whole
 
@@ -131,7 +132,9 @@ def samples_of(located: Iterable[Located]) -> Iterator[Sample]:
 
 def samples_of_request(request: Any) -> list[Sample]:
     """Samples of one decoded export request (or several, in a list)."""
-    return list(samples_of((("request", number), kind, plain) for number, (kind, plain) in enumerate(plain_in(request))))
+    return list(
+        samples_of((("request", number), kind, plain) for number, (kind, plain) in enumerate(plain_in(request)))
+    )
 
 
 def located_in(path: Path, on_broken: OnBroken) -> Iterator[Located]:
@@ -212,6 +215,8 @@ def is_protobuf(start: bytes) -> bool:
         except (ReadError, ValueError):
             continue
         for resource in found.get(resources, ()):
+            if any(each.get("key") == CARRIER for each in resource.get("resource", {}).get("attributes", ())):
+                return True
             for scope in resource.get(scopes, ()):
                 for each in scope.get(inner, ()):
                     if len(each.get("traceId", "")) == 32:
@@ -222,5 +227,5 @@ def is_protobuf(start: bytes) -> bool:
 def source_of(sample: Sample) -> str | None:
     """The library that recorded a sample, with its version."""
     own = sample.trajectory.extra.get(NAME, {}) if sample.trajectory is not None else {}
-    scope = next((each for each in own.get("scopes", ()) if each.get("name")), {})
+    scope: Plain = next((each for each in own.get("scopes", ()) if each.get("name")), {})
     return f"{scope['name']} {scope.get('version', '')}".strip() if scope else None

@@ -70,7 +70,9 @@ def files_in(folder: Path) -> list[Path]:
     try:
         listed = sorted(each for each in folder.iterdir() if _is_named(each))
         spans = [each for each in listed if any(hint in each.name.lower() for hint in _HINTS) and _is_detected(each)]
-        return [each for each in listed if each in spans or ("log" in each.name and _is_detected(each))] if spans else []
+        return (
+            [each for each in listed if each in spans or ("log" in each.name and _is_detected(each))] if spans else []
+        )
     except OSError:
         return []
 

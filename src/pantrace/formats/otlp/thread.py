@@ -266,13 +266,19 @@ class Thread:
             for each, place, part in open_:
                 if each is last and not any(True for _ in self._answers(part.id or "")):
                     return self._argued(each, place, told)
-            raise KeyError(name)
+            if any(isinstance(part, ToolCall) for part in last.parts):
+                raise KeyError(name)
         call = ToolCall(id=told.call_id, name=name, arguments=told.arguments)
-        if last is None or last.recorded or (last.span is not None and self.drafts[-1].role == "user"):
+        if last is None or self.drafts[-1].role == "user" or (last.span is None and self._is_later(span)):
             last = self.add(Draft("agent", [], agent=agent, recorded=False))
         last.parts.append(call)
         self._note(last, len(last.parts) - 1)
         return call
+
+    def _is_later(self, span: Span) -> bool:
+        """Whether a tool began when the one before had ended: its call was another answer of the model's."""
+        ended = self.drafts[-1].fields.get("ended")
+        return ended is not None and span.at is not None and ended <= span.at
 
     def _argued(self, draft: Draft, place: int, told: Told) -> ToolCall:
         """A call with the arguments that its tool got, where it has none itself."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..span import Span, Told
-from . import adk, agent_framework, claude_code, genai, langfuse, openinference, openllmetry, pydantic_ai, strands
+from . import adk, adot, agent_framework, claude_code, genai, langfuse, openinference, openllmetry, pydantic_ai, strands
 
 
 class Dialect(NamedTuple):
@@ -24,6 +24,7 @@ class Dialect(NamedTuple):
 TABLE = (
     Dialect("claude-code", claude_code.recognise, claude_code.read),
     Dialect("langfuse", langfuse.recognise, langfuse.read),
+    Dialect("adot", adot.recognise, adot.read),
     Dialect("openinference", openinference.recognise, openinference.read),
     Dialect("strands", strands.recognise, strands.read),
     Dialect("adk", adk.recognise, adk.read),

@@ -133,5 +133,3 @@ def _output(span: Span) -> Any:
         case {"type": "tool", "data": {"content": content}} | {"kwargs": {"content": content, "tool_call_id": _}}:
             return content
     return value
-
-
