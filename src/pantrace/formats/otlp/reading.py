@@ -15,8 +15,10 @@ from pantrace.errors import ReadError
 from pantrace.model import Sample
 from pantrace.wire import files
 from pantrace.wire.carried import CARRIER
+from pantrace.wire.json import to_plain
 from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.tap import listener, listening
+from pantrace.wire.unread import words_in
 
 from . import protobuf
 from .assemble import told_spans, trajectory_of
@@ -90,18 +92,31 @@ def samples_from(
         places.setdefault(name, []).append((place, plain))
         left[name] -= 1
         if not left[name]:
-            _show(places.pop(name))
             try:
-                yield load_whole(with_corner(open_.pop(name)))
+                sample = load_whole(with_corner(open_.pop(name)))
             except ReadError as error:
                 yield error
+                continue
+            _show(places.pop(name), sample)
+            yield sample
 
 
-def _show(listed: list[tuple[Any, Plain]]) -> None:
-    """Tell whoever measures the reading what has come through the door."""
-    if (tell := listener()) is not None:
-        for place, plain in listed:
-            tell(place, plain)
+def _show(listed: list[tuple[Any, Plain]], sample: Sample) -> None:
+    """Tell whoever measures the reading what has come through the door; JSON inside texts as what it says, unless the
+    text itself was kept."""
+    if (tell := listener()) is None:
+        return
+    kept = {word for word in words_in(to_plain(sample))[0] if isinstance(word, str)}
+    for place, plain in listed:
+        tell(place, _said(plain, kept))
+
+
+def _said(value: Any, kept: set[str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _said(each, kept) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_said(each, kept) for each in value]
+    return unpacked(value) if isinstance(value, str) and value not in kept else value
 
 
 def with_corner(row: dict[str, Any]) -> dict[str, Any]:

@@ -141,12 +141,13 @@ class Thread:
         if isinstance(part, ToolCall) and isinstance(again, ToolCall) and part.arguments is None:
             item.draft.parts[item.place] = msgspec.structs.replace(part, arguments=again.arguments)
         elif isinstance(part, ToolResult) and isinstance(again, ToolResult) and again.output is not None:
-            failure = part.failure or again.failure
-            if part.output is None or canonical(part.output) != canonical(again.output):
-                # What the model saw counts; what the span says beside it is kept with the span.
-                part = msgspec.structs.replace(part, output=again.output)
+            # What the model saw counts; what the tool's span says in other words is kept with the span.
             item.draft.parts[item.place] = msgspec.structs.replace(
-                part, failure=failure, error=part.error or again.error, name=part.name or again.name
+                part,
+                output=again.output,
+                failure=part.failure or again.failure,
+                error=part.error or again.error,
+                name=part.name or again.name,
             )
 
     def _hear_new(self, message: Message, parts: list[Part], span: Span, agent: str | None, *, is_old: bool) -> None:
