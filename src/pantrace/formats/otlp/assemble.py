@@ -35,6 +35,7 @@ class Built:
     scores: list[Score] = field(default_factory=list)
     silent: int = 0
     """Model calls of which no words are recorded."""
+    calls: int = 0
 
 
 @dataclass
@@ -149,6 +150,7 @@ class _Scope:
         for moment in self.moments:
             self.thread.invocation = moment.span.trace or None
             self._tell(moment, callers)
+        self._name_the_only_one()
         children = [self._child(starter, spans, callers) for starter, spans in self.children]
         steps = tuple(_step(each) for each in self.thread.drafts)
         everything = [span for root in roots for span in (root, *root.below())]
@@ -171,6 +173,7 @@ class _Scope:
             children,
             [score for span in everything if id(span) not in self.inside for score in span.told.scores],
             sum(not each.recorded for each in models),
+            len(models),
         )
 
     def _walk(self, span: Span, agent: str | None, conversation: str | None) -> None:
@@ -262,9 +265,23 @@ class _Scope:
         elif not any(each.role == "system" and _says(each, given) for each in self.thread.drafts):
             self.thread.add(Draft("system", [Text(text=given)], agent=agent))
 
+    def _name_the_only_one(self) -> None:
+        """Model calls that hang beside their agent's span are its own, where there is only one."""
+        named = [name for name in self.agents if name != UNNAMED]
+        if len(named) != 1 or UNNAMED not in self.agents:
+            return
+        unnamed, known = self.agents.pop(UNNAMED), self.agents[named[0]]
+        known.model = known.model or unnamed.model
+        known.instructions = known.instructions or unnamed.instructions
+        known.tools = known.tools or unnamed.tools
+        for draft in self.thread.drafts:
+            draft.agent = draft.agent or named[0]
+
     def _agents(self) -> tuple[Agent, ...]:
         found = []
-        for name, known in self.agents.items():
+        acting = dict.fromkeys(each.agent for each in self.thread.drafts if each.role == "agent" and each.agent)
+        for name in dict.fromkeys((*acting, *self.agents)):
+            known = self.agents.get(name, _Known())
             if name == UNNAMED and known == _Known():
                 continue
             found.append(

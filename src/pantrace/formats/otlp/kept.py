@@ -102,7 +102,7 @@ def words_of(trajectory: Trajectory) -> set[Any]:
     return found
 
 
-def with_kept(built: Built, words: set[Any], notes: dict[str, Any]) -> Trajectory:
+def with_kept(built: Built, words: set[Any]) -> Trajectory:
     """The trajectory with what its spans say beyond it, at the steps that they became; the rest with it as a whole."""
     resources: list[Plain] = []
     scopes: list[Plain] = []
@@ -114,15 +114,13 @@ def with_kept(built: Built, words: set[Any], notes: dict[str, Any]) -> Trajector
         step if span is None else msgspec.structs.replace(step, extra=as_extra(NAME, rest(span)))
         for step, span in zip(built.trajectory.steps, built.spans, strict=True)
     )
-    children = tuple(with_kept(each, words, {}) for each in built.children)
+    children = tuple(with_kept(each, words) for each in built.children)
     loose = [rest(span) for span in built.loose]
     own: dict[str, Any] = {}
     for key, value in (("resources", resources), ("scopes", scopes), ("spans", loose)):
         if any(value):
             own[key] = value
-    return msgspec.structs.replace(
-        built.trajectory, steps=steps, children=children, extra=as_extra(NAME, {**own, **notes})
-    )
+    return msgspec.structs.replace(built.trajectory, steps=steps, children=children, extra=as_extra(NAME, own))
 
 
 def _rest(span: Span, words: set[Any], resources: list[Plain], scopes: list[Plain]) -> Plain:

@@ -56,9 +56,9 @@ def plain_in(row: Any) -> Iterator[tuple[Kind, Plain]]:
         around = {key: value for key, value in row.items() if key not in ("resourceSpans", "resourceLogs")}
         yield from _in_resources(row.get("resourceSpans"), around, "span")
         yield from _in_resources(row.get("resourceLogs"), around, "log")
-    elif isinstance(row.get("spans"), list) and "spanId" not in row:
-        around = {key: value for key, value in row.items() if key != "spans"}
-        for each in row["spans"]:
+    elif (listed := spans_in(row)) is not None:
+        around = {key: value for key, value in row.items() if value is not listed and value is not None}
+        for each in listed:
             yield "span", _plain(each, {}, {"request": around} if around else {})
     elif isinstance(inner := row.get("span", row.get("record")), dict):
         around = {key: value for key, value in row.items() if key not in ("span", "record")}
@@ -69,9 +69,15 @@ def plain_in(row: Any) -> Iterator[tuple[Kind, Plain]]:
         raise ReadError("not a span, a log record or an export request", remedy="is --from right?")
 
 
+def spans_in(row: dict[str, Any]) -> list[Any] | None:
+    """The spans of a dump: `spans`, or `data` as Phoenix's API has them."""
+    listed = row.get("spans", row.get("data"))
+    return listed if isinstance(listed, list) and "spanId" not in row and all(map(is_span, listed[:1])) else None
+
+
 def is_span(row: Any) -> bool:
     """Whether an object is a span as SDKs dump it."""
-    if not isinstance(row, dict) or not isinstance(row.get("attributes", {}), dict):
+    if not isinstance(row, dict) or not isinstance(row.get("attributes", {}), (dict, list)):
         return False
     row = _camel(row)
     ids = row.get("context") if isinstance(row.get("context"), dict) else row

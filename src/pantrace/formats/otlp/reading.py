@@ -11,17 +11,20 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from pantrace.errors import ReadError
-from pantrace.model import Sample
+from pantrace.model import Sample, Step, Text
 from pantrace.wire import files
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import to_plain
+from pantrace.wire.rest import rest_in
 from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.tap import listener, listening
 from pantrace.wire.unread import words_in
 
 from . import protobuf
-from .assemble import told_spans, trajectory_of
+from .assemble import Built, told_spans, trajectory_of
 from .groups import Groups, trace_of
 from .kept import with_kept, words_of
 from .plain import Kind, Plain, plain_in
@@ -29,8 +32,6 @@ from .span import NAME, Span, unpacked
 
 Located = tuple[tuple[Any, ...], Kind, Plain]
 """Where it stands, whether it is a span or a log record, and itself."""
-
-SILENT = "content_not_recorded"
 
 
 def load(row: Any) -> Sample:
@@ -41,16 +42,26 @@ def load(row: Any) -> Sample:
     if not spans and not logs:
         raise ReadError("it has no spans")
     built = trajectory_of(told_spans(_joined(spans, logs)), row.get("name"))
-    notes = {SILENT: built.silent} if built.silent else {}
-    for child in built.children:
-        notes = _with_silent(notes, child.silent)
-    trajectory = with_kept(built, words_of(built.trajectory), notes)
+    trajectory = with_kept(built, words_of(built.trajectory))
+    if (note := _note(built)) is not None:
+        trajectory = msgspec.structs.replace(trajectory, steps=(note, *trajectory.steps))
     name = row.get("name") or trajectory.id or "trace"
     return Sample(id=name, trajectory=trajectory, scores=tuple(built.scores))
 
 
-def _with_silent(notes: dict[str, Any], more: int) -> dict[str, Any]:
-    return {SILENT: notes.get(SILENT, 0) + more} if more else notes
+def _note(built: Built) -> Step | None:
+    """A remark where model calls were recorded without their words, as most libraries do unless told otherwise."""
+    silent, calls = _counted(built)
+    if not silent:
+        return None
+    text = f"{silent} of {calls} model calls were recorded without what was said in them"
+    return Step(role="system", kind="note", parts=(Text(text=text, synthetic=True),))
+
+
+def _counted(built: Built) -> tuple[int, int]:
+    """Model calls without words, and all, those of sub-agents included."""
+    inner = [_counted(each) for each in built.children]
+    return built.silent + sum(each[0] for each in inner), built.calls + sum(each[1] for each in inner)
 
 
 def _joined(spans: list[Plain], logs: list[Plain]) -> list[Span]:
@@ -241,6 +252,8 @@ def is_protobuf(start: bytes) -> bool:
 
 def source_of(sample: Sample) -> str | None:
     """The library that recorded a sample, with its version."""
-    own = sample.trajectory.extra.get(NAME, {}) if sample.trajectory is not None else {}
-    scope: Plain = next((each for each in own.get("scopes", ()) if each.get("name")), {})
-    return f"{scope['name']} {scope.get('version', '')}".strip() if scope else None
+    own = rest_in(sample.trajectory.extra, NAME) if sample.trajectory is not None else {}
+    for scope in own.get("scopes") or ():
+        if isinstance(scope, dict) and isinstance(name := scope.get("name"), str):
+            return f"{name} {scope.get('version') or ''}".strip()
+    return None

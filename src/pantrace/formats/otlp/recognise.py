@@ -10,7 +10,7 @@ from pantrace.wire.head import Head
 
 from . import protobuf
 from .dialects import dialect_of
-from .plain import is_span, plain_in
+from .plain import is_span, plain_in, spans_in
 from .reading import is_protobuf
 from .span import Span
 
@@ -38,8 +38,8 @@ def _is_ours(record: Any) -> bool:
         return False
     if keys := _KEYS & record.keys():
         return all(isinstance(record[key], list) for key in keys)
-    if isinstance(spans := record.get("spans"), list) and spans:
-        return is_span(spans[0])
+    if spans_in(record):
+        return True
     if isinstance(inner := record.get("span", record.get("record")), dict) and isinstance(record.get("scope"), dict):
         return "attributes" in inner and bool({"trace_id", "traceId"} & inner.keys())
     return is_span(record)

@@ -11,12 +11,24 @@ from typing import Any
 ODD = "odd"
 """Attributes that are not told as OTLP tells them, as they stood."""
 BYTES = "bytesValue"
+_SNAKE = {
+    "string_value": "stringValue",
+    "bool_value": "boolValue",
+    "int_value": "intValue",
+    "double_value": "doubleValue",
+    "array_value": "arrayValue",
+    "kvlist_value": "kvlistValue",
+    "bytes_value": BYTES,
+}
+"""Phoenix's API has them so, all but one of them null."""
 
 
 def value_from(raw: Any) -> tuple[Any, bool]:
     """An AnyValue as a plain value, and whether it says more than that."""
     if not isinstance(raw, dict):
         return raw, raw is not None
+    if raw.keys() & _SNAKE.keys():
+        raw = {_SNAKE.get(key, key): value for key, value in raw.items() if value is not None}
     match raw:
         case {"stringValue": str(text)}:
             return text, len(raw) > 1

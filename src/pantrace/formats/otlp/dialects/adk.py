@@ -12,7 +12,7 @@ from typing import Any
 from pantrace.model import Text, Usage
 
 from ..messages import message_from, messages_from, tools_from
-from ..span import Span, Told
+from ..span import Span, Told, unpacked
 from . import genai
 
 _CONTEXT = "For context:"
@@ -34,6 +34,7 @@ def read(span: Span) -> Told:
             told.arguments = given.json("gcp.vertex.agent.tool_call_args")
         if told.output is None:
             told.output = given.json("gcp.vertex.agent.tool_response")
+        told.output = unpacked(told.output)  # always an object
     elif told.kind == "model" or span.name == "call_llm":
         told.kind = "model"
         _request(told, given.json("gcp.vertex.agent.llm_request"))
