@@ -1,4 +1,4 @@
-"""The same story told by N tools: a garden shop, recorded by eleven producers of spans and by others, is one trajectory.
+"""The same story told by N tools: a garden shop, recorded by eleven producers of spans, is one trajectory.
 
 The model was scripted, so what happened is known: one question, three calls (two of them at once, one of which fails),
 three answers of tools, one final answer. Prompts differ by tool, so input tokens do, too.

@@ -141,7 +141,7 @@ class _Scope:
 
     def build(self, roots: list[Span], *, is_child: bool = False) -> Built:
         for root in roots:
-            self._walk(root, None, root.told.conversation)
+            self._walk(root, None, root.told.conversation, is_inside=False)
         self.moments.sort(key=lambda each: (each.at, each.order))
         callers: dict[int, str | None] = {}
         traces: dict[str, Span] = {}
@@ -176,7 +176,8 @@ class _Scope:
             len(models),
         )
 
-    def _walk(self, span: Span, agent: str | None, conversation: str | None) -> None:
+    def _walk(self, span: Span, agent: str | None, conversation: str | None, *, is_inside: bool) -> None:
+        """`is_inside`: an agent's span lies around it."""
         told = span.told
         self.order += 1
         if told.kind == "tool":
@@ -190,7 +191,7 @@ class _Scope:
                 self.loose += below
             return
         own = told.conversation
-        if told.kind == "agent" and agent is not None and own and conversation and own != conversation:
+        if told.kind == "agent" and is_inside and own and conversation and own != conversation:
             self.children.append((span, [span]))
             self.inside.update(id(each) for each in (span, *span.below()))
             return
@@ -211,7 +212,7 @@ class _Scope:
                 self._note("conclude" if within else "say", span, agent, at=span.end)
             self._meet(name if told.name else agent, told)
         for child in span.children:
-            self._walk(child, agent, conversation)
+            self._walk(child, agent, conversation, is_inside=is_inside or told.kind == "agent")
 
     def _is_told_above(self, span: Span) -> bool:
         """Whether an agent around this one says what was asked: both were asked the same."""
@@ -298,7 +299,7 @@ class _Scope:
     def _child(self, starter: Span, spans: list[Span], callers: dict[int, str | None]) -> Built:
         inner = [span for each in spans for span in (each, *each.below())]
         own = next((span.told.conversation for span in inner if span.told.conversation), None)
-        above = starter.told.conversation or self.name
+        above = starter.told.conversation if starter.told.kind == "tool" else None
         scope = _Scope(own if own and own not in (above, self.name) else starter.id or None)
         built = scope.build(spans, is_child=True)
         built.trajectory = msgspec.structs.replace(built.trajectory, parent=self.name, caller=callers.get(id(starter)))

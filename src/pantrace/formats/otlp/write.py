@@ -90,15 +90,15 @@ class _Writer:
         every = call_pairs(trajectory, agent_only=False)
         calls = {id(pair.result): pair.call for pair in every if pair.result is not None}
         told: list[Told] = []
-        clock = _nanoseconds(trajectory.created) or 0
+        clock = _nanoseconds(trajectory.created) or (below["startTimeUnixNano"] if below is not None else 0)
         agents = {agent.name: agent for agent in trajectory.agents}
         repeats = self.history == "full" or (self.history == "auto" and _repeated(trajectory) <= MOST)
         known: set[str] = set()
         fresh = 0
-        for number, turn in enumerate(turns(trajectory)):
+        every_turn = [turn for turn in turns(trajectory) if any(step.kind != "note" for step in turn.steps)]
+        first, last = 0, len(every_turn) - 1
+        for number, turn in enumerate(every_turn):
             steps = [step for step in turn.steps if step.kind != "note"]
-            if not steps:
-                continue
             lead = _lead(steps, trajectory.agents)
             place = f"{conversation}/{number}"
             own = next((each.invocation for each in steps if each.invocation), None)
@@ -109,8 +109,9 @@ class _Writer:
             self._add(root, clock, clock)
             starts: list[int] = []
             for place_, step in enumerate(steps):
-                clock = _nanoseconds(step.at) or clock
-                starts.append(clock)
+                if (moment := _nanoseconds(step.at)) is not None:
+                    clock = moment
+                    starts.append(clock)
                 if step.role == "agent" and step.kind in ("message", "compaction"):
                     span = self._span(trace_id, self._id(16, step.id, place, str(place_)), root, resource)
                     given = told if repeats else told[fresh:]
@@ -140,17 +141,14 @@ class _Writer:
                         self.trajectory(child, inner, span, trace_id)
             answer = next((each for each in reversed(told[asked:]) if each.role == "assistant"), None)
             self.flavour.asked(root, told[asked : asked + 1], [answer] if answer is not None else [])
-            if not self._roots and below is None and trajectory.created is not None:
-                starts.append(_nanoseconds(trajectory.created) or starts[0])
-            self._close(root, starts, steps)
+            lasting = _measured(trajectory, trace_id, is_first=number == first, is_last=number == last)
+            self._close(root, starts, steps, lasting)
             if below is None:
                 self._roots.append(root)
         for child, inner in (each for listed in names.values() for each in listed):
             above = self._roots[-1] if below is None and self._roots else below
             if above is not None:
                 self.trajectory(child, inner, above, above["traceId"])
-        if (mine := [each for each in self._roots if below is None]) and trajectory.ended is not None:
-            mine[-1]["endTimeUnixNano"] = max(mine[-1]["endTimeUnixNano"], _nanoseconds(trajectory.ended) or 0)
         if below is None and self._roots and trajectory.outcome is not None and trajectory.outcome.status == "error":
             self._roots[-1]["status"] = {"code": 2, **_message(trajectory.outcome.reason)}
 
@@ -174,13 +172,15 @@ class _Writer:
             event.setdefault("timeUnixNano", start)
         self.spans.append(span)
 
-    def _close(self, root: Plain, starts: list[int], steps: list[Step]) -> None:
+    def _close(self, root: Plain, starts: list[int], steps: list[Step], measured: list[int]) -> None:
         """An agent's span lasts as long as all below it."""
         inner = [each for each in self.spans if each["traceId"] == root["traceId"] and each is not root]
         ends = [each["endTimeUnixNano"] for each in inner if each.get("parentSpanId") == root["spanId"]]
         ends += [_nanoseconds(step.ended) or 0 for step in steps]
-        root["startTimeUnixNano"] = min(starts, default=root["startTimeUnixNano"])
-        root["endTimeUnixNano"] = max([root["startTimeUnixNano"], *ends, *starts])
+        root["startTimeUnixNano"] = min((*starts, *measured), default=root["startTimeUnixNano"])
+        root["endTimeUnixNano"] = max([root["startTimeUnixNano"], *ends, *starts, *measured])
+        for event in root.get("events", ()):
+            event.setdefault("timeUnixNano", root["startTimeUnixNano"])
 
     def _id(self, length: int, own: str | None, *words: str) -> str:
         """The id that a step brings along, if it is one of OTLP's and free; else one that follows from its place."""
@@ -191,6 +191,15 @@ class _Writer:
         if length == 16:
             self._used.add(found)
         return found
+
+
+def _measured(trajectory: Trajectory, trace: str, *, is_first: bool, is_last: bool) -> list[int]:
+    """Moments that a turn includes, as far as the source measured them: longer than its steps alone."""
+    found = [trajectory.created if is_first else None, trajectory.ended if is_last else None]
+    for each in trajectory.invocations:
+        if each.id == trace and each.at is not None:
+            found += [each.at, None if each.seconds is None else each.at + each.seconds]
+    return [moment for seconds in found if (moment := _nanoseconds(seconds)) is not None]
 
 
 def _said(step: Step) -> list[Part]:

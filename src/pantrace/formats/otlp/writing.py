@@ -32,7 +32,8 @@ def save(header: RunHeader, rows: Iterable[Row], target: Path, options: Any) -> 
     kind = "protobuf" if suffix in PROTOBUF else "lines" if suffix in LINES else "document"
     with writing(target) as file:
         if kind == "document":
-            file.write(b'{"resourceSpans":[')
+            # A first line that is not an object: whoever looks at the beginning only takes it for no JSON Lines.
+            file.write(b'{\n"resourceSpans":[')
         for number, request in enumerate(_requests(header, rows)):
             if kind == "protobuf":
                 file.write(protobuf.encode(request, "Request"))

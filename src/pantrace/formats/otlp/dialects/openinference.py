@@ -17,18 +17,23 @@ from .events import scores_of
 
 _KINDS: dict[str, Kind] = {"LLM": "model", "TOOL": "tool", "AGENT": "agent"}
 
+_SPAN_KINDS = (*_KINDS, "CHAIN", "RETRIEVER", "RERANKER", "EMBEDDING", "GUARDRAIL", "EVALUATOR", "PROMPT")
+"""Phoenix's API tells the kind beside the attributes."""
+
 
 def recognise(span: Span) -> bool:
-    return "openinference.span.kind" in span.attributes or any(
-        key.startswith("llm.input_messages.") for key in span.attributes.values
+    return (
+        "openinference.span.kind" in span.attributes
+        or span.plain.get("span_kind") in _SPAN_KINDS
+        or any(key.startswith("llm.input_messages.") for key in span.attributes.values)
     )
 
 
 def read(span: Span) -> Told:
     given = span.attributes
-    kind = _KINDS.get(given.text("openinference.span.kind") or "LLM", "other")
+    kind = _KINDS.get(given.text("openinference.span.kind") or span.plain.get("span_kind") or "LLM", "other")
     told = Told(kind=kind, conversation=genai.conversation_of(span))
-    told.agent = given.text("agent.name")
+    told.agent = given.text("agent.name", "gen_ai.agent.name")  # Phoenix adds its own words to those of others
     if kind == "model":
         _model(told, span)
     elif kind == "tool":
