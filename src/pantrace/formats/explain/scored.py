@@ -22,7 +22,7 @@ from .keys import (
     is_objects,
     is_text,
     restore,
-    taken,
+    split_known,
     vocabulary,
 )
 
@@ -39,7 +39,7 @@ _ALWAYS = ("metricName", "evalName", "score", "probScore", "reasoning", "chainOf
 
 
 def is_metrics(value: Any) -> bool:
-    return is_objects(value) and all("metricName" in taken(item, METRIC)[0] for item in value)
+    return is_objects(value) and all("metricName" in split_known(item, METRIC)[0] for item in value)
 
 
 METRIC = vocabulary(
@@ -79,7 +79,7 @@ def scale_of(metric: str) -> Scale | None:
 
 def _load(row: dict[str, Any]) -> Sample:
     """A case of a report: its scores, and an outcome where it did not run to its end."""
-    values, note = taken(row, SCORED, always=("failureReason",))
+    values, note = split_known(row, SCORED, always=("failureReason",))
     if "caseId" not in values:
         raise ReadError("a case of a report needs a caseId that is text")
     note["kind"] = "report"
@@ -124,7 +124,7 @@ def _composite(values: dict[str, Any], *, measured: bool, broke: bool) -> tuple[
 
 
 def _metric(row: dict[str, Any]) -> Score:
-    values, note = taken(row, METRIC, always=_ALWAYS)
+    values, note = split_known(row, METRIC, always=_ALWAYS)
     score, reasoning = values.get("score"), values.get("reasoning")
     value: float | bool | str | None = values.get("value", score)
     stored: float | None = None

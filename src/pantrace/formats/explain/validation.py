@@ -17,7 +17,7 @@ from . import catalogue, report
 from .bundle import EVALS
 from .bundle_validation import check_bundle, supplied_fields
 from .dataset import CASE, LABELS
-from .keys import Vocabulary, taken
+from .keys import Vocabulary, split_known
 from .scored import METRIC, SCORED, scale_of
 
 _TEXT = document(str)
@@ -140,7 +140,7 @@ def check_case(row: dict[str, Any]) -> Iterator[Violation]:
     for index, name in enumerate(evals):
         if name not in EVALS:
             yield warning(f"{name!r} is not one of the nine evals", f"required_evals[{index}]")
-    values = taken(row, CASE)[0]
+    values = split_known(row, CASE)[0]
     if not comparative:
         yield from _check_needs(evals, stated, values)
     yield from check_bundle(values, evals)
@@ -203,7 +203,7 @@ def check_report(row: dict[str, Any]) -> Iterator[Violation]:
             yield error("a case of a report is an object", f"cases[{index}]")
             continue
         yield from under(f"cases[{index}]", check_scored(case))
-        names.append(taken(case, SCORED)[0].get("caseId"))
+        names.append(split_known(case, SCORED)[0].get("caseId"))
     for name, count in Counter(names).items():
         if count > 1 and name is not None:
             yield error(f"case id {name!r} occurs {count} times", "cases")
@@ -240,7 +240,7 @@ def check_cases(rows: Iterable[tuple[str | None, Any]], scenarios: Path | None) 
         if not isinstance(row, dict):
             continue
         scenario = catalogue.is_scenario(row)
-        values = taken(row, catalogue.SCENARIO if scenario else CASE)[0]
+        values = split_known(row, catalogue.SCENARIO if scenario else CASE)[0]
         name = values.get("scenario_id" if scenario else "case_id")
         if name in seen:
             word = "scenario" if scenario else "case"
