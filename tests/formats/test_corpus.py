@@ -74,7 +74,7 @@ TABLE = [
     ("public/openadapt/*", "unknown"),
     # Explain
     ("own/explain/policy-facts.json", "unknown"),
-    ("public/explain/agentsleague/seed_sessions/*", "later"),
+    ("public/explain/agentsleague/seed_sessions/*", "agent-framework"),
     ("public/explain/agentsleague/*", "explain"),
     # Formats to come
     ("make/*", "unknown"),
@@ -87,8 +87,11 @@ TABLE = [
     ("own/sessions/claude_code/*", "claude-code"),
     ("own/sessions/gemini_cli/*/chats/*", "gemini-cli"),
     ("own/sessions/mini_swe_agent/*.json", "mini-swe-agent"),
+    ("own/sessions/agent_framework/maf_as_tool/session.json", "agent-framework"),
+    ("own/sessions/agent_framework/maf_as_tool/responses.json", "agent-framework"),
+    ("own/sessions/agent_framework/*.otlp.*", "otlp"),
     ("own/sessions/*", "later"),
-    ("own/agent_framework/*", "later"),
+    ("own/agent_framework/*.json", "agent-framework"),
     ("own/aider/*", "later"),
     ("own/anthropic_messages/*", "later"),
     ("own/atif/*", "atif"),
