@@ -69,7 +69,7 @@ def load(row: Any) -> Sample:
         raise ReadError("a session is an object")
     if row.get("type") == "agent_response":
         return _conversation([row])
-    bag = row.get("stateBag", row.get("state"))
+    bag: Any = row.get("stateBag", row.get("state"))
     histories = _histories(bag)
     if not histories:
         raise ReadError("the session holds no messages", remedy="only histories that are kept in memory are read")
