@@ -122,7 +122,7 @@ TABLE = [
     ("public/claude_code/*", "claude-code"),
     ("public/claude_code_otel/*", "otlp"),
     ("public/codex/*", "later"),
-    ("public/copilot/*", "later"),
+    ("public/copilot/*", "copilot"),
     ("public/agentv/*", "later"),
     ("public/otel/*", "otlp"),
     ("public/strands_extractors/*", "later"),
