@@ -17,7 +17,7 @@ from pantrace.engine.convert import convert, write_run
 from pantrace.engine.read import Notes, read, read_pile
 from pantrace.errors import ReadError, SampleRefused, UsageError
 from pantrace.formats import by_name, detect
-from pantrace.formats.otlp.reading import samples_of_request
+from pantrace.formats.otlp import samples_of_request
 from pantrace.model import (
     Case,
     Outcome,

@@ -9,9 +9,9 @@ from pantrace.errors import ReadError
 from pantrace.wire.head import Head
 
 from . import protobuf
+from .container import is_protobuf
 from .dialects import dialect_of
 from .plain import is_span, plain_in, spans_in
-from .reading import is_protobuf
 from .span import Span
 
 _KEYS = {"resourceSpans", "resourceLogs", "resource_spans", "resource_logs"}

@@ -15,8 +15,8 @@ from pantrace.wire.output import writing
 from pantrace.wire.written import Row
 
 from . import protobuf
+from .container import is_protobuf
 from .plain import Plain, requests_to
-from .reading import is_protobuf
 from .span import unpacked
 from .values import attributes_to
 
