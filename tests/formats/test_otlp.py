@@ -495,11 +495,30 @@ def test_several_runs_of_a_case_stay_several(tmp_path: Path) -> None:
 def test_what_cannot_be_spans_is_refused(tmp_path: Path) -> None:
     dump = by_name("otlp").dump
     assert dump is not None
-    for sample in (Sample(id="x"), Sample(id="x", trajectory=Trajectory())):
-        with pytest.raises(SampleRefused):
-            dump(sample, by_name("otlp").options())
+    with pytest.raises(SampleRefused, match="has not been run"):
+        dump(Sample(id="x"), by_name("otlp").options())
     with pytest.raises(UsageError, match="openinfrence"):
         convert([GOLDEN / "strands.otlp.json"], tmp_path / "x.json", to="otlp", options={"flavour": "openinfrence"})
+
+
+def test_a_run_in_which_nothing_was_said_is_a_span_alone(tmp_path: Path) -> None:
+    (root,) = _written(
+        tmp_path, Sample(id="x", trajectory=Trajectory(outcome=Outcome(status="error", reason="no key")))
+    )
+    assert root["status"] == {"code": 2, "message": "no key"}
+
+
+def test_a_sub_agent_that_began_before_its_parent_is_its_child_all_the_same(tmp_path: Path) -> None:
+    """Claude Code's streams have times for sub-agents only."""
+    child = Trajectory(
+        id="child", caller="c", created=5.0, steps=(Step(role="agent", parts=(Text(text="hm"),), at=5.0),)
+    )
+    call, result = ToolCall(id="c", name="ask"), ToolResult(call_id="c", name="ask", output="hm", started=9.0)
+    steps_ = (Step(role="agent", parts=(call,), at=8.0), Step(role="tool", parts=(result,), at=9.0))
+    target = tmp_path / "out.otlp.json"
+    sample = Sample(id="p", trajectory=Trajectory(id="p", steps=steps_, children=(child,)))
+    write_run(Run(samples=[sample]), target, to="otlp", carry=False)
+    assert [(each.id, each.caller) for each in all_trajectories(one(target))] == [("p", None), ("child", "c")]
 
 
 def test_a_sub_agent_that_no_call_started_is_one_all_the_same(tmp_path: Path) -> None:

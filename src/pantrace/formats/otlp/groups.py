@@ -82,7 +82,7 @@ class _Trace:
         """What its first model call was given."""
         self.said: set[bytes] = set()
         self._first = 1 << 63
-        self._top: tuple[int, str] | None = None
+        self._top: tuple[tuple[bool, int], str] | None = None
 
     def learn_record(self, span: Span) -> None:
         """A log record of a span, which holds one message of many."""
@@ -99,9 +99,9 @@ class _Trace:
         read_span(span)
         told = span.told
         self.is_told = self.is_told or told.kind in ("model", "tool", "agent")
-        # Sub-agents may have conversations of their own; the outermost span begins first.
-        if told.conversation is not None and (self._top is None or (at, bool(span.parent)) < (self._top[0], True)):
-            self._top = (at, told.conversation)
+        # Sub-agents may have conversations of their own: that of the root counts, else that of the first span.
+        if told.conversation is not None and (self._top is None or (bool(span.parent), at) < self._top[0]):
+            self._top = ((bool(span.parent), at), told.conversation)
         if told.kind == "model":
             heard, said = told.heard or [], told.said or []
             if at < self._first and heard:

@@ -59,8 +59,6 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
     pen = _Pen(name, FLAVOURS[options.flavour](options.version), options.history)
     teller = _Teller(pen, sample.trajectory, name)
     teller.tell()
-    if not teller.roots:
-        raise SampleRefused("nothing was said or done in it")
     root = teller.roots[-1]
     for score in sample.scores:
         if (event := pen.flavour.score(score)) is not None:
@@ -120,11 +118,10 @@ class _Teller:
     def tell(self) -> None:
         trajectory = self.trajectory
         every = [[step for step in turn.steps if step.kind != "note"] for turn in turns(trajectory)]
-        every = [steps for steps in every if steps]
+        # Where nothing was said, a span of the agent alone still tells that it ran, and how it ended.
+        every = [steps for steps in every if steps] or [[]]
         for number, steps in enumerate(every):
             self._turn(steps, number, is_last=number == len(every) - 1)
-        if not self.roots:
-            return
         for child, name in (each for listed in self._waiting.values() for each in listed):
             _Teller(self.pen, child, name, self.roots[-1]).tell()
         if trajectory.outcome is not None and trajectory.outcome.status == "error":
@@ -178,9 +175,11 @@ class _Teller:
     def _tool(self, step: Step, call: ToolCall, result: ToolResult, root: Plain, place: str) -> None:
         span = self._span(self.pen.id(16, step.id, place, "tool"), root)
         self.pen.flavour.tool(span, call, result, self.conversation)
-        began = _nanoseconds(result.started) or self._clock
+        children = self._waiting.pop(call.id or "", ())
+        known = [moment for child, _ in children if (moment := _nanoseconds(child.created)) is not None]
+        began = _nanoseconds(result.started) or min(self._clock, *known, self._clock)
         self.pen.add(span, began, _nanoseconds(result.ended) or _nanoseconds(step.ended) or began)
-        for child, name in self._waiting.pop(call.id or "", ()):
+        for child, name in children:
             _Teller(self.pen, child, name, span).tell()
 
     def _span(self, name: str, above: Plain | None, trace: str | None = None) -> Plain:
