@@ -108,7 +108,6 @@ FORMAT = Format(
     suffix=".otlp.json",
     nests=True,
     corners=("pantrace",),
-    reencoded={"attributes.llm.*_messages.*": "flattened messages are parts of steps"},
     lost={"": "a span holds messages, calls, results, tokens and times"},
 )
 

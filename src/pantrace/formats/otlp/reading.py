@@ -6,6 +6,7 @@ of them. Only conversations that are still open are held in memory.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -48,6 +49,10 @@ def samples_from(
             yield sample
 
 
+_FLAT = re.compile(r"(.*?)\.\d+\.(?:.*\.)?([^.]+)")
+"""A value of a flattened list: `llm.input_messages.0.message.role` is the `role` of one of `llm.input_messages`."""
+
+
 def _show(listed: list[tuple[Any, Plain]], sample: Sample) -> None:
     """Tell whoever measures the reading what has come through the door; JSON inside texts as what it says, unless the
     text itself was kept."""
@@ -60,7 +65,13 @@ def _show(listed: list[tuple[Any, Plain]], sample: Sample) -> None:
 
 def _said(value: Any, kept: set[str]) -> Any:
     if isinstance(value, dict):
-        return {key: _said(each, kept) for key, each in value.items()}
+        found: dict[str, Any] = {}
+        for key, each in value.items():
+            if (flat := _FLAT.fullmatch(key)) is not None:
+                found.setdefault(flat[1], []).append({flat[2]: _said(each, kept)})
+            else:
+                found[key] = _said(each, kept)
+        return found
     if isinstance(value, list):
         return [_said(each, kept) for each in value]
     return unpacked(value) if isinstance(value, str) and value not in kept else value
