@@ -17,7 +17,7 @@ from pantrace.engine.convert import convert, write_run
 from pantrace.engine.read import Notes, read, read_pile
 from pantrace.errors import ReadError, SampleRefused, UsageError
 from pantrace.formats import by_name, detect
-from pantrace.formats.otlp import samples_of_request
+from pantrace.formats.otlp import protobuf, samples_of_request
 from pantrace.model import (
     Case,
     Outcome,
@@ -138,6 +138,17 @@ def test_what_was_asked_and_how_is_told() -> None:
     assert declared is not None
     assert [tool.name for tool in declared] == ["get_order", "refund"]
     assert declared[0].parameters["required"] == ["order_id"]
+
+
+def test_tools_are_described_where_they_are_used() -> None:
+    """Strands names an agent's tools, and says what they are in their own spans."""
+    tools = one(GOLDEN / "strands.otlp.json").agents[0].tools
+    assert tools is not None
+    assert [(tool.name, tool.description) for tool in tools] == [
+        ("get_order", "Look up an order"),
+        ("refund", "Refund an order"),
+    ]
+    assert tools[0].parameters["properties"]["order_id"]["type"] == "string"
 
 
 # Spans, spelled in few words.
@@ -344,6 +355,29 @@ def test_log_records_beside_spans_hold_their_words(tmp_path: Path) -> None:
     alone = list(read(tmp_path / "alone.otlp.json").samples)
     assert len(alone) == 3, "nothing tells that they belong together"
     assert all("recorded without what was said" in str(each.trajectory) for each in alone)
+
+
+@pytest.mark.parametrize("prefixed", [False, True])
+def test_logs_and_lengths_in_protobuf(prefixed: bool, tmp_path: Path) -> None:
+    folder = GOLDEN / "spans_and_logs"
+    for name, message in (("otel_openai_v2.otlp.json", "Request"), ("otel_openai_v2.logs.otlp.json", "LogsRequest")):
+        data = protobuf.encode(json.loads((folder / name).read_bytes()), message)
+        target = tmp_path / ("traces.pb" if message == "Request" else "logs.pb")
+        target.write_bytes((len(data).to_bytes(4, "big") + data) * 2 if prefixed and message == "Request" else data)
+        assert detect(target)[0].name == "otlp"
+    assert told(one(tmp_path / "traces.pb")) == told(one(folder / "otel_openai_v2.otlp.json"))
+
+
+def test_judgements_in_log_records_are_scores() -> None:
+    record = {
+        "eventName": "gen_ai.evaluation.result",
+        "attributes": {"gen_ai.evaluation.name": "tone", "gen_ai.evaluation.score.value": 0.5},
+        "trace_id": "a" * 32,
+        "span_id": "",
+    }
+    rows = [chat(1, [HELLO], [says("assistant", "hi")]), {"scope": {}, "record": record}]
+    (sample,) = samples_of_request(rows)
+    assert sample.scores == (Score(name="tone", value=0.5),)
 
 
 def test_many_traces_do_not_fill_the_memory(tmp_path: Path) -> None:

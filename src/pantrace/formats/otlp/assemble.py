@@ -173,6 +173,7 @@ class _Scope:
     def _tell(self, moment: _Moment, callers: dict[int, str | None]) -> None:
         span, told, agent = moment.span, moment.span.told, moment.agent
         if moment.what == "tool":
+            self._describe(agent, told)
             try:
                 callers[id(span)] = self.thread.execute(told, span, agent)
             except KeyError:
@@ -189,6 +190,17 @@ class _Scope:
         else:
             self._hear(told.heard or [], span, agent, told)
             self.thread.say(told, span, agent, _fields(span))
+
+    def _describe(self, agent: str | None, told: Told) -> None:
+        """Add to a declared tool what its own span says of it."""
+        known = self.agents.get(agent or UNNAMED)
+        tool = known.tools.get(told.name or "") if known is not None else None
+        if known is not None and tool is not None:
+            known.tools[tool.name] = msgspec.structs.replace(
+                tool,
+                description=tool.description or told.description,
+                parameters=tool.parameters if tool.parameters is not None else told.schema,
+            )
 
     def _hear(self, messages: list[Message], span: Span, agent: str | None, told: Told) -> None:
         system = self.thread.hear(messages, span, agent)

@@ -82,10 +82,16 @@ def _holds_logs(data: bytes) -> bool:
     return bool(records) and all(not key.startswith("field ") for each in records for key in each)
 
 
+def first_message(start: bytes) -> bytes:
+    """The first request of a file, or as much of it as is there."""
+    if start[:1] != b"\0":
+        return start
+    return start[4 : 4 + int.from_bytes(start[:4], "big")]
+
+
 def is_protobuf(start: bytes) -> bool:
     """Whether a file begins like an export request in protobuf."""
-    if start[:1] == b"\0" and len(start) > 5:
-        start = start[4:]
+    start = first_message(start)
     if start[:1] != b"\n":
         return False
     for message, resources, scopes, inner in (

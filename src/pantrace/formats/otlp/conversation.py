@@ -15,6 +15,7 @@ from pantrace.wire.carried import CARRIER
 from pantrace.wire.carrying import carrying
 
 from .assemble import Built, trajectory_of
+from .dialects.events import RESULT
 from .kept import with_kept, words_of
 from .plain import Plain
 from .span import Span
@@ -58,6 +59,8 @@ def _joined(spans: list[Plain], logs: list[Plain]) -> list[Span]:
     lonely: list[Plain] = []
     for each in logs:
         place = each.get("traceId"), each.get("spanId")
+        if each.get("name") == RESULT and spans and not place[1]:
+            place = spans[0].get("traceId"), spans[0].get("spanId")  # a judgement of the whole conversation
         if isinstance(place[1], str) and place[1].strip("0"):
             by_span.setdefault(place, []).append(each)
         else:
