@@ -16,8 +16,9 @@ from goldens import ROOT
 from pantrace.engine.convert import convert, write_run
 from pantrace.engine.read import Notes, read, read_pile
 from pantrace.errors import ReadError, SampleRefused, UsageError
-from pantrace.formats import by_name, detect
+from pantrace.formats import detect
 from pantrace.formats.otlp import protobuf, samples_of_request
+from pantrace.formats.otlp.write import Options, dump
 from pantrace.model import (
     Case,
     Outcome,
@@ -37,6 +38,7 @@ from pantrace.model import (
     turns,
     usage_total,
 )
+from pantrace.wire.json import encode
 from session_truth import FOLDER, counts, meant, plain, told, truth
 
 GOLDEN = ROOT / "otlp"
@@ -450,7 +452,7 @@ SAMPLE = Sample(
 
 def _written(tmp_path: Path, sample: Sample = SAMPLE, **options: str) -> list[dict[str, Any]]:
     target = tmp_path / "out.otlp.json"
-    write_run(Run(samples=[sample]), target, to="otlp", options=options)
+    write_run(Run(samples=[sample]), target, to="otlp", options=options, measure=False)
     found = []
     for each in json.loads(target.read_bytes())["resourceSpans"]:
         for scope in each["scopeSpans"]:
@@ -501,7 +503,7 @@ def test_ids_follow_from_the_sample(tmp_path: Path) -> None:
     assert len({each["spanId"] for each in [*once, *other]}) == len(once) + len(other)
 
 
-def test_a_long_history_is_not_repeated_without_end(tmp_path: Path) -> None:
+def test_a_long_history_is_not_repeated_without_end() -> None:
     def long(count: int) -> Sample:
         talk = [
             Step(role=role, parts=(Text(text=f"{n} {'x' * 2_000}"),))
@@ -510,8 +512,8 @@ def test_a_long_history_is_not_repeated_without_end(tmp_path: Path) -> None:
         ]
         return Sample(id="long", trajectory=Trajectory(steps=tuple(talk)))
 
-    def size(sample: Sample, **options: str) -> int:
-        return len(json.dumps(_written(tmp_path, sample, **options)))
+    def size(sample: Sample, **options: Any) -> int:
+        return len(encode(dump(sample, Options(**options))))
 
     short, longer = long(20), long(100)
     assert size(short) == size(short, history="full")
@@ -527,10 +529,8 @@ def test_several_runs_of_a_case_stay_several(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_spans_is_refused(tmp_path: Path) -> None:
-    dump = by_name("otlp").dump
-    assert dump is not None
     with pytest.raises(SampleRefused, match="has not been run"):
-        dump(Sample(id="x"), by_name("otlp").options())
+        dump(Sample(id="x"), Options())
     with pytest.raises(UsageError, match="openinfrence"):
         convert([GOLDEN / "strands.otlp.json"], tmp_path / "x.json", to="otlp", options={"flavour": "openinfrence"})
 
