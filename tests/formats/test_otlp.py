@@ -270,6 +270,19 @@ def test_traces_are_joined_by_their_conversation_or_by_what_was_said() -> None:
     assert sample.id == "s"
 
 
+def test_equal_questions_do_not_make_one_conversation_of_many() -> None:
+    opening = [HELLO, says("assistant", "hi, what is it?")]
+    spans = []
+    for number, letter in enumerate("abcdef"):
+        heard = [HELLO] if number % 2 == 0 else [*opening, says("user", f"more {number}")]
+        answer = opening[1] if number % 2 == 0 else says("assistant", f"done {number}")
+        spans.append(chat(1 + number, heard, [answer], trace=letter))
+    samples = samples_of_request(spans)
+    assert [len(sample.trajectory.steps) for sample in samples if sample.trajectory] == [4, 4, 4]
+    fork = chat(9, [*opening, says("user", "again")], [says("assistant", "no")], trace="9")
+    assert len(samples_of_request([*spans, fork])) == 4
+
+
 def test_a_tool_nobody_asked_for_in_words_is_known_from_its_span() -> None:
     agent = span("invoke_agent", 1, end=20, gen_ai__operation__name="invoke_agent", gen_ai__agent__name="x")
     tool = {
