@@ -45,6 +45,7 @@ NAMES = (
     "swe-agent",
     "agent-framework",
     "copilot",
+    "openhands",
     "otlp",
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
