@@ -41,6 +41,9 @@ NAMES = (
     "gemini-cli",
     "qwen-code",
     "codex",
+    "anthropic-messages",
+    "openai-responses",
+    "openai-messages",
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
 
@@ -66,6 +69,9 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "gemini-cli": (b'"projectHash"',),
     "qwen-code": (b'"parentUuid"',),
     "codex": (b'"payload"', b'"thread.started"', b'"item.completed"'),
+    "anthropic-messages": (b'"messages"',),
+    "openai-responses": (b'"input"', b'"output"', b'"span_data"', b'"items"', b'"function_call"'),
+    "openai-messages": (b'"messages"', b'"role"', b'"conversations"'),
 }
 """What the beginning of a JSON file of a format usually has in it. Formats whose signs are seen are asked first, and
 the others are not even imported then; all of them are asked before a file is refused."""

@@ -1,4 +1,4 @@
-"""The OpenAI Responses vocabulary: items (messages, reasoning, calls, their outputs) and usage.
+"""The OpenAI Responses vocabulary: items (messages, reasoning, calls, their outputs).
 
 Both ways: `item_from` tells the parts of an item and what it says beside them, `item_to` puts both together again, and
 `items_to` makes items of parts that another format told. `owner` is the format that speaks.
@@ -7,14 +7,12 @@ Both ways: `item_from` tells the parts of an item and what it says beside them, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import Any
 
 import msgspec
 
-from pantrace.model import Action, Media, Part, Role, Text, Thinking, ToolCall, ToolResult, Unknown, Usage
+from pantrace.model import Action, Media, Part, Role, Text, Thinking, ToolCall, ToolResult, Unknown
 
-from .fields import INTEGER, FieldMap
 from .gui_calls import TOOL, action_arguments
 from .interleaved import join, split
 from .json import encode
@@ -76,7 +74,8 @@ def item_from(item: Any, owner: str) -> tuple[list[Part], Item]:
         if isinstance(content, str):
             return [Text(text=content)], {**rest_of(item, {"content"}), "content": "text"}
         if isinstance(content, list):
-            return [part_from(each, owner) for each in content], rest_of(item, {"content"})
+            role = str(item.get("role"))
+            return [part_from(each, owner, role) for each in content], rest_of(item, {"content"})
     if kind == "reasoning":
         return _thought(item)
     if kind in CALLS:
@@ -86,12 +85,12 @@ def item_from(item: Any, owner: str) -> tuple[list[Part], Item]:
     return [Unknown(kind=f"{owner}:item", raw=item)], {}
 
 
-def part_from(raw: Any, owner: str) -> Part:
+def part_from(raw: Any, owner: str, role: str = "user") -> Part:
     """One piece of a message's content."""
 
     def extra(*known: str) -> dict[str, Any]:
-        rest = rest_of(raw, known)
-        return as_extra(owner, {} if rest == {"type": "text"} else rest)
+        usual = raw["type"] in (_usual(role), "input_image")
+        return as_extra(owner, rest_of(raw, (*known, "type") if usual else known))
 
     match raw:
         case {"type": str(kind), "text": str(text)} if kind in _TEXTS:
@@ -118,11 +117,7 @@ def part_to(part: Part, owner: str, role: str = "user") -> Any:
         return part.raw if part.kind == f"{owner}:part" else None
     own = rest_in(part.extra, owner) if isinstance(part, (Text, Media)) else {}
     if isinstance(part, Text):
-        kind = own.get("type") or ("text" if owner in part.extra else "")
-        if kind == "refusal":
-            return {**own, "refusal": part.text}
-        plain = "output_text" if role == "assistant" else "input_text"
-        return {"type": kind or plain, **own, "text": part.text}
+        return {"type": _usual(role), **own, "refusal" if own.get("type") == "refusal" else "text": part.text}
     if not isinstance(part, Media):
         return None
     if own.get("type") == "input_audio" or (part.mime or "").startswith("audio/"):
@@ -132,6 +127,11 @@ def part_to(part: Part, owner: str, role: str = "user") -> Any:
         return {**own, "file_url": part.uri, **({} if part.name is None else {"filename": part.name})}
     url = part.uri if part.data is None else f"data:{part.mime};base64,{part.data}"
     return {"type": "input_image", **own, "image_url": url} if url is not None else None
+
+
+def _usual(role: str) -> str:
+    """What kind of text a message of this role holds."""
+    return "output_text" if role == "assistant" else "input_text"
 
 
 def _thought(item: Item) -> tuple[list[Part], Item]:
@@ -244,7 +244,7 @@ def _answered(item: Item, owner: str) -> tuple[list[Part], Item]:
 def _plain(raw: Any, owner: str) -> Part:
     """A piece of an answer; a text that says nothing else is only its words."""
     part = part_from(raw, owner)
-    return Text(text=part.text) if isinstance(part, Text) and raw.keys() == {"type", "text"} else part
+    return Text(text=part.text) if raw.keys() == {"type", "text"} and isinstance(part, Text) else part
 
 
 def _answered_to(part: ToolResult, rest: Item, owner: str) -> Item:
@@ -283,7 +283,7 @@ def item_to(parts: list[Part], rest: Item, owner: str) -> Any:
             return {**rest, "content": text}
     role = str(rest.get("role", "user"))
     pieces = [raw for part in parts if (raw := part_to(part, owner, role)) is not None]
-    return {**rest, "content": pieces if "content" not in rest else rest["content"]}
+    return {**rest, "content": rest.get("content", pieces)}
 
 
 def items_to(parts: Iterable[Part], role: str, owner: str) -> list[Item]:
@@ -313,50 +313,3 @@ def _items(parts: Iterable[Part], role: str, owner: str) -> Iterator[Item]:
             yield _answered_to(part, {}, owner)
     if said:
         yield {"type": "message", "role": role, "content": said}
-
-
-@cache
-def _usage(owner: str) -> FieldMap[Usage]:
-    counts = {"input_tokens": "input", "output_tokens": "output", "total_tokens": "total"}
-    flat = {
-        "cached_input_tokens": "cache_read",
-        "cache_write_input_tokens": "cache_write",
-        "reasoning_output_tokens": "reasoning",
-    }
-    return FieldMap(owner, Usage, {key: (name, INTEGER) for key, name in {**counts, **flat}.items()})
-
-
-_DETAILS = {
-    "input_tokens_details": {"cached_tokens": "cache_read", "cache_write_tokens": "cache_write"},
-    "output_tokens_details": {"reasoning_tokens": "reasoning"},
-}
-
-
-def usage_from(raw: Any, owner: str, **given: Any) -> Usage | None:
-    """Usage: input includes what was cached, output what was thought, as in the model."""
-    if not isinstance(raw, dict):
-        return None
-    rest: Item = {}
-    for key, names in _DETAILS.items():
-        inner = raw.get(key)
-        if not isinstance(inner, dict):
-            continue
-        for detail, name in names.items():
-            if type(inner.get(detail)) is int:
-                given[name] = inner[detail]
-        rest[key] = {k: v for k, v in inner.items() if v is not None and not (k in names and type(v) is int)}
-    return _usage(owner).load(raw, set(rest), extra=as_extra(owner, rest), **given)
-
-
-def usage_to(usage: Usage, owner: str, *, nested: bool) -> Item:
-    """Usage in OpenAI's words; `nested`: as the API tells it, else as Codex does."""
-    own = rest_in(usage.extra, owner)
-    if nested or _DETAILS.keys() & own.keys():
-        bare = msgspec.structs.replace(usage, cache_read=None, cache_write=None, reasoning=None)
-        row = _usage(owner).dump(bare, *_DETAILS)
-        for key, names in _DETAILS.items():
-            known = {detail: value for detail, name in names.items() if (value := getattr(usage, name)) is not None}
-            if known or key in own:
-                row[key] = {**known, **own.get(key, {})}
-        return row
-    return _usage(owner).dump(usage)

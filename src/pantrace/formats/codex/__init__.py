@@ -50,9 +50,7 @@ def _samples(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample
     meta = rest_in(sample.trajectory.extra, NAME).get("meta") if sample.trajectory is not None else None
     version = meta.get("cli_version") if isinstance(meta, dict) else None
     producer = f"codex {version}" if isinstance(version, str) else None
-    yield with_source(
-        sample, Source(format=source.format, version=source.version, path=source.path, producer=producer)
-    )
+    yield with_source(sample, Source(format=source.format, version=source.version, path=source.path, producer=producer))
 
 
 FORMAT = Format(
@@ -68,6 +66,7 @@ FORMAT = Format(
     layout="log",
     suffix=".jsonl",
     corners=("[].pantrace",),
+    reencoded={"payload.output[].image_url": "a picture is held as its type and its data"},
     lost={"": "a rollout of Codex holds messages, reasoning, calls, results and tokens"},
 )
 

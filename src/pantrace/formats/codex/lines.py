@@ -14,11 +14,12 @@ import msgspec
 
 from pantrace.model import Kind, Part, Role, Step, StepError, Text, ToolCall, ToolResult, Unknown, Usage
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.openai_responses import item_from, role_of, usage_from
+from pantrace.wire.openai_responses import item_from, role_of
+from pantrace.wire.openai_usage import usage_from
 from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.times import from_iso
 
-from .events import NAME, SCRIPT, Record, items_of, nested_call, script_of, told
+from .events import NAME, SCRIPT, Record, command_of, items_of, nested_call, script_of, told
 
 MADE = "made"
 """The mark on a record that pantrace wrote for other readers: what it says is told elsewhere."""
@@ -106,14 +107,18 @@ class Reader:
     def _read(self, number: int, record: Any, made: bool) -> None:
         payload = record.get("payload") if isinstance(record, dict) else None
         if not isinstance(payload, dict):
-            return self._note(number, record, {})
+            self._note(number, record, {})
+            return
         match record.get("type"), payload.get("type"):
             case "response_item", str(kind) if kind != "additional_tools":
-                return self._item(number, record, payload)
+                self._item(number, record, payload)
+                return
             case "token_usage_record", _:
-                return self._usage(number, record, payload)
+                self._usage(number, record, payload)
+                return
             case "compacted", _:
-                return self._compacted(number, record, payload)
+                self._compacted(number, record, payload)
+                return
             case "response_item", "additional_tools":
                 self.tools += payload["tools"] if isinstance(payload.get("tools"), list) else []
             case "turn_context", _:
@@ -210,7 +215,7 @@ class Reader:
             draft = Draft(number, "agent")
             draft.fields |= {"invocation": self.turn, "model": self.model}
             self.drafts.append(draft)
-        draft.usage = usage_from(payload.get("usage"), NAME)
+        draft.usage = usage_from(payload.get("usage"), NAME, "flat")
         draft.add(number, record, rest_of(payload, {"usage"} if draft.usage is not None else ()), [])
         if isinstance(name := payload.get("response_id"), str):
             draft.fields["id"] = name
@@ -224,7 +229,7 @@ class Reader:
             return
         self.total = info.get("total_token_usage")
         self.model = info["model"] if isinstance(info.get("model"), str) else self.model
-        usage = usage_from(info.get("last_token_usage"), NAME)
+        usage = usage_from(info.get("last_token_usage"), NAME, "flat")
         draft = next((each for each in reversed(self.drafts) if each.role in ("agent", "user")), None)
         if draft is not None and draft.role == "agent" and draft.usage is None and draft.raw is None:
             draft.usage = usage
@@ -251,7 +256,8 @@ class Reader:
             summary.add(number, record, rest_of(payload, {"message"}), [Text(text=payload["message"])])
             self.drafts.append(summary)
         else:
-            return self._note(number, record, payload)
+            self._note(number, record, payload)
+            return
         gone = [each for each in before if each.role not in ("user", "system")] if items is None else before
         replaced = [each.step().id for each in gone if not names.intersection(each.ids)]
         summary.fields["replaces"] = tuple(name for name in replaced if name is not None)
@@ -270,15 +276,20 @@ class Reader:
 
     def _unfold(self, script: str, names: list[str], *, keep: bool) -> None:
         asked = self._callers[script]
-        answer = next((d for d in self.drafts for p in d.parts if isinstance(p, ToolResult) and p.call_id == script), None)
+        answer = next(
+            (d for d in self.drafts for p in d.parts if isinstance(p, ToolResult) and p.call_id == script), None
+        )
         result = next((p for p in answer.parts if isinstance(p, ToolResult)), None) if answer is not None else None
+        text = str(getattr(call_of(asked, script), "arguments", ""))
+        # They end in any order; the script tells in which one they were called.
+        names = sorted(names, key=lambda name: text.find(command_of(self.items[name]) or "") % (len(text) + 1))
         seen = [name for name in names if self.items[name]["type"] == "ImageView"]
         pairs = []
         for name in names:
             images = result.media if result is not None and seen == [name] else ()
             pairs.append(nested_call(self.items[name], images))
-        place = next(n for n, part in enumerate(asked.parts) if isinstance(part, ToolCall) and part.id == script)
-        call = asked.parts[place]
+        call = call_of(asked, script)
+        place = asked.parts.index(call)
         if not keep:
             asked.parts[place] = Unknown(kind=f"{NAME}:script", raw={"call": msgspec.to_builtins(call)})
             if answer is not None and result is not None:
@@ -286,3 +297,8 @@ class Reader:
                 answer.parts = [Unknown(kind=f"{NAME}:script", raw=raw) if p is result else p for p in answer.parts]
         asked.parts[place + 1 : place + 1] = [one for one, _ in pairs]
         (answer if answer is not None else asked).parts += [other for _, other in pairs]
+
+
+def call_of(draft: Draft, name: str) -> Part:
+    """The call of that id."""
+    return next(part for part in draft.parts if isinstance(part, ToolCall) and part.id == name)

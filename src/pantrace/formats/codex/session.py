@@ -10,7 +10,7 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Agent, Invocation, Origin, Outcome, Sample, Step, Tool, Trajectory, Unknown, Usage
 from pantrace.model.usage import NUMBERS
-from pantrace.wire.openai_responses import usage_from
+from pantrace.wire.openai_usage import usage_from
 from pantrace.wire.rest import as_extra, rest_in, rest_of
 from pantrace.wire.times import from_iso
 
@@ -164,7 +164,7 @@ def _invocations(steps: list[Step]) -> Iterable[Invocation]:
 
 def _total(reader: Reader, steps: list[Step]) -> dict[str, Usage] | None:
     """The total that the rollout tells at its end, without what a fork has of its parent."""
-    whole, base = usage_from(reader.total, NAME), usage_from(_before(steps), NAME)
+    whole, base = usage_from(reader.total, NAME, "flat"), usage_from(_before(steps), NAME, "flat")
     if whole is None:
         return None
     counts: Record = {}
@@ -184,13 +184,13 @@ def _before(steps: list[Step]) -> Record | None:
             if line["line"].get("type") == "token_usage_record" and step.usage is not None:
                 return _less(item.get("thread_token_usage"), step.usage)
         info = payload_of(step, "token_count").get("info")
-        if isinstance(info, dict) and (usage := usage_from(info.get("last_token_usage"), NAME)) is not None:
+        if isinstance(info, dict) and (usage := usage_from(info.get("last_token_usage"), NAME, "flat")) is not None:
             return _less(info.get("total_token_usage"), usage)
     return None
 
 
 def _less(total: Any, usage: Usage) -> Record | None:
-    whole = usage_from(total, NAME)
+    whole = usage_from(total, NAME, "flat")
     if whole is None:
         return None
     keys = {

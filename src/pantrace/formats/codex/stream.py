@@ -22,7 +22,7 @@ from pantrace.model import (
     Trajectory,
     Unknown,
 )
-from pantrace.wire.openai_responses import usage_from
+from pantrace.wire.openai_usage import usage_from
 from pantrace.wire.rest import as_extra, rest_of
 
 from .events import NAME, Record
@@ -67,7 +67,7 @@ def trajectory_from(records: list[Any]) -> Trajectory:
     steps = [_step(each, completed) for each in records]
     names = [each["thread_id"] for each in records if _kind(each) == "thread.started" and "thread_id" in each]
     usages = [each.get("usage") for each in records if _kind(each) == "turn.completed"]
-    total = usage_from(usages[-1], NAME) if usages else None
+    total = usage_from(usages[-1], NAME, "flat") if usages else None
     last: Record = next((each for each in reversed(records) if _kind(each) in ("turn.completed", "turn.failed")), {})
     outcome = Outcome(status="error", reason=_message(last.get("error"))) if _kind(last) == "turn.failed" else None
     return Trajectory(
@@ -146,7 +146,7 @@ def _parts(item: Record) -> tuple[list[Part], set[str]]:
 def item_to(parts: Iterable[Part], rest: Record) -> Record:
     """An item as it was read."""
     row = dict(rest)
-    _, asked, answered = _TOOLS.get(rest.get("type", ""), ("", "", ""))
+    _, _, answered = _TOOLS.get(rest.get("type", ""), ("", "", ""))
     for part in parts:
         if isinstance(part, Text):
             row["text"] = part.text

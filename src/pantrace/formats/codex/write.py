@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import SampleRefused
-from pantrace.model import Part, Sample, Step, ToolCall, ToolResult, Trajectory, Unknown, add_usage
+from pantrace.model import Part, Sample, Step, Text, ToolCall, ToolResult, Trajectory, Unknown, add_usage
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.openai_responses import item_to, items_to, usage_to
+from pantrace.wire.openai_responses import item_to, items_to
+from pantrace.wire.openai_usage import bare, usage_to
 from pantrace.wire.rest import rest_in
 from pantrace.wire.times import iso_short
 
@@ -109,10 +110,10 @@ class _Writer:
         envelope = line["line"]
         kind = envelope.get("type", "response_item")
         if kind == "token_usage_record":
-            usage = {"usage": usage_to(step.usage, NAME, nested=False)} if step.usage is not None else {}
+            usage = {"usage": usage_to(step.usage, NAME, "flat")} if step.usage is not None else {}
             payload = {**line["item"], **usage}
         elif kind == "compacted":
-            payload = {**line["item"], **{"message": part.text for part in parts if hasattr(part, "text")}}
+            payload = {**line["item"], "message": "".join(part.text for part in parts if isinstance(part, Text))}
         else:
             payload = item_to(parts, line["item"], NAME)
         return {**envelope, "type": kind, "payload": payload}
@@ -127,17 +128,17 @@ class _Writer:
             named = {"id": step.id} if step.id is not None and item is items[0] else {}
             yield self._record("response_item", {**item, **named})
         if step.role == "agent" and (step.usage is not None or not items):
-            usage = {"usage": usage_to(step.usage, NAME, nested=False)} if step.usage is not None else {}
+            usage = {"usage": usage_to(step.usage, NAME, "flat")} if step.usage is not None else {}
             named = {"response_id": step.id} if step.id is not None else {}
             yield self._record("token_usage_record", {"thread_id": self.name, **named, **usage})
 
     def _count(self, step: Step) -> Record:
         assert step.usage is not None
-        self.counted.append(msgspec.structs.replace(step.usage, extra={}))
+        self.counted.append(bare(step.usage))
         total = add_usage(self.counted)
         assert total is not None
-        last = usage_to(self.counted[-1], NAME, nested=False)
-        info = {"total_token_usage": usage_to(total, NAME, nested=False), "last_token_usage": last}
+        last = usage_to(self.counted[-1], NAME, "flat")
+        info = {"total_token_usage": usage_to(total, NAME, "flat"), "last_token_usage": last}
         return self._made("event_msg", {"type": "token_count", "info": info})
 
     def _meta(self) -> Record:
@@ -157,7 +158,13 @@ class _Writer:
         forked = {"forked_from_id": origin.trajectory} if origin and origin.kind == "forked" else {}
         agents = self.trajectory.agents
         name = {"agent_nickname": agents[0].name} if agents and agents[0].name != NAME else {}
-        return {"timestamp": self._now(), **around, **forked, **({"parent_thread_id": parent} if parent else {}), **name}
+        return {
+            "timestamp": self._now(),
+            **around,
+            **forked,
+            **({"parent_thread_id": parent} if parent else {}),
+            **name,
+        }
 
     def _record(self, kind: str, payload: Record) -> Record:
         return {"timestamp": self._now(), "type": kind, "payload": payload}

@@ -1,0 +1,74 @@
+"""OpenAI Responses: items of conversations, requests logged with their responses, what the Agents SDK exports.
+
+Spec: platform.openai.com/docs/api-reference/responses; openai.github.io/openai-agents-python (tracing, results)
+Detect: `input` or `items` with items of the API, a bare list of them, `object: response`, `response_id` with `output`;
+    lines with `object: trace.span`.
+Lost: nothing for pantrace, which keeps the rest under `pantrace`; for others times, tokens, models, scores.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pantrace.model import Run, Source
+from pantrace.wire.carried import CARRIER
+from pantrace.wire.carrying import carrying
+from pantrace.wire.exchanges import is_exchange, run_of
+from pantrace.wire.head import Head
+from pantrace.wire.openai_responses import is_item
+from pantrace.wire.rows import OnBroken
+
+from ..format import Format
+from . import conversation, spans
+from .conversation import NAME, history, is_response
+
+load, dump = carrying(conversation.load, conversation.dump, CARRIER)
+_TYPED = ("message", "reasoning", "function_call", "function_call_output", "custom_tool_call")
+
+
+def detect(head: Head) -> str | None:
+    if head.kind != "json":
+        return None
+    row, records = head.record, head.records
+    if spans.is_span(row):
+        return "trace"
+    if is_exchange(row):
+        return "exchanges" if is_response(row["response"]) else None
+    if is_response(row):
+        return "responses"
+    if head.layout == "array":
+        return "items" if _are_items(records) else None
+    for key in ("input", "items"):
+        if isinstance(row.get(key), list) and row.keys().isdisjoint(("messages", "output", "trace_id")):
+            return "" if _are_items(row[key]) else None
+    return None
+
+
+def _are_items(records: list[Any]) -> bool:
+    """Whether all are items, and one of them of a kind that only this API has. The last may be cut."""
+    told = records[:-1] if len(records) > 1 else records
+    return all(is_item(each) for each in told) and any(each.get("type") in _TYPED for each in told)
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    variant = detect(Head(path))
+    source = Source(format=NAME, version=variant or None, path=str(path))
+    if variant == "trace":
+        return Run(name=path.name, source=source, samples=spans.samples(path, source, on_broken))
+    return run_of(path, source, on_broken, load, lambda each: is_item(each) or is_response(each), history)
+
+
+FORMAT = Format(
+    name=NAME,
+    title="OpenAI Responses: conversations of items, logged responses, exports of the Agents SDK",
+    spec="platform.openai.com/docs/api-reference/responses",
+    detect=detect,
+    load=load,
+    dump=dump,
+    open=open_run,
+    corners=(CARRIER,),
+    lost={"": "a conversation holds messages, reasoning, calls, results and tools"},
+)
+
+__all__ = ["FORMAT"]
