@@ -20,7 +20,7 @@ from pantrace.wire.anthropic import content_from, part_to, usage_from, usage_to
 from pantrace.wire.call_ids import told_steps
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.carrying import carrying
-from pantrace.wire.exchanges import UNNAMED, Exchange, is_exchange, new_in, run_of
+from pantrace.wire.exchanges import UNNAMED, Exchange, is_exchange, run_of, turns_of
 from pantrace.wire.fields import TEXT, FieldMap
 from pantrace.wire.head import Head
 from pantrace.wire.openai_tools import tool_to, tools_from
@@ -33,7 +33,7 @@ NAME = "anthropic-messages"
 _SYSTEM = "system"
 _BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
 _MESSAGE = FieldMap(NAME, Step, {"id": ("id", TEXT), "model": ("model", TEXT), "stop_reason": ("stop", TEXT)})
-_NOTES = ("form", "request")
+_NOTES = ("form", "exchange")
 
 
 def detect(head: Head) -> str | None:
@@ -76,9 +76,11 @@ def load_row(row: Any) -> Sample:
     steps: list[Step] = []
     form: dict[str, Any] = {}
     if isinstance(row, list) and row and is_exchange(row[0]):
-        for exchange, said in zip(row, new_in(row, _history, lambda each: [each["response"]]), strict=True):
-            steps += [_step(message) for message in said]
-            steps.append(_step(exchange["response"], rest_of(exchange["request"], {"messages", "tools", _SYSTEM})))
+        system = row[-1]["request"].get(_SYSTEM)
+        for turn in turns_of(row, _history, lambda each: [each["response"]]):
+            steps += [_step(message) for message in turn.said]
+            kept = {"messages", "tools", *((_SYSTEM,) if turn.request.get(_SYSTEM) == system else ())}
+            steps.append(_step(turn.response, rest_of(turn.request, kept), turn.rest))
         row = row[-1]["request"]
     else:
         row, form = ({"messages": row}, {"form": "list"}) if isinstance(row, list) else (row, {})
@@ -104,7 +106,7 @@ def load_row(row: Any) -> Sample:
     )
 
 
-def _step(message: Any, settings: dict[str, Any] | None = None) -> Step:
+def _step(message: Any, settings: dict[str, Any] | None = None, rest: dict[str, Any] | None = None) -> Step:
     if not is_message(message):
         raise ReadError("a message needs a role (user or assistant) and content", place="messages")
     content, taken, given = message["content"], {"role", "content", "usage"}, dict[str, Any]()
@@ -116,7 +118,8 @@ def _step(message: Any, settings: dict[str, Any] | None = None) -> Step:
         given["usage"] = usage
     if settings is not None:
         given["settings"], taken = settings or None, {*taken, "type"}
-    form = {} if isinstance(content, str) else {"form": "blocks"}
+    form: dict[str, Any] = {} if isinstance(content, str) else {"form": "blocks"}
+    form |= {"exchange": rest} if rest else {}
     return _MESSAGE.load(message, taken, role=role, parts=tuple(parts), extra=as_extra(NAME, form), **given)
 
 

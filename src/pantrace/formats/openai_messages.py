@@ -19,9 +19,9 @@ from pantrace.model import Agent, Run, Sample, Source, Step, Text, Trajectory, V
 from pantrace.wire.call_ids import told_steps
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.carrying import carrying
-from pantrace.wire.exchanges import UNNAMED, Exchange, is_exchange, new_in, run_of
+from pantrace.wire.exchanges import UNNAMED, Exchange, Turn, is_exchange, run_of, turns_of
 from pantrace.wire.head import Head
-from pantrace.wire.openai_chat import MESSAGE, ROLES, messages_to, step_from
+from pantrace.wire.openai_chat import MESSAGE, is_role, messages_to, step_from
 from pantrace.wire.openai_tools import tool_to, tools_from
 from pantrace.wire.openai_usage import usage_from
 from pantrace.wire.rest import as_extra, rest_in, rest_of
@@ -60,7 +60,7 @@ def detect(head: Head) -> str | None:
 
 def is_message(raw: Any) -> bool:
     """Whether it is a message of a chat, and of no other vocabulary."""
-    if not isinstance(raw, dict) or raw.get("role") not in ROLES or "type" in raw or "schema_version" in raw:
+    if not isinstance(raw, dict) or not is_role(raw.get("role")) or "type" in raw or "schema_version" in raw:
         return False
     content = raw.get("content")
     if not isinstance(content, (str, list)):
@@ -86,9 +86,9 @@ def load_row(row: Any) -> Sample:
     form: str | None = None
     steps: list[Step] = []
     if isinstance(row, list) and row and is_exchange(row[0]):
-        for exchange, said in zip(row, new_in(row, _history, _answers), strict=True):
-            steps += [step_from(message, NAME) for message in said]
-            steps += [_answered(message, exchange) for message in _answers(exchange)]
+        for turn in turns_of(row, _history, _answers):
+            steps += [step_from(message, NAME) for message in turn.said]
+            steps += [_answered(turn)]
         row = rest_of(row[-1]["request"], {"messages"})
     else:
         row, form = ({"messages": row}, "list") if isinstance(row, list) else (row, None)
@@ -126,30 +126,34 @@ def _sample(row: dict[str, Any], steps: list[Step], instructions: str | None, fo
     return Sample(id=name or UNNAMED, trajectory=trajectory, extra=as_extra(NAME, rest))
 
 
-def _answered(message: Any, exchange: Exchange) -> Step:
+def _answered(turn: Turn) -> Step:
     """A message of the API, with what it says of the call."""
-    response, request = exchange["response"], exchange["request"]
-    choice = response["choices"][0]
+    response = turn.response
+    choices = response.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise ReadError("a response needs choices", place="response")
     usage, name, model, stop = (
         response.get("usage"),
         response.get("id"),
         response.get("model"),
-        choice.get("finish_reason"),
-    )
-    rest = {**rest_of(response, {"choices", "usage", "id", "model", "created"})}
-    rest |= (
-        {"choices": left} if (left := [rest_of(choice, {"message", "finish_reason"}), *response["choices"][1:]]) else {}
+        choices[0].get("finish_reason"),
     )
     created = response.get("created")
-    step = step_from(message, NAME)
+    others = [rest_of(choices[0], {"message", "finish_reason"}), *choices[1:]]
+    rest = {
+        **rest_of(response, {"choices", "usage", "id", "model", "created", "tools"}),
+        "choices": others,
+        **turn.rest,
+    }
+    step = step_from(choices[0].get("message"), NAME)
     return msgspec.structs.replace(
         step,
         id=name if isinstance(name, str) else None,
         model=model if isinstance(model, str) else None,
         stop=stop if isinstance(stop, str) else None,
-        at=created if isinstance(created, (int, float)) else None,
+        at=created if type(created) in (int, float) else None,
         usage=usage_from(usage, NAME, "chat"),
-        settings=rest_of(request, {"messages", "tools"}) or None,
+        settings=rest_of(turn.request, {"messages", "tools"}) or None,
         extra={**step.extra, _ANSWER: rest},
     )
 

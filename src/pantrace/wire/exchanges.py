@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -17,10 +17,11 @@ from pantrace.model import Run, Sample, Source
 
 from .carrying import Load
 from .head import Head
+from .rest import rest_of
 from .rows import OnBroken, read_rows
 from .source import with_source
 
-UNNAMED = "conversation"
+UNNAMED = "unnamed conversation"
 """The id of a sample whose row has none, until it is named for its place in the file."""
 Exchange = dict[str, Any]
 History = Callable[[Exchange], list[Any]]
@@ -91,13 +92,41 @@ def _goes_on(before: Exchange, after: Exchange, history: History) -> bool:
     return len(now) > len(was) and now[: len(was)] == was
 
 
-def new_in(exchanges: list[Exchange], history: History, answer: Callable[[Exchange], list[Any]]) -> list[list[Any]]:
-    """What each request says that neither the one before it nor its response has said."""
-    found: list[list[Any]] = []
-    known = 0
+class Turn(NamedTuple):
+    """An exchange, as far as it says something new."""
+
+    request: dict[str, Any]
+    response: dict[str, Any]
+    said: list[Any]
+    """What the request says that neither the one before it nor its response has said."""
+    rest: dict[str, Any]
+    """What the exchange says otherwise than before: keys beside request and response, messages told again in other
+    words, tools that are not those of the last request."""
+
+
+def turns_of(exchanges: list[Exchange], history: History, answer: Callable[[Exchange], list[Any]]) -> Iterator[Turn]:
+    """What each exchange adds to the conversation."""
+    told: list[Any] = []
+    tools = exchanges[-1]["request"].get("tools")
     for exchange in exchanges:
-        said = history(exchange)
-        whole = exchange["request"].get("previous_response_id") is None
-        found.append(said[known:] if whole else said)
-        known = (len(said) if whole else 0) + len(answer(exchange))
-    return found
+        request, response, said = exchange["request"], exchange["response"], history(exchange)
+        rest = rest_of(exchange, {"request", "response"})
+        if request.get("previous_response_id") is None:
+            pairs = zip(said, told, strict=False)
+            again = {str(place): now for place, (now, before) in enumerate(pairs) if not _is_within(now, before)}
+            rest |= {"history": again} if again else {}
+            said = said[len(told) :]
+        for key, declared in (("tools", request.get("tools")), ("response_tools", response.get("tools"))):
+            if declared is not None and not _is_within(declared, tools):
+                rest[key] = declared
+        told = [*told, *said, *answer(exchange)]
+        yield Turn(request, response, said, rest)
+
+
+def _is_within(part: Any, whole: Any) -> bool:
+    """Whether all that one value says is said by another; null is nothing."""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        return all(value is None or _is_within(value, whole.get(key)) for key, value in part.items())
+    if isinstance(part, list) and isinstance(whole, list):
+        return len(part) == len(whole) and all(map(_is_within, part, whole))
+    return bool(part == whole)

@@ -36,6 +36,11 @@ _REASONING = ("reasoning_content", "reasoning")
 """Where servers that speak this vocabulary put what a model thought."""
 
 
+def is_role(value: Any) -> bool:
+    """Whether it is a role that OpenAI has."""
+    return isinstance(value, str) and value in ROLES
+
+
 def steps_from(messages: Any, format_name: str) -> tuple[Step, ...]:
     """A conversation as steps, one for each message."""
     if not isinstance(messages, list):

@@ -16,7 +16,7 @@ from pantrace.model import Action, Media, Part, Role, Text, Thinking, ToolCall, 
 from .gui_calls import TOOL, action_arguments
 from .interleaved import join, split
 from .json import encode
-from .openai_chat import ROLES, arguments_of
+from .openai_chat import ROLES, arguments_of, is_role
 from .rest import as_extra, rest_in, rest_of
 
 Item = dict[str, Any]
@@ -42,6 +42,7 @@ ANSWERS = {
     "image_generation_call": "result",
 }
 """Calls that the provider itself answers, each with the key of the answer in the same item."""
+_OUTPUTS = {f"{kind}_output" for kind in CALLS} | {"tool_search_output"}
 _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
 _BETWEEN = "\n\n"
 
@@ -50,10 +51,10 @@ def is_item(raw: Any) -> bool:
     """Whether it is an item that could stand in a request's input or in a response's output."""
     if not isinstance(raw, dict):
         return False
-    kind = raw.get("type")
-    if kind in (None, "message"):
-        return raw.get("role") in ROLES and isinstance(raw.get("content"), (str, list))
-    return kind == "reasoning" or kind in CALLS or (isinstance(kind, str) and kind.endswith("_call_output"))
+    kind = raw.get("type", "message")
+    if kind == "message":
+        return is_role(raw.get("role")) and isinstance(raw.get("content"), (str, list))
+    return isinstance(kind, str) and (kind in ("reasoning", "item_reference") or kind in CALLS or kind in _OUTPUTS)
 
 
 def role_of(item: Item) -> Role:
@@ -61,15 +62,17 @@ def role_of(item: Item) -> Role:
     kind = item.get("type")
     if kind in (None, "message"):
         return ROLES.get(str(item.get("role")), "system")
+    if not isinstance(kind, str):
+        return "system"
     if kind == "reasoning" or kind in CALLS:
         return "agent"
-    return "tool" if isinstance(kind, str) and kind.endswith("_output") else "system"
+    return "tool" if kind in _OUTPUTS else "system"
 
 
 def item_from(item: Any, owner: str) -> tuple[list[Part], Item]:
     """The parts of an item, and its keys that they do not tell."""
-    kind = item.get("type") if isinstance(item, dict) else None
-    if isinstance(item, dict) and kind in (None, "message", "agent_message"):
+    kind = item.get("type", "message") if isinstance(item, dict) else None
+    if kind in ("message", "agent_message"):
         content = item.get("content")
         if isinstance(content, str):
             return [Text(text=content)], {**rest_of(item, {"content"}), "content": "text"}
@@ -78,9 +81,9 @@ def item_from(item: Any, owner: str) -> tuple[list[Part], Item]:
             return [part_from(each, owner, role) for each in content], rest_of(item, {"content"})
     if kind == "reasoning":
         return _thought(item)
-    if kind in CALLS:
+    if isinstance(kind, str) and kind in CALLS:
         return _called(item, CALLS[kind], owner)
-    if isinstance(kind, str) and kind.endswith("_output") and isinstance(item.get("call_id"), str):
+    if isinstance(kind, str) and kind in _OUTPUTS and isinstance(item.get("call_id"), str):
         return _answered(item, owner)
     return [Unknown(kind=f"{owner}:item", raw=item)], {}
 

@@ -11,19 +11,34 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pantrace.model import Run, Source
+from pantrace.model import Run, Sample, Source
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.carrying import carrying
 from pantrace.wire.exchanges import is_exchange, run_of
 from pantrace.wire.head import Head
 from pantrace.wire.openai_responses import is_item
+from pantrace.wire.rest import rest_in
 from pantrace.wire.rows import OnBroken
 
-from ..format import Format
+from ..format import Format, NoOptions
 from . import conversation, spans
 from .conversation import NAME, history, is_response
 
-load, dump = carrying(conversation.load, conversation.dump, CARRIER)
+
+def load_row(row: Any) -> Sample:
+    """A conversation of items, or a trace of the Agents SDK."""
+    if isinstance(row, dict) and isinstance(row.get("data"), list):
+        return spans.sample_from(row)
+    return conversation.load(row)
+
+
+def dump_row(sample: Sample, options: NoOptions) -> Any:
+    if "traces" in rest_in(sample.extra, NAME) and sample.trajectory is not None:
+        return spans.row_of(sample)
+    return conversation.dump(sample, options)
+
+
+load, dump = carrying(load_row, dump_row, CARRIER)
 _TYPED = ("message", "reasoning", "function_call", "function_call_output", "custom_tool_call")
 
 
@@ -31,7 +46,8 @@ def detect(head: Head) -> str | None:
     if head.kind != "json":
         return None
     row, records = head.record, head.records
-    if spans.is_span(row):
+    data = row.get("data")
+    if spans.is_span(row) or (isinstance(data, list) and data and spans.is_span(data[0])):
         return "trace"
     if is_exchange(row):
         return "exchanges" if is_response(row["response"]) else None
@@ -55,7 +71,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     variant = detect(Head(path))
     source = Source(format=NAME, version=variant or None, path=str(path))
     if variant == "trace":
-        return Run(name=path.name, source=source, samples=spans.samples(path, source, on_broken))
+        return Run(name=path.name, source=source, samples=spans.samples(path, source, on_broken, load))
     return run_of(path, source, on_broken, load, lambda each: is_item(each) or is_response(each), history)
 
 

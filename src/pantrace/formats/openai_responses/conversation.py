@@ -10,7 +10,7 @@ import msgspec
 from pantrace.errors import ReadError, SampleRefused
 from pantrace.model import Agent, Part, Role, Sample, Step, StepError, ToolCall, ToolResult, Trajectory
 from pantrace.wire.call_ids import told_steps
-from pantrace.wire.exchanges import UNNAMED, Exchange, is_exchange, new_in
+from pantrace.wire.exchanges import UNNAMED, Exchange, is_exchange, turns_of
 from pantrace.wire.openai_responses import item_from, item_to, items_to, role_of
 from pantrace.wire.openai_tools import tool_to, tools_from
 from pantrace.wire.openai_usage import usage_from
@@ -45,10 +45,13 @@ def load(row: Any) -> Sample:
     steps: list[Step] = []
     form: str | None = None
     if isinstance(row, list) and row and is_exchange(row[0]):
-        for exchange, said in zip(row, new_in(row, history, lambda each: each["response"]["output"]), strict=True):
-            steps += steps_from(said)
-            settings = rest_of(exchange["request"], {"input", "tools", "instructions"})
-            steps.append(answered(exchange["response"], settings))
+        if not all(is_response(each["response"]) for each in row):
+            raise ReadError("an exchange has no response with output", place="response")
+        same = row[-1]["request"].get("instructions")
+        for turn in turns_of(row, history, lambda each: list(each["response"]["output"])):
+            steps += steps_from(turn.said)
+            taken = {"input", "tools", *(("instructions",) if turn.request.get("instructions") == same else ())}
+            steps.append(answered(turn.response, rest_of(turn.request, taken), turn.rest))
         row = row[-1]["request"]
     elif is_response(row) or (isinstance(row, list) and row and is_response(row[0])):
         responses = row if isinstance(row, list) else [row]
@@ -113,7 +116,7 @@ def _step(role: Role, items: list[Any], **given: Any) -> Step:
     return Step(role=role, parts=tuple(parts), **given)
 
 
-def answered(response: Record, settings: Record | None) -> Step:
+def answered(response: Record, settings: Record | None, others: Record | None = None) -> Step:
     """What a response says, with its tokens."""
     name, model, created = (
         response.get("id", response.get("response_id")),
@@ -123,6 +126,7 @@ def answered(response: Record, settings: Record | None) -> Step:
     error, status = response.get("error"), response.get("status")
     why = response.get("incomplete_details")
     rest = rest_of(response, {"id", "response_id", "model", "output", "usage", "created_at", "status", "tools"})
+    rest |= others or {}
     given: Record = {"extra": {"response": rest} if rest else {}}
     if isinstance(error, dict):
         given["error"] = StepError(kind=_text(error.get("code")), message=_text(error.get("message")))

@@ -1,4 +1,4 @@
-"""Spans of the Agents SDK, as its trace processors export them: one trace is one sample.
+"""Spans of the Agents SDK, as its trace processors export them: one trace is one sample, written as the SDK sends it.
 
 Of a response they tell the tokens and the times, not the words: what was said is in none of them. Functions have their
 input and output.
@@ -10,15 +10,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pantrace.model import Agent, Part, Sample, Source, Step, StepError, Tool, ToolCall, ToolResult, Trajectory, Unknown
-from pantrace.wire.openai_chat import arguments_of, steps_from
-from pantrace.wire.openai_usage import usage_from
-from pantrace.wire.rest import as_extra, rest_of
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Agent, Sample, Source, Step, StepError, Tool, ToolCall, ToolResult, Trajectory, Unknown
+from pantrace.wire.json import encode
+from pantrace.wire.openai_chat import arguments_of
+from pantrace.wire.openai_usage import usage_from, usage_to
+from pantrace.wire.rest import as_extra, rest_in, rest_of
 from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.source import with_source
 from pantrace.wire.times import from_iso
 
 from .conversation import NAME, Record
+
+_SPAN = "span"
+"""Under this name a step keeps its span, without what the model says of it."""
 
 
 def is_span(record: Any) -> bool:
@@ -31,26 +38,35 @@ def is_span(record: Any) -> bool:
     return False
 
 
-def samples(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
-    """Spans come in the order in which they ended, those of different traces mixed: a file is read whole."""
+def rows(path: Path, on_broken: OnBroken) -> Iterator[list[Record]]:
+    """The records of each trace. Spans of several come mixed, in the order in which they ended."""
     traces: dict[str, list[Record]] = {}
-    for _, record in read_rows(path, on_broken):
-        if is_span(record):
-            traces.setdefault(record["trace_id"] if record["object"] == "trace.span" else record["id"], []).append(
-                record
-            )
-    for name, records in traces.items():
-        yield with_source(sample_from(name, records), source)
+    for place, row in read_rows(path, on_broken):
+        for record in row["data"] if isinstance(row, dict) and isinstance(row.get("data"), list) else [row]:
+            if not is_span(record):
+                on_broken(ReadError("not a span or a trace", path=str(path), place=place))
+                continue
+            traces.setdefault(record["trace_id" if record["object"] == "trace.span" else "id"], []).append(record)
+    yield from traces.values()
 
 
-def sample_from(name: str, records: list[Record]) -> Sample:
-    spans = [each for each in records if each["object"] == "trace.span"]
-    spans.sort(key=lambda each: (from_iso(each.get("started_at")) or 0.0, each.get("ended_at") or ""))
-    trace: Record = next((each for each in records if each["object"] == "trace"), {})
-    by_id = {each.get("id"): each for each in spans}
-    steps = _steps(spans, by_id)
+def samples(path: Path, source: Source, on_broken: OnBroken, load: Any) -> Iterator[Sample]:
+    for records in rows(path, on_broken):
+        yield with_source(load({"data": records}), source)
+
+
+def sample_from(row: Record) -> Sample:
+    """A trace: `{"data": [...]}`, as the SDK sends it."""
+    records = [each for each in row["data"] if is_span(each)]
+    if not records:
+        raise ReadError("holds no span of a trace", place="data")
+    spans = [(number, each) for number, each in enumerate(records) if each["object"] == "trace.span"]
+    spans.sort(key=lambda pair: (from_iso(pair[1].get("started_at")) or 0.0, -pair[0]))
+    traces = [{"n": number, **each} for number, each in enumerate(records) if each["object"] == "trace"]
+    name = traces[0]["id"] if traces else records[0]["trace_id"]
+    steps = _steps(spans)
     moments = [step.at for step in steps if step.at is not None]
-    title = trace.get("workflow_name")
+    title = traces[0]["workflow_name"] if traces else None
     trajectory = Trajectory(
         id=name,
         title=title if isinstance(title, str) else None,
@@ -58,105 +74,111 @@ def sample_from(name: str, records: list[Record]) -> Sample:
         ended=max((step.ended for step in steps if step.ended is not None), default=None),
         agents=tuple(_agents(spans)),
         steps=tuple(steps),
-        extra=as_extra(NAME, {"trace": rest_of(trace, {"object", "workflow_name"})} if trace else {}),
     )
-    return Sample(id=name, trajectory=trajectory)
+    return Sample(id=name, trajectory=trajectory, extra=as_extra(NAME, {"traces": traces, **rest_of(row, {"data"})}))
 
 
-def _agents(spans: list[Record]) -> Iterator[Agent]:
+def _agents(spans: list[tuple[int, Record]]) -> Iterator[Agent]:
     seen: set[str] = set()
-    for span in spans:
+    for _, span in spans:
         match span["span_data"]:
             case {"type": "agent", "name": str(name)} if name not in seen:
                 seen.add(name)
-                data = span["span_data"]
-                tools = data.get("tools")
+                tools = span["span_data"].get("tools")
                 named = [each for each in tools if isinstance(each, str)] if isinstance(tools, list) else None
-                declared = tuple(Tool(name=each) for each in named) if named is not None else None
-                yield Agent(name=name, tools=declared, extra=as_extra(NAME, rest_of(data, {"tools", "type", "name"})))
+                yield Agent(name=name, tools=tuple(Tool(name=each) for each in named) if named is not None else None)
 
 
-def _agent_of(span: Record, by_id: dict[Any, Record]) -> str | None:
-    """The agent inside whose span it lies."""
-    for _ in range(len(by_id)):
-        match span:
-            case {"span_data": {"type": "agent", "name": str(name)}}:
-                return name
-        span = by_id.get(span.get("parent_id"), {})
-        if not span:
-            break
-    return None
-
-
-def _steps(spans: list[Record], by_id: dict[Any, Record]) -> list[Step]:
+def _steps(spans: list[tuple[int, Record]]) -> list[Step]:
     """Each response is a step; the calls that follow it under the same parent are its own."""
     steps: list[Step] = []
-    asked: dict[Any, int] = {}
-    for span in spans:
-        data = span["span_data"]
+    parents = {str(span.get("id")): span for _, span in spans}
+    asked: dict[str, int] = {}
+    for number, span in spans:
+        data, parent = span["span_data"], str(span.get("parent_id"))
+        error = span.get("error")
         common: Record = {"at": from_iso(span.get("started_at")), "ended": from_iso(span.get("ended_at"))}
-        common["agent"] = _agent_of(span, by_id)
-        kind = data.get("type")
-        rest = rest_of(span, {"object", "started_at", "ended_at", "span_data", "error"})
-        if kind in ("response", "generation"):
-            asked[span.get("parent_id")] = len(steps)
-            steps.append(_asked(data, span, common, {**rest, "data": rest_of(data, {"usage"})}))
-        elif kind == "function":
-            call, result = _called(data, span)
-            place = asked.get(span.get("parent_id"))
-            if place is None:
-                steps.append(Step(role="agent", parts=(call, result), extra=as_extra(NAME, rest), **common))
-            else:
-                before = steps[place]
-                steps[place] = _with(before, call)
-                steps.append(Step(role="tool", parts=(result,), extra=as_extra(NAME, rest), **common))
+        common |= {"agent": _agent_of(span, parents), "error": _error(error)}
+        kept: Record = {**rest_of(span, {"span_data"}), "n": number}
+        if data.get("type") == "response":
+            asked[parent] = len(steps)
+            usage = usage_from(data.get("usage"), NAME, "responses")
+            kept["span_data"] = rest_of(data, {"usage"} if usage is not None else ())
+            extra = as_extra(NAME, {_SPAN: kept})
+            name, model = data.get("response_id"), data.get("model")
+            common |= {
+                "id": name if isinstance(name, str) else None,
+                "model": model if isinstance(model, str) else None,
+            }
+            steps.append(Step(role="agent", usage=usage, extra=extra, **common))
+        elif data.get("type") == "function" and isinstance(data.get("name"), str):
+            call = ToolCall(id=str(span.get("id")), name=data["name"], arguments=arguments_of(data.get("input")))
+            same = isinstance(call.arguments, dict) and encode(call.arguments).decode() == data.get("input")
+            kept["span_data"] = rest_of(data, {"output", "name", *(("input",) if same else ())})
+            result = ToolResult(call_id=call.id, name=call.name, output=data.get("output"))
+            if (failed := _error(error)) is not None:
+                result = msgspec.structs.replace(result, failure="error", error=failed.message)
+            result = msgspec.structs.replace(result, started=common["at"], ended=common["ended"])
+            place = asked.get(parent)
+            if place is not None:
+                steps[place] = msgspec.structs.replace(steps[place], parts=(*steps[place].parts, call))
+            parts = (result,) if place is not None else (call, result)
+            role: Any = "tool" if place is not None else "agent"
+            steps.append(Step(role=role, parts=parts, extra=as_extra(NAME, {_SPAN: kept}), **common))
         else:
-            note: Part = Unknown(kind=f"{NAME}:span", raw=span)
-            steps.append(Step(role="system", kind="note", parts=(note,), error=_error(span), **common))
+            kept["span_data"] = data
+            note = Unknown(kind=f"{NAME}:span", raw=kept)
+            steps.append(Step(role="system", kind="note", parts=(note,), **common))
     return steps
 
 
-def _with(step: Step, call: ToolCall) -> Step:
-    return Step(**{name: getattr(step, name) for name in step.__struct_fields__} | {"parts": (*step.parts, call)})
+def _agent_of(span: Record, parents: dict[str, Record]) -> str | None:
+    """The agent inside whose span it lies."""
+    for _ in range(len(parents)):
+        match span["span_data"]:
+            case {"type": "agent", "name": str(name)}:
+                return name
+        found = parents.get(str(span.get("parent_id")))
+        if found is None:
+            break
+        span = found
+    return None
 
 
-def _asked(data: Record, span: Record, common: Record, rest: Record) -> Step:
-    parts: tuple[Part, ...] = ()
-    output, name, model = data.get("output"), data.get("response_id"), data.get("model")
-    if isinstance(output, list) and all(isinstance(each, dict) and "role" in each for each in output):
-        parts = tuple(part for step in steps_from(output, NAME) for part in step.parts)
-    return Step(
-        role="agent",
-        id=name if isinstance(name, str) else None,
-        model=model if isinstance(model, str) else None,
-        parts=parts,
-        usage=usage_from(data.get("usage"), NAME, "responses"),
-        error=_error(span),
-        extra=as_extra(NAME, rest),
-        **common,
-    )
-
-
-def _called(data: Record, span: Record) -> tuple[ToolCall, ToolResult]:
-    name = data["name"] if isinstance(data.get("name"), str) else "function"
-    error, call = _error(span), span.get("id")
-    call_id = call if isinstance(call, str) else None
-    result = ToolResult(
-        call_id=call_id,
-        name=name,
-        output=data.get("output"),
-        error=error.message if error is not None else None,
-        failure="error" if error is not None else None,
-        started=from_iso(span.get("started_at")),
-        ended=from_iso(span.get("ended_at")),
-        extra=as_extra(NAME, {"error": span["error"]} if error is not None else {}),
-    )
-    return ToolCall(id=call_id, name=name, arguments=arguments_of(data.get("input"))), result
-
-
-def _error(span: Record) -> StepError | None:
-    error = span.get("error")
+def _error(error: Any) -> StepError | None:
     if not isinstance(error, dict):
         return None
     message = error.get("message")
     return StepError(message=message if isinstance(message, str) else None)
+
+
+def row_of(sample: Sample) -> Record:
+    """A trace that was read, as the SDK sends it."""
+    trajectory = sample.trajectory
+    assert trajectory is not None
+    own = dict(rest_in(sample.extra, NAME))
+    calls = {part.id: part for step in trajectory.steps for part in step.parts if isinstance(part, ToolCall)}
+    spans: list[tuple[int, Record]] = [(trace["n"], _without_number(trace)) for trace in own.pop("traces", ())]
+    for step in trajectory.steps:
+        match step.parts:
+            case (Unknown(kind="openai-responses:span", raw=dict(raw)),):
+                spans.append((raw["n"], _without_number(raw)))
+                continue
+        kept = dict(rest_in(step.extra, NAME).get(_SPAN) or {})
+        if not kept:
+            continue
+        number, data = kept.pop("n"), dict(kept["span_data"])
+        if step.usage is not None:
+            data["usage"] = usage_to(step.usage, NAME, "responses")
+        for part in step.parts:
+            if isinstance(part, ToolResult):
+                call = calls.get(part.call_id)
+                written = encode(call.arguments).decode() if call is not None else None
+                told = {"name": part.name, "input": data.get("input", written), "output": part.output}
+                data |= {key: value for key, value in told.items() if value is not None}
+        spans.append((number, {**kept, "span_data": data}))
+    return {"data": [span for _, span in sorted(spans, key=lambda pair: pair[0])], **own}
+
+
+def _without_number(record: Record) -> Record:
+    return {key: value for key, value in record.items() if key != "n"}
