@@ -241,6 +241,8 @@ def _answered(item: Item, owner: str) -> tuple[list[Part], Item]:
     if isinstance(output, list) and key == "output" and all(isinstance(each, dict) for each in output):
         output, media, form = split(output, lambda each: _plain(each, owner))
         rest["form"] = form or "pieces"
+    elif isinstance(output, dict) and isinstance(seen := part_from(output, owner), Media):
+        output, media, rest["form"] = None, (seen,), "one"
     return [ToolResult(call_id=item["call_id"], output=output, media=media)], rest
 
 
@@ -257,7 +259,9 @@ def _answered_to(part: ToolResult, rest: Item, owner: str) -> Item:
         row["call_id"] = part.call_id
     output = part.output if part.output is not None else part.error
     media = [each for one in part.media if (each := part_to(one, owner)) is not None]
-    if form is not None or media:
+    if form == "one" and len(media) == 1 and output is None:
+        output = media[0]
+    elif form is not None or media:
         pieces = join(output, media, form if isinstance(form, list) else None, _input_text)
         output = [each for each in pieces if each is not None]
     elif not rest and not isinstance(output, str):

@@ -52,7 +52,7 @@ def load(row: Any) -> Sample:
             steps += steps_from(turn.said)
             taken = {"input", "tools", *(("instructions",) if turn.request.get("instructions") == same else ())}
             steps.append(answered(turn.response, rest_of(turn.request, taken), turn.rest))
-        row = row[-1]["request"]
+        row = rest_of(row[-1]["request"], {"previous_response_id"})  # all of it is told
     elif is_response(row) or (isinstance(row, list) and row and is_response(row[0])):
         responses = row if isinstance(row, list) else [row]
         if not all(is_response(each) for each in responses):
