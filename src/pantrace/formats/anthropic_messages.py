@@ -170,7 +170,8 @@ def _messages(step: Step) -> Iterator[dict[str, Any]]:
     pieces: list[list[Part]] = []
     for part in step.parts:
         answered = isinstance(part, ToolResult)
-        if before and step.role == "agent" and answered != isinstance(before[-1], ToolResult):
+        # Only what the provider's own tools answer stands in the message of the model.
+        if before and step.role == "agent" and not own and answered != isinstance(before[-1], ToolResult):
             pieces.append(before)
             before = []
         before.append(part)

@@ -87,7 +87,7 @@ def load_row(row: Any) -> Sample:
     steps: list[Step] = []
     if isinstance(row, list) and row and is_exchange(row[0]):
         for turn in turns_of(row, _history, _answers):
-            steps += [step_from(message, NAME) for message in turn.said]
+            steps += [step_from(message, NAME, exact=True) for message in turn.said]
             steps += [_answered(turn)]
         row = rest_of(row[-1]["request"], {"messages"})
     else:
@@ -99,7 +99,7 @@ def load_row(row: Any) -> Sample:
             )
         if not isinstance(row, dict) or not isinstance(row.get("messages"), list):
             raise ReadError("has no list `messages`", remedy="is --from right?")
-        steps = [step_from(message, NAME) for message in row["messages"]]
+        steps = [step_from(message, NAME, exact=True) for message in row["messages"]]
     instructions: str | None = None
     match steps[:1]:
         case [Step(role="system", parts=(Text(text=text),), extra={"openai-messages": {"name": "instructions"}})]:
@@ -145,7 +145,7 @@ def _answered(turn: Turn) -> Step:
         "choices": others,
         **turn.rest,
     }
-    step = step_from(choices[0].get("message"), NAME)
+    step = step_from(choices[0].get("message"), NAME, exact=True)
     return msgspec.structs.replace(
         step,
         id=name if isinstance(name, str) else None,
@@ -214,5 +214,6 @@ FORMAT = Format(
     open=open_run,
     check=check,
     corners=(CARRIER,),
+    reencoded={"messages[].content[].image_url.url": "a picture is held as its type and its data"},
     lost={"": "a conversation holds messages, calls, results and tools"},
 )

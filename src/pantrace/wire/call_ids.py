@@ -6,12 +6,14 @@ import msgspec
 
 from pantrace.model import Part, Step, ToolCall, ToolResult, Trajectory, active_steps, call_pairs
 
+from .rest import rest_in
+
 
 def told_steps(trajectory: Trajectory, owner: str) -> list[Step]:
     """The steps that a conversation tells: of the active path, notes of other formats left out, calls with ids."""
     names: dict[int, str] = {}
     for number, pair in enumerate(call_pairs(trajectory, agent_only=False), 1):
-        if pair.call.id is None:
+        if pair.call.id is None and rest_in(pair.call.extra, owner).get("key") != "function_call":
             names[id(pair.call)] = f"call_{number}"
             if pair.result is not None and pair.result.call_id is None:
                 names[id(pair.result)] = f"call_{number}"

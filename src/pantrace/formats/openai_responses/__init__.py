@@ -46,9 +46,10 @@ def detect(head: Head) -> str | None:
     if head.kind != "json":
         return None
     row, records = head.record, head.records
-    data = row.get("data")
-    if spans.is_span(row) or (isinstance(data, list) and data and spans.is_span(data[0])):
-        return "trace"
+    if spans.is_span(row):
+        return "spans"
+    if isinstance(data := row.get("data"), list) and data and spans.is_span(data[0]):
+        return "traces"
     if is_exchange(row):
         return "exchanges" if is_response(row["response"]) else None
     if is_response(row):
@@ -70,7 +71,7 @@ def _are_items(records: list[Any]) -> bool:
 def open_run(path: Path, on_broken: OnBroken) -> Run:
     variant = detect(Head(path))
     source = Source(format=NAME, version=variant or None, path=str(path))
-    if variant == "trace":
+    if variant in ("spans", "traces"):
         return Run(name=path.name, source=source, samples=spans.samples(path, source, on_broken, load))
     return run_of(path, source, on_broken, load, lambda each: is_item(each) or is_response(each), history)
 
@@ -84,6 +85,7 @@ FORMAT = Format(
     dump=dump,
     open=open_run,
     corners=(CARRIER,),
+    reencoded={"input[].*image_url": "a picture is held as its type and its data"},
     lost={"": "a conversation holds messages, reasoning, calls, results and tools"},
 )
 
