@@ -8,6 +8,7 @@ files in the same folder, which is looked into once.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -60,14 +61,23 @@ def _index(folder: Path) -> tuple[dict[str, Path], dict[str, list[Path]]]:
         return {}, {}
 
 
-def _roots(path: Path) -> Iterator[Path]:
-    """The folders in which Codex keeps sessions, where a rollout lies in one of them."""
-    day = [part.name for part in path.parents[:3]]
-    if len(day) == 3 and all(name.isdigit() for name in day):
-        yield path.parents[3]
-        yield path.parents[3].with_name("archived_sessions")
-    elif path.parent.name == "archived_sessions":
-        yield path.parent.with_name("sessions")
+def _folders(name: str, path: Path) -> Iterator[Path]:
+    """Where Codex keeps a session, if another lies in such a place: the archive, and the days about the time that an
+    id begins with."""
+    above = path.absolute().parents
+    if len(above) > 4 and all(each.name.isdigit() for each in above[:3]):
+        root, archive = above[3], above[4] / "archived_sessions"
+    elif above[0].name == "archived_sessions":
+        root, archive = above[0].with_name("sessions"), above[0]
+    else:
+        return
+    try:
+        begin = datetime.fromtimestamp(int(name.replace("-", "")[:12], 16) / 1000, UTC)
+        days = [begin + timedelta(days=shift) for shift in (0, -1, 1)]
+    except (ValueError, OverflowError, OSError):
+        days = []
+    yield from (root / f"{each:%Y/%m/%d}" for each in days)
+    yield archive
 
 
 def located(name: str, path: Path) -> Path | None:
@@ -76,10 +86,8 @@ def located(name: str, path: Path) -> Path | None:
         return found
     if not all(letter.isalnum() or letter == "-" for letter in name):
         return None
-    for root in _roots(path):
-        for file in sorted(root.rglob(f"rollout-*-{name}.jsonl*")):
-            return file
-    return None
+    files = (file for folder in _folders(name, path) for file in sorted(folder.glob(f"rollout-*-{name}.jsonl*")))
+    return next(files, None)
 
 
 def owner(path: Path) -> Path | None:

@@ -64,10 +64,15 @@ class Draft:
         self.times.append(from_iso(record.get("timestamp")))
         self.ids += [name for name in (record["payload"].get("id"),) if isinstance(name, str)]
 
+    @property
+    def name(self) -> str | None:
+        """The id of the step."""
+        own = self.ids[0] if self.ids else f"line-{self.first}" if self.lines else None
+        return self.fields.get("id", own)
+
     def step(self) -> Step:
         if self.raw is not None:
             return Step(role=self.role, kind="note", parts=(Unknown(kind=f"{NAME}:line", raw=self.raw),), **self.fields)
-        name = {"id": self.ids[0] if self.ids else f"line-{self.first}"} if self.lines else {}
         return Step(
             role=self.role,
             kind=self.kind,
@@ -76,7 +81,7 @@ class Draft:
             ended=self.times[-1] if len(self.times) > 1 else None,
             usage=self.usage,
             extra=as_extra(NAME, {"lines": self.lines}),
-            **{**name, **self.fields},
+            **{**self.fields, "id": self.name},
         )
 
 
@@ -96,6 +101,8 @@ class Reader:
         self._names: dict[str, str] = {}
         self._scripts: dict[str, str] = {}
         self._callers: dict[str, Draft] = {}
+        self._answers: dict[str, Draft] = {}
+        self._replaced: set[str] = set()
         self._nested: dict[str, list[str]] = {}
         self._prompting = True
         number = 0
@@ -188,6 +195,7 @@ class Reader:
                 self._scripts[part.id] = part.arguments
         if not isinstance(part, ToolResult) or part.call_id is None:
             return part
+        self._answers.setdefault(part.call_id, draft)
         text = part.output if isinstance(part.output, str) else ""
         name = self._names.get(part.call_id, part.name)
         found = told(msgspec.structs.replace(part, name=name), self.items.get(part.call_id), text)
@@ -259,8 +267,10 @@ class Reader:
             self._note(number, record, payload)
             return
         gone = [each for each in before if each.role not in ("user", "system")] if items is None else before
-        replaced = [each.step().id for each in gone if not names.intersection(each.ids)]
-        summary.fields["replaces"] = tuple(name for name in replaced if name is not None)
+        replaced = [each.name for each in gone if not names.intersection(each.ids)]
+        new = [name for name in replaced if name is not None and name not in self._replaced]
+        summary.fields["replaces"] = tuple(new)
+        self._replaced.update(new)
 
     def steps(self) -> list[Step]:
         """All steps; scripts give way to the calls that they made."""
@@ -276,10 +286,9 @@ class Reader:
 
     def _unfold(self, script: str, names: list[str], *, keep: bool) -> None:
         asked = self._callers[script]
-        answer = next(
-            (d for d in self.drafts for p in d.parts if isinstance(p, ToolResult) and p.call_id == script), None
-        )
-        result = next((p for p in answer.parts if isinstance(p, ToolResult)), None) if answer is not None else None
+        answer = self._answers.get(script)
+        told_parts = answer.parts if answer is not None else []
+        result = next((p for p in told_parts if isinstance(p, ToolResult) and p.call_id == script), None)
         text = str(getattr(call_of(asked, script), "arguments", ""))
         # They end in any order; the script tells in which one they were called.
         names = sorted(names, key=lambda name: text.find(command_of(self.items[name]) or "") % (len(text) + 1))
