@@ -324,6 +324,25 @@ def test_a_run_of_another_tool_becomes_a_rollout() -> None:
     assert FORMAT.load(lines) == sample
 
 
+@pytest.mark.parametrize("source", ["claude-code/trouble.jsonl", "codex/trouble.jsonl"])
+def test_a_session_that_codex_went_on_with(source: str) -> None:
+    """Codex adds lines to the session that it resumes, behind those of ours that only pantrace reads."""
+    assert FORMAT.dump is not None and FORMAT.load is not None
+    before = only(ROOT / source)
+    lines = FORMAT.dump(Sample(id="s", trajectory=before), None)
+    usage = line(
+        "token_usage_record", response_id="r", usage={"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}
+    )
+    asked = item("message", role="user", content=[{"type": "input_text", "text": "And now?"}])
+    after = loaded(*lines, asked, said("Done."), usage)
+    told_before = loaded(*lines)
+    assert after.steps[:-2] == told_before.steps
+    assert [step.role for step in after.steps[-2:]] == ["user", "agent"]
+    assert final_response(after) == "Done."
+    one, other = usage_total(told_before), usage_total(after)
+    assert one is not None and other is not None and (other.input or 0) - (one.input or 0) == 5
+
+
 def test_sub_agents_are_written_beside_and_read_back(tmp_path: Path) -> None:
     report = convert(GOLDEN / "agents", tmp_path / "out", to="codex")
     assert (report.samples, report.losses) == (3, {})

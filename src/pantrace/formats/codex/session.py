@@ -164,6 +164,8 @@ def _invocations(steps: list[Step]) -> Iterable[Invocation]:
 
 def _total(reader: Reader, steps: list[Step]) -> dict[str, Usage] | None:
     """The total that the rollout tells at its end, without what a fork has of its parent."""
+    if any(_is_untold(line) for step in steps for line in rest_in(step.extra, NAME).get("lines") or ()):
+        return None  # a session of another tool that Codex went on with: it counts from there
     whole, base = usage_from(reader.total, NAME, "flat"), usage_from(_before(steps), NAME, "flat")
     if whole is None:
         return None
@@ -174,6 +176,11 @@ def _total(reader: Reader, steps: list[Step]) -> dict[str, Usage] | None:
     changed = tuple(name for name in NUMBERS if counts[name] != getattr(whole, name))
     models = {step.model for step in steps if step.usage is not None and step.model is not None}
     return {models.pop() if len(models) == 1 else "": Usage(**counts, derived=changed)}
+
+
+def _is_untold(line: Record) -> bool:
+    """Whether a record of tokens does not tell how many there were until then."""
+    return line["line"].get("type") == "token_usage_record" and "thread_token_usage" not in line["item"]
 
 
 def _before(steps: list[Step]) -> Record | None:
