@@ -39,6 +39,14 @@ _ENDS = ("task_started", "task_complete", "turn_aborted", "turn_started", "turn_
 _ERRORS = ("turn_aborted", "error", "stream_error")
 
 
+def _called(record: Any) -> str:
+    """What a note is called: for its event, else for its record."""
+    match record:
+        case {"type": "event_msg" | "response_item", "payload": {"type": str(kind)}} | {"type": str(kind)}:
+            return f"{NAME}:{kind}"
+    return f"{NAME}:line"
+
+
 class Draft:
     """A step while its lines are read."""
 
@@ -72,7 +80,9 @@ class Draft:
 
     def step(self) -> Step:
         if self.raw is not None:
-            return Step(role=self.role, kind="note", parts=(Unknown(kind=f"{NAME}:line", raw=self.raw),), **self.fields)
+            return Step(
+                role=self.role, kind="note", parts=(Unknown(kind=_called(self.raw), raw=self.raw),), **self.fields
+            )
         return Step(
             role=self.role,
             kind=self.kind,

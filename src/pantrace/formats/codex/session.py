@@ -83,7 +83,7 @@ def trajectory_from(records: list[Any]) -> Trajectory:
 def raw_of(step: Step) -> Any:
     """The record that a note is; None for any other step."""
     match step.parts:
-        case (Unknown(kind="codex:line", raw=raw),) if step.kind in ("note", "copied"):
+        case (Unknown(kind=kind, raw=raw),) if kind.startswith(f"{NAME}:") and NAME not in step.extra:
             return raw
     return None
 

@@ -102,7 +102,8 @@ def _step(record: Any, completed: set[Any]) -> Step:
         if parts:
             rest = {"line": rest_of(record, {"item"}), "item": rest_of(item, taken), "parts": len(parts)}
             return Step(role="agent", parts=tuple(parts), extra=as_extra(NAME, {"stream": rest}))
-    note = Unknown(kind=f"{NAME}:line", raw=record)
+    kind = _kind(record)
+    note = Unknown(kind=f"{NAME}:{kind if isinstance(kind, str) else 'line'}", raw=record)
     told = item if isinstance(item, dict) and item.get("type") == "error" else record
     error = None
     if isinstance(told, dict) and told.get("type") in ("error", "turn.failed"):
