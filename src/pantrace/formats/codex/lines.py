@@ -315,7 +315,7 @@ class Reader:
                 raw = {"result": msgspec.to_builtins(result)}
                 answer.parts = [Unknown(kind=f"{NAME}:script", raw=raw) if p is result else p for p in answer.parts]
         asked.parts[place + 1 : place + 1] = [one for one, _ in pairs]
-        (answer if answer is not None else asked).parts += [other for _, other in pairs]
+        asked.parts += [other for _, other in pairs]
 
 
 def call_of(draft: Draft, name: str) -> Part:
