@@ -39,13 +39,15 @@ _INSTRUCTIONS = "instructions"
 _SPEAKERS = {"human": "user", "gpt": "assistant", "observation": "tool", "function_call": "assistant"}
 _OTHERS = {"trajectory_format", "info", "traj", "system", "trajectory", "stateBag", "type", "sessionId"}
 """Keys of rows that belong to other formats with messages."""
+_ANOTHERS = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+"""What mini-swe-agent tells its model to print at the end: its older files are bare lists of messages."""
 _BLOCKS = ("tool_use", "tool_result", "thinking", "input_text", "output_text", "reasoning", "function_call")
 
 
 def detect(head: Head) -> str | None:
-    if head.kind != "json" or head.path.name.endswith((".traj.json", ".traj")):
-        return None
     row = head.record
+    if head.kind != "json" or _is_anothers(row.get("messages", head.records)):
+        return None
     if head.layout == "array" and head.records and all(is_message(each) for each in head.records[:-1] or head.records):
         return "messages"
     if is_exchange(row) and _answers(row) and is_message(_answers(row)[0]):
@@ -56,6 +58,11 @@ def detect(head: Head) -> str | None:
     if not isinstance(messages, list) or not messages or row.keys() & _OTHERS:
         return None
     return "" if all(is_message(each) for each in messages[:-1] or messages) else None
+
+
+def _is_anothers(messages: Any) -> bool:
+    told = messages[:2] if isinstance(messages, list) else []
+    return any(_ANOTHERS in str(each.get("content")) for each in told if isinstance(each, dict))
 
 
 def is_message(raw: Any) -> bool:
