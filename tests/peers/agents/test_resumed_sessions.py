@@ -44,6 +44,9 @@ def test_codex_resumes_it(source: str, tmp_path: Path) -> None:
     home.mkdir()
     with scripted_model() as model:
         _, environment = codex(home, model)
+        settings = home / ".codex" / "config.toml"
+        # The recorded session names the provider that it was made with.
+        settings.write_text(settings.read_text().replace("scripted]", "loop]").replace('= "scripted"', '= "loop"'))
         path = written(source, home)
         before = trajectory(path)
         subprocess.run(
