@@ -116,6 +116,26 @@ def test_a_fork_without_its_parent_says_that_it_is_missing(tmp_path: Path) -> No
     assert total is not None and total.input == 12096
 
 
+def test_a_fork_that_copies_all_lines_of_its_parent_counts_its_own_calls_only(tmp_path: Path) -> None:
+    """As older versions wrote it: the lines of the parent again, with the time of the fork."""
+    lines = [json.loads(each) for each in (GOLDEN / "older.jsonl").read_text().splitlines()]
+    name = lines[0]["payload"]["id"]
+    copies = [{**each, "timestamp": "2026-03-01T10:00:00.000Z"} for each in lines[:-6]]
+    new = [said("Another way."), count(3_507, 7)]
+    first = line("session_meta", id="fork", forked_from_id=name)
+    shutil.copy(GOLDEN / "older.jsonl", tmp_path / "parent.jsonl")
+    fork = tmp_path / "the_fork.jsonl"
+    fork.write_text("".join(json.dumps(each) + "\n" for each in (first, *copies, *new)))
+    parent, forked = all_of(tmp_path)
+    own, whole = usage_total(forked), usage_total(parent)
+    assert own is not None and whole is not None and (own.input, whole.input) == (7, 3_900)
+    assert final_response(forked) == "Another way."
+    assert forked.origin is not None and forked.origin.trajectory == name
+    (tmp_path / "parent.jsonl").unlink()
+    (alone,) = all_of(tmp_path)
+    assert alone.origin is not None and alone.origin.extra == {"codex": {"missing": True}}
+
+
 def test_what_comes_after_the_fork_in_the_parent_is_not_copied(tmp_path: Path) -> None:
     shutil.copytree(GOLDEN / "work", tmp_path / "work")
     later = {**item("message", role="user", content=[{"type": "input_text", "text": "Later."}]), "ordinal": 67}

@@ -34,10 +34,9 @@ _DEPTH = 8
 def meta_of(path: Path) -> Record:
     """What the first record of a rollout says of its session; empty where it is none."""
     try:
-        first = Head(path).record
+        return meta_in([Head(path).record])
     except (ReadError, OSError):
         return {}
-    return first["payload"] if is_line(first) and first["type"] == "session_meta" else {}
 
 
 @lru_cache(64)
@@ -126,8 +125,32 @@ class Session:
         if trajectory is None or rest_in(trajectory.extra, NAME).get("meta") is None:
             return sample
         if depth < _DEPTH:
-            trajectory = self._with_children(self._with_prefix(trajectory, path, depth), path, depth)
+            trajectory = self._with_prefix(self._marked(trajectory, records, path), path, depth)
+            trajectory = self._with_children(trajectory, path, depth)
         return msgspec.structs.replace(sample, trajectory=trajectory)
+
+    def _marked(self, trajectory: Trajectory, records: list[Any], path: Path) -> Trajectory:
+        """A fork that begins with all lines of its parent, as older versions wrote it: these are copies."""
+        origin = trajectory.origin
+        if origin is None or origin.trajectory is None or meta_in(records[1:2]).get("id") != origin.trajectory:
+            return trajectory
+        where = located(origin.trajectory, path)
+        if where is None or where == path:
+            return _with_missing(trajectory)
+        parent = [record for _, record in read_rows(where, self.on_broken)]
+        pairs = zip(records[1:], parent, strict=False)
+        shared = next((place for place, (one, other) in enumerate(pairs) if not _is_copy(one, other)), None)
+        shared = min(len(records) - 1, len(parent)) if shared is None else shared
+        before = self.load(records[: shared + 1]).trajectory
+        copied = len(before.steps) if before is not None else 0
+        steps = [
+            msgspec.structs.replace(step, kind="copied") if place < copied and raw_of(step) is None else step
+            for place, step in enumerate(trajectory.steps)
+        ]
+        last = next((step.id for step in reversed(steps) if step.kind == "copied"), None)
+        origin = Origin(kind="forked", trajectory=origin.trajectory, step=last)
+        # The totals that it tells include the parent's, and nothing says where these end.
+        return msgspec.structs.replace(trajectory, steps=tuple(steps), origin=origin, usage=None)
 
     def _with_prefix(self, trajectory: Trajectory, path: Path, depth: int) -> Trajectory:
         """A fork with what it has of its parent, as copies: they count there."""
@@ -139,8 +162,7 @@ class Session:
             return trajectory  # it was read from a file of ours, which has them
         where = located(origin.trajectory, path)
         if where is None or where == path:
-            missing = Origin(kind="forked", trajectory=origin.trajectory, extra={NAME: {"missing": True}})
-            return msgspec.structs.replace(trajectory, origin=missing)
+            return _with_missing(trajectory)
         parent = Session(self.load, self.on_broken).before(where, base, depth + 1)
         steps = tuple(msgspec.structs.replace(step, kind="copied") for step in parent)
         last = next((step.id for step in reversed(steps) if step.id is not None), None)
@@ -185,6 +207,26 @@ class Session:
         order = list(callers)
         children.sort(key=lambda each: order.index(each.id) if each.id in order else len(order))
         return msgspec.structs.replace(trajectory, children=(*trajectory.children, *children))
+
+
+def meta_in(records: list[Any]) -> Record:
+    """What the first of some records says of its session; empty where it is something else."""
+    first: Any = records[0] if records else None
+    return first["payload"] if is_line(first) and first["type"] == "session_meta" else {}
+
+
+def _is_copy(one: Any, other: Any) -> bool:
+    """Whether two lines say the same; a copy has the time at which it was made."""
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return bool(one == other)
+    return bool(one.get("type") == other.get("type") and one.get("payload") == other.get("payload"))
+
+
+def _with_missing(trajectory: Trajectory) -> Trajectory:
+    """A fork whose parent is not there."""
+    parent = trajectory.origin.trajectory if trajectory.origin is not None else None
+    missing = Origin(kind="forked", trajectory=parent, extra={NAME: {"missing": True}})
+    return msgspec.structs.replace(trajectory, origin=missing)
 
 
 def _callers(trajectory: Trajectory) -> dict[str, str]:
