@@ -1,8 +1,9 @@
-"""Codex goes on with sessions that pantrace wrote, and ccusage counts them as pantrace does."""
+"""Codex and Claude Code go on with sessions that pantrace wrote, and ccusage counts them as pantrace does."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from goldens import ROOT
 from pantrace.engine.convert import convert
 from pantrace.model import Trajectory, final_response, is_prompt, said, usage_total
 from peers.agents.scripted_model import scripted_model
-from peers.agents.test_coding_agents import codex, only, surroundings
+from peers.agents.test_coding_agents import claude, codex, only, surroundings
 
 SOURCES = (
     "claude-code/trouble.jsonl",
@@ -64,6 +65,36 @@ def test_codex_resumes_it(source: str, tmp_path: Path) -> None:
     assert prompts[-1] in sent and str(final_response(before)) in sent
     after = trajectory(path)
     assert after.steps[: len(before.steps)] == before.steps
+    assert [said(step) for step in after.steps if is_prompt(step)][-1] == "And now?"
+    assert str(final_response(after)).startswith("The note says 42")
+    one, other = usage_total(before), usage_total(after)
+    assert one is not None and other is not None
+    assert (other.input or 0) - (one.input or 0) == sum(call["input"] for call in model.calls)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_claude_code_resumes_it(source: str, tmp_path: Path) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    name = trajectory(ROOT / source).id
+    path = home / ".claude/projects" / re.sub(r"[^A-Za-z0-9]", "-", str(project)) / f"{name}.jsonl"
+    path.parent.mkdir(parents=True)
+    project.mkdir()
+    convert(ROOT / source, path, to="claude-code")
+    before = trajectory(path)
+    with scripted_model() as model:
+        _, environment = claude(home, model)
+        subprocess.run(
+            ["claude", "-p", "--model", "scripted-1", "--resume", str(name), "And now?"],
+            cwd=project,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=True,
+            timeout=300,
+        )
+    (sent,) = [json.dumps(each["messages"], ensure_ascii=False) for each in model.asked if "messages" in each]
+    assert str(final_response(before)) in sent and "And now?" in sent
+    after = trajectory(path)
     assert [said(step) for step in after.steps if is_prompt(step)][-1] == "And now?"
     assert str(final_response(after)).startswith("The note says 42")
     one, other = usage_total(before), usage_total(after)
