@@ -92,6 +92,18 @@ TABLE = [
     ("own/sessions/agent_framework/*.otlp.*", "otlp"),
     ("own/sessions/codex/*", "codex"),
     ("own/sessions/otlp/*/to_input_list.json", "openai-responses"),
+    (
+        "own/sessions/openhands_v1/condense/*",
+        "tree openhands own/sessions/openhands_v1/condense/17fa5fccdaf847ee95643ac543ccffc7",
+    ),
+    (
+        "own/sessions/openhands_v1/errors/*",
+        "tree openhands own/sessions/openhands_v1/errors/f10016443a554c438167053bca6a48d3",
+    ),
+    (
+        "own/sessions/openhands_v1/delegate/*",
+        "tree openhands own/sessions/openhands_v1/delegate/a622b56adf9748678f753b129aa96b80",
+    ),
     ("own/sessions/*", "later"),
     ("own/agent_framework/*.json", "agent-framework"),
     ("own/aider/*", "later"),
@@ -112,7 +124,7 @@ TABLE = [
     ("own/openai_agents/*", "openai-responses"),
     ("own/openai_messages/*", "openai-messages"),
     ("own/openai_responses/*", "openai-responses"),
-    ("own/openhands_v1/*", "later"),
+    ("own/openhands_v1/*", "tree openhands own/openhands_v1/c6a40e8911fc46a49ddcc3b932d9bc1f"),
     ("own/otlp/*", "otlp"),
     ("own/promptfoo/*", "later"),
     ("own/pydantic_ai/*", "later"),

@@ -45,6 +45,7 @@ NAMES = (
     "swe-agent",
     "agent-framework",
     "copilot",
+    "openhands",
     "otlp",
     "codex",
     "anthropic-messages",
