@@ -40,6 +40,7 @@ CODEX = {
 }
 CLAUDE_CODE = {
     OWN / "atif/harbor_claude_code_note.trajectory.json": OWN / "claude_code",
+    OWN / "atif/harbor_claude_code_subagent.trajectory.json": OWN / "claude_code",
     **{
         SESSIONS / f"atif/harbor_claude_code_{name}.trajectory.json": SESSIONS / "claude_code" / name.split("_")[0]
         for name in ("long_1098a39d", "long_a8ada84a", "rewind", "subagents", "trouble")
