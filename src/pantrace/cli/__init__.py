@@ -113,7 +113,7 @@ def main(arguments: list[str] | None = None) -> Any:
         error.show()
         sys.exit(2)
     except PantraceError as error:
-        click.echo(f"pantrace: {error}", err=True)
+        _complain(str(error))
         sys.exit(error.exit_code)
     except (BrokenPipeError, _ReaderGone):
         # Nothing is left to say, not even at interpreter exit. The code is the one that shells give to whoever ends
@@ -126,17 +126,30 @@ def main(arguments: list[str] | None = None) -> Any:
         if os.environ.get("PANTRACE_DEBUG"):
             raise
         where = f"{str(error.filename)[:200]}: " if error.filename else ""
-        click.echo(f"pantrace: {where}{error.strerror or error}", err=True)
+        _complain(f"{where}{error.strerror or error}")
         sys.exit(2)
     except MemoryError:
-        click.echo("pantrace: not enough memory for this input: split it, or read it on a larger machine", err=True)
+        _complain("not enough memory for this input: split it, or read it on a larger machine")
         sys.exit(2)
     except Exception as error:
         if os.environ.get("PANTRACE_DEBUG"):
             raise
         what = f"{type(error).__name__}: {error}"
-        click.echo(f"pantrace: internal error, please report it: {what} (PANTRACE_DEBUG=1 shows where)", err=True)
+        _complain(f"internal error, please report it: {what} (PANTRACE_DEBUG=1 shows where)")
         sys.exit(70)
+
+
+def _complain(text: str) -> None:
+    """An error, on stderr: what happened, where, and what to do."""
+    from .output import folded, harmless, width_of
+
+    line = folded(f"error: {harmless(text)}", width_of(sys.stderr), "       ")
+    click.echo(click.style("error:", fg="red", bold=True) + line.removeprefix("error:"), err=True, color=_in_colour())
+
+
+def _in_colour() -> bool | None:
+    """Never where the person has said so; else as click finds it: on a terminal."""
+    return False if os.environ.get("NO_COLOR") else None
 
 
 def _open_closed_streams() -> None:

@@ -57,7 +57,7 @@ def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: b
         _tell_left_out(notes)
     unread = [each for each in found if each["format"] is None]
     for each in unread if not as_json else ():
-        say(f"pantrace: {each['path']}: {each['error']}")
+        say(f"error: {each['path']}: {each['error']}")
     raise click.exceptions.Exit(2 if unread else 0)
 
 

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pantrace.wire.json import encode
-
-from .layout import fit
-
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 def print_json(value: Any) -> None:
     """One JSON document on stdout."""
+    from pantrace.wire.json import encode
+
     sys.stdout.write(encode(value, indent=2).decode() + "\n")
 
 
@@ -56,6 +54,8 @@ def table(
     from rich.table import Table
     from rich.text import Text
 
+    from .layout import fit
+
     target = console(err=err)
     cells = [[harmless(cell) for cell in column] for column in zip(columns, *rows, strict=True)]
     layout = fit(cells, target.width, spare)
@@ -71,6 +71,42 @@ def table(
 
 
 def say(text: str) -> None:
-    """A line for the person, on stderr, behind all that was printed before it."""
+    """A line for the person, on stderr, behind all that was printed before it; folded where it meets a terminal."""
     sys.stdout.flush()
-    click.echo(harmless(text), err=True)
+    click.echo(folded(harmless(text), width_of(sys.stderr)), err=True)
+
+
+def width_of(stream: Any) -> int | None:
+    """Columns of the terminal that a stream leads to; None where there is none, and nothing has to be folded."""
+    if "COLUMNS" in os.environ and os.environ["COLUMNS"].isdigit():
+        return int(os.environ["COLUMNS"]) or None
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None if stream.isatty() else None
+    except (OSError, ValueError):
+        return None
+
+
+def folded(text: str, width: int | None, indent: str = "") -> str:
+    """Text in lines of at most so many cells, broken between words; a number stays with its percent sign. Only a word
+    that is wider than a line is left to the terminal."""
+    if width is None:
+        return text
+    return "\n".join(_folded_line(line, width, indent) for line in text.split("\n"))
+
+
+def _folded_line(text: str, width: int, indent: str) -> str:
+    if text.isascii():
+        cells = len
+    else:
+        from rich.cells import cell_len as cells
+    if cells(text) <= width:
+        return text
+    margin = text[: len(text) - len(text.lstrip(" "))]
+    lines, line = [], margin
+    for word in text.replace(" %", "\0%").split():
+        wider = f"{line} {word}" if line.strip() else line + word
+        if cells(wider) > width and line.strip():
+            lines.append(line)
+            wider = margin + indent + word
+        line = wider
+    return "\n".join([*lines, line]).replace("\0", " ")
