@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 import msgspec
 
 from pantrace.errors import UsageError
-from pantrace.judges import PROVIDERS, split_name
 
 _KEYS = {
     "openai": ("OPENAI_API_KEY",),
@@ -36,6 +35,8 @@ class Reached(msgspec.Struct, frozen=True):
 
 def reach(names: Iterable[str], base_url: str | None, *, asking: bool) -> Reached:
     """The judges that were named. With a server of one's own, a model without a provider is one of that server."""
+    from pantrace.judges import split_name
+
     models = tuple(dict.fromkeys(_full_name(name, base_url) for name in names))
     providers = {split_name(model)[0] for model in models}
     if base_url and len(providers) > 1:
@@ -48,6 +49,8 @@ def reach(names: Iterable[str], base_url: str | None, *, asking: bool) -> Reache
 
 
 def _full_name(name: str, base_url: str | None) -> str:
+    from pantrace.judges import PROVIDERS
+
     return name if name.partition(":")[0] in PROVIDERS or base_url is None else f"openai:{name}"
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from .output import console, folded, harmless, width_of
+from .output import console, folded, harmless
+
+if TYPE_CHECKING:
+    from rich.padding import Padding
 
 LISTED = 10
 """Failures that are listed unless all are asked for."""
@@ -28,7 +31,7 @@ def verdict(text: str, good: bool | None) -> None:
 
 def sentence(text: str) -> None:
     """A line of the result, folded between words."""
-    click.echo(folded(harmless(text), width_of(sys.stdout)))
+    click.echo(folded(harmless(text), console().width))
 
 
 def named_reasons(heading: str, rows: Iterable[tuple[str, Sequence[str]]], total: int, more: str) -> None:
@@ -60,21 +63,24 @@ def named_reasons(heading: str, rows: Iterable[tuple[str, Sequence[str]]], total
 
 def joined(reasons: Sequence[str]) -> list[str]:
     """Reasons in which only the name differs, from three on, as one: `A and 8 others are unscored: no judge`."""
-    told: dict[str, list[str]] = {}
+    told: dict[tuple[str, str], list[str]] = {}
     for reason in reasons:
-        name, verb, rest = reason.partition(" is ")
-        told.setdefault(rest if verb and " " not in name else reason, []).append(reason)
+        name, verb, rest = next((found for verb in _VERBS if (found := reason.partition(verb))[1]), (reason, "", ""))
+        told.setdefault((verb, rest) if verb and " " not in name else ("", reason), []).append(reason)
     lines = []
-    for rest, found in told.items():
-        if len(found) < 3:
+    for (verb, rest), found in told.items():
+        if len(found) < 3 or not verb:
             lines += found
         else:
-            first = found[0].partition(" is ")[0]
-            lines.append(f"{first} and {len(found) - 1} others are {rest.replace(' and is ', ' and are ')}")
+            first = found[0].partition(verb)[0]
+            lines.append(f"{first} and {len(found) - 1} others{_VERBS[verb]}{rest.replace(' and is ', ' and are ')}")
     return lines
 
 
-def _indented(text: str) -> object:
+_VERBS = {" is ": " are ", " was ": " were "}
+
+
+def _indented(text: str) -> Padding:
     from rich.padding import Padding
     from rich.text import Text
 
@@ -98,7 +104,8 @@ def without_value(what: str, reasons: Iterable[tuple[str, str]], verbose: bool, 
         return
     shown = counts.most_common(4)
     rest = len(found) - sum(count for _, count in shown)
-    listed = ", ".join(reason if many and len(counts) == 1 or not many else f"{reason} ({count})" for reason, count in shown)
+    # One metric, or one reason for all of them: there is nothing to count.
+    listed = ", ".join(reason if len(counts) == 1 else f"{reason} ({count})" for reason, count in shown)
     sentence(f"{words}: {listed}{f', other reasons ({rest})' if rest else ''}{' (-v names them)' if many else ''}")
 
 

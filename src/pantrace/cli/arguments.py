@@ -29,12 +29,14 @@ class Option(click.Option):
         self.old = old
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        return self._in_today_s_words(lambda: super(Option, self).get_help_record(ctx))
+        told: tuple[str, str] | None = self._today(lambda: super(Option, self).get_help_record(ctx))
+        return told
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
-        return self._in_today_s_words(lambda: super(Option, self).get_error_hint(ctx))  # type: ignore[arg-type]
+        told: str = self._today(lambda: super(Option, self).get_error_hint(ctx))
+        return told
 
-    def _in_today_s_words(self, make: Callable[[], Any]) -> Any:
+    def _today(self, make: Callable[[], Any]) -> Any:
         kept = self.opts
         self.opts = [name for name in kept if name not in self.old]
         try:
@@ -110,6 +112,7 @@ def metric_names(help_text: str) -> Callable[[Any], Any]:
     return click.option(
         "--metric", "metrics", multiple=True, metavar="NAME", shell_complete=complete_metrics, help=help_text
     )
+
 
 sub_agents = click.option("--sub-agents", is_flag=True, help="Take each sub-agent as a sample of its own, too.")
 

@@ -71,8 +71,8 @@ def command(
     pantrace check runs/ --rules stateless-handoff
     pantrace check runs/ --rules my-rules.toml --min-pass-rate 0.9 --junit check.xml
 
-    Exit code: 0 all rules were kept, 1 some were broken (more than --min-pass-rate allows), 3 no rule applied or a check
-    could not be run.
+    Exit code: 0 rules kept, 1 rules broken (more than --min-pass-rate allows), 3 no rule applied or a check could not
+    be run.
     """
     from pantrace.engine.check import CheckReport, as_junit, run_rules, unknown_tools
     from pantrace.engine.check import as_json as report_json
@@ -152,13 +152,13 @@ def _tell_verdict(report: CheckReport, counts: dict[str, int], code: int, demand
     head = {0: "Passed", 1: "Failed", 3: "Could not decide, which is not a pass"}[code]
     of = few(len(report.sessions), "sample")
     if not applied and not errored:
-        verdict(f"{head}: no rule applies to any of the {of}.", None)
+        verdict(f"{head}: no rule applies to any of the {of}." if report.sessions else f"{head}: no samples.", None)
         return
-    told = [f"{passed:,} of {few(applied, 'check')} passed ({share(passed, applied)}) in {of}"]
+    told = [f"{passed:,} of {few(applied, 'check')} passed ({share(passed, applied)}) in {of}"] if applied else []
     told += [f"{failed:,} failed"] if failed else []
-    told += [f"{errored:,} could not be run"] if errored else []
+    told += [f"{few(errored, 'check')} could not be run"] if errored else []
     told += [f"{counts['not_applicable']:,} did not apply"] if counts["not_applicable"] else []
-    must = "" if demanded == 1 else f"; at least {demanded * 100:.4g} % must pass"
+    must = "" if demanded == 1 or not applied else f"; at least {demanded * 100:.4g} % must pass"
     verdict(f"{head}: {', '.join(told)}{must}.", {0: True, 1: False, 3: None}[code])
 
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pantrace.errors import UsageError
-from pantrace.wire.output import writing
 
-from .arguments import as_json, expand, keep_inputs, max_unpacked
+from .arguments import as_json, expand, keep_inputs, max_unpacked, metric_names
 from .output import harmless, print_json, say, table
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.command("compare")
 @click.argument("runs", nargs=-1, required=True, metavar="A B...")
-@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric; repeat for more.")
+@metric_names("Only this metric; repeat for more.")
 @click.option(
     "--pair-by", type=click.Choice(["case", "sample"]), default="case", show_default=True, help="What makes a pair."
 )
@@ -68,6 +67,7 @@ def command(
     """
     from pantrace.engine.compare_runs import compare_sources, exit_code
     from pantrace.engine.trend import trend_of_sources
+    from pantrace.wire.output import writing
 
     if trend and (gate or margins or all_pairs or markdown):
         raise UsageError("--trend shows a history: it goes with --metric, --cluster, --pair-by and --json only")

@@ -38,7 +38,7 @@ def _rate(decision: DecisionSummary) -> str:
     rate = decision.rate
     if rate is None:
         return ""
-    value = in_words(rate.value, "share")
+    value = in_words(rate.value, "share") + (" of those decided" if decision.undecided else "")
     if rate.low is None or rate.high is None:
         return f" ({value})"
     low, high = (in_words(end, "share").removesuffix(" %") for end in (rate.low, rate.high))
@@ -50,7 +50,7 @@ def tell_verdict(summary: EvalSummary, code: int | None, rate: float, out: str, 
     decisions = [each for each in summary.decisions if profile in (None, each.profile)]
     must = "" if rate == 1 else f"; at least {rate * 100:.4g} % must pass"
     if not decisions:
-        told = f"{few(summary.denominator.samples, 'sample')} measured, none decided: no case names a profile"
+        told = f"{few(summary.samples, 'sample')} measured, none decided: no case names a profile"
         remedy = f"`pantrace gate {out} --profile NAME` decides; `pantrace profiles` lists profiles"
         if code is None:
             sentence(f"{told} ({remedy}).")
@@ -96,7 +96,7 @@ def tell_numbers(
     chosen = [each for each in summary.metrics if each.headline and _is_named(each.metric, only)]
     if numbers := [each for each in chosen if each.scored]:
         click.echo()
-        _table(numbers, summary.denominator.samples)
+        _table(numbers, summary.samples)
     absent = [each for each in chosen if not each.scored]
     if absent:
         click.echo()
@@ -123,9 +123,7 @@ def _tell_groups(summary: EvalSummary, by: str) -> None:
         close = get_close_matches(by, known, n=1)
         hint = f"did you mean {close[0]}?" if close else f"samples can be grouped by {', '.join(known) or 'nothing'}"
         raise UsageError(f"--by {by!r}: no sample has such a label; {hint}")
-    rows = [
-        each for each in summary.groups if each.group and each.group.partition("=")[0] == by and each.headline
-    ]
+    rows = [each for each in summary.groups if each.group and each.group.partition("=")[0] == by and each.headline]
     click.echo()
     _table([each for each in rows if each.estimate is not None], None, by)
 
@@ -143,7 +141,7 @@ def _table(metrics: list[MetricSummary], samples: int | None, by: str | None = N
         mean, interval = estimate_cells(each)
         group = [(each.group or "").partition("=")[2]] if by else []
         count = f"{each.scored:,}" if samples in (None, each.scored) else f"{each.scored:,} of {samples:,}"
-        together = total_words(each.together, each.unit, briefly=True)
+        together = total_words(each.together, each.unit, briefly=True).removesuffix(" sum")
         rows.append([*group, short_name(each.metric), mean, interval, count, together])
     for name in ("all together", "95 % interval"):
         place = columns.index(name)
@@ -161,7 +159,9 @@ def estimate_cells(each: MetricSummary) -> tuple[str, str]:
     return mean, interval.rstrip("]").replace(", ", " to ") if bracket else ""
 
 
-def tell_doubts(out: Path, summary: EvalSummary, calibrations: Calibrations, profile: str | None, complete: bool) -> None:
+def tell_doubts(
+    out: Path, summary: EvalSummary, calibrations: Calibrations, profile: str | None, complete: bool
+) -> None:
     """On which judges a gate rests that nobody has calibrated, and what is missing of what it demands."""
     from pantrace.engine.calibration_files import uncalibrated
     from pantrace.engine.denominator import denominator_words

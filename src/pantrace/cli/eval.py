@@ -240,7 +240,9 @@ def _tell_done(done: Done, out: str) -> None:
         say(f"{few(done.unmatched, 'sample')} not found in the reference")
     for line in _changes(done):
         say(line)
-    say(f"{few(done.measured, 'sample')} measured, {done.reused:,} reused; results are in {out} (`pantrace view {out}`)")
+    say(
+        f"{few(done.measured, 'sample')} measured, {done.reused:,} reused; results are in {out} (`pantrace view {out}`)"
+    )
 
 
 def _changes(done: Done) -> Iterator[str]:

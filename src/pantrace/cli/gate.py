@@ -33,7 +33,14 @@ if TYPE_CHECKING:
 )
 @metric_names("With --baseline: compare only this metric; repeat for more.")
 @click.option("--cluster", metavar="NAME", help="Cases that belong together, when compared with the baseline.")
-@click.option("--min-pass-rate", type=click.FloatRange(0, 1), default=1.0, show_default=True, metavar="X", help="The share of samples that must pass.")
+@click.option(
+    "--min-pass-rate",
+    type=click.FloatRange(0, 1),
+    default=1.0,
+    show_default=True,
+    metavar="X",
+    help="The share of samples that must pass.",
+)
 @click.option("--complete", is_flag=True, help="Do not pass while a case was not run, not read or left out.")
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
 @click.option("--markdown", metavar="FILE", help="Write the result as Markdown.")

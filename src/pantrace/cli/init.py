@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from pantrace.errors import UsageError
-from pantrace.wire.output import writing
 
 PLAN = """\
 # A plan for `pantrace eval RUNS --plan {name} --out results/today`.
@@ -61,6 +60,8 @@ def command(path: str, force: bool) -> None:
     \b
     pantrace init eval.toml
     """
+    from pantrace.wire.output import writing
+
     target = Path(path)
     if target.exists() and not force:
         raise UsageError(f"{target} is there already; --force writes over it")

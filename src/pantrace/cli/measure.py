@@ -20,7 +20,6 @@ from .arguments import (
     from_format,
     keep_inputs,
     metric_names,
-    option,
     output,
     selecting,
     sources,
@@ -254,7 +253,7 @@ class _Measuring:
         if not self.samples and not self.chosen.found_nothing:
             yield "there was no sample to measure"
         if self.without_turn:
-            yield f"{self.without_turn} samples have no turn and are left out (--per turn): nothing of them was recorded"
+            yield f"{self.without_turn} samples were not recorded, have no turn and are left out (--per turn)"
         whole = [check.name for check, _ in self.checks if self.by_turn and not check.per_turn]
         if whole and (self.wanted or len(whole) == len(self.checks)):
             yield f"left out by --per turn, since they measure only whole samples: {', '.join(whole)}"
@@ -329,6 +328,8 @@ def _print_tables(groups: dict[str, Overview], wanted: tuple[str, ...], samples:
     for group, found in groups.items():
         for line, moments, total in found.shown([*wanted, *(ALIASES[name] for name in wanted if name in ALIASES)]):
             if moments is None and not line.scored:
+                if line.unscored and not line.usual_reason:
+                    continue  # it could not be run, which is told by itself
                 absent.setdefault(line.measure, (line.usual_reason, bool(line.unscored and not line.not_applicable)))
             else:
                 absent[line.measure] = ("", False)
@@ -354,4 +355,4 @@ def _cells(line: Line, moments: Moments | None, total: Total | None, samples: in
         # The unit stands behind the mean already.
         numbers[1:] = [text.removesuffix(f" {unit}").removesuffix(" %") for text in numbers[1:]]
     count = f"{line.scored:,} of {samples:,}" if whole and line.scored < samples else f"{line.scored:,}"
-    return [short_name(line.measure), *numbers, count, total_words(total, unit, briefly=True)]
+    return [short_name(line.measure), *numbers, count, total_words(total, unit, briefly=True).removesuffix(" sum")]

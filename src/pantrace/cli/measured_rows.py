@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from .answer import few, sentence, short_name
@@ -33,7 +33,10 @@ def tell_rows(rows: Iterator[Row], wanted: tuple[str, ...], per: str, checks: li
         if row.sample is None:
             continue
         cells = found.setdefault((row.sample, row.epoch, row.turn), {})
-        for name, number in {**{f"{row.metric}.{key}": value for key, value in row.values.items()}, row.metric: row.value}.items():
+        for name, number in {
+            **{f"{row.metric}.{key}": value for key, value in row.values.items()},
+            row.metric: row.value,
+        }.items():
             if name in addresses and isinstance(number, int | float):
                 cells[name] = in_words(float(number), units.get(name))
 
@@ -52,7 +55,9 @@ def tell_rows(rows: Iterator[Row], wanted: tuple[str, ...], per: str, checks: li
             for (sample, epoch, turn), cells in found.items()
         ]
         heads = [short_name(name).rpartition(".")[2].replace("_", " ") for name in used]
-        sentence(f"{few(len({sample for sample, _, _ in found}), 'sample')} measured{', by turn' if per == 'turn' else ''}.")
+        sentence(
+            f"{few(len({sample for sample, _, _ in found}), 'sample')} measured{', by turn' if per == 'turn' else ''}."
+        )
         if lines:
             table([*columns, *heads], lines, right=("epoch", "turn", *heads), spare=tuple(reversed(heads[1:])))
         if not wanted:
@@ -61,7 +66,7 @@ def tell_rows(rows: Iterator[Row], wanted: tuple[str, ...], per: str, checks: li
     return tell
 
 
-def _columns(wanted: tuple[str, ...], full: Callable[[str], str], units: dict[str, object]) -> list[str]:
+def _columns(wanted: tuple[str, ...], full: Callable[[str], str], units: Iterable[str]) -> list[str]:
     if not wanted:
         return [name for name in USUAL if name in units]
     found = []

@@ -43,7 +43,11 @@ _PARTS = {
     "citation": "citations",
     "unknown": OWN,
 }
-ELSEWHERE = {"merged": "steps merged into others", "joined": "texts joined to others", "moved": "parts in another place"}
+ELSEWHERE = {
+    "merged": "steps merged into others",
+    "joined": "texts joined to others",
+    "moved": "parts in another place",
+}
 
 
 @lru_cache(4096)

@@ -6,6 +6,7 @@ from collections import Counter
 
 from .loss_report import Report, percent
 
+
 def loss_lines(report: Report, shown: int | None = 6) -> list[str]:
     """The answer in at most four lines; with `shown` None, every kind is named."""
     if not report.measured:
