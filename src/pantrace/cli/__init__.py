@@ -37,6 +37,10 @@ GROUPS = {
         "calibrate": "Compare judges with people's labels.",
         "rubrics": "List the rubrics that judges grade by, or show some whole.",
     },
+    "Run": {
+        "run": "Put questions to an agent, record what it does, and decide.",
+        "collect": "Record what OpenTelemetry sends: a receiver on this machine.",
+    },
     "Decide": {
         "eval": "Evaluate recordings: measure, check, judge, decide, keep.",
         "gate": "Decide a run directory by a profile or against a baseline.",

@@ -67,13 +67,13 @@ def joined(reasons: Sequence[str]) -> list[str]:
     for reason in reasons:
         name, verb, rest = next((found for verb in _VERBS if (found := reason.partition(verb))[1]), (reason, "", ""))
         told.setdefault((verb, rest) if verb and " " not in name else ("", reason), []).append(reason)
-    lines = []
-    for (verb, rest), found in told.items():
-        if len(found) < 3 or not verb:
-            lines += found
+    lines: list[str] = []
+    for (verb, rest), alike in told.items():
+        if len(alike) < 3 or not verb:
+            lines += alike
         else:
-            first = found[0].partition(verb)[0]
-            lines.append(f"{first} and {len(found) - 1} others{_VERBS[verb]}{rest.replace(' and is ', ' and are ')}")
+            first = alike[0].partition(verb)[0]
+            lines.append(f"{first} and {len(alike) - 1} others{_VERBS[verb]}{rest.replace(' and is ', ' and are ')}")
     return lines
 
 

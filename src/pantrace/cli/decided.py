@@ -50,8 +50,8 @@ def tell_verdict(summary: EvalSummary, code: int | None, rate: float, out: str, 
     decisions = [each for each in summary.decisions if profile in (None, each.profile)]
     must = "" if rate == 1 else f"; at least {rate * 100:.4g} % must pass"
     if not decisions:
-        told = f"{few(summary.samples, 'sample')} measured, none decided: no case names a profile"
-        remedy = f"`pantrace gate {out} --profile NAME` decides; `pantrace profiles` lists profiles"
+        told = f"{few(summary.samples, 'sample')}, none decided: no case names a profile"
+        remedy = f"`pantrace gate {out} --profile NAME` decides, `pantrace profiles` lists them"
         if code is None:
             sentence(f"{told} ({remedy}).")
         else:
