@@ -30,7 +30,10 @@ def estimate_words(
     form = "+.3g" if signed else ".3g"
 
     def told(number: float) -> str:
-        return format(number, form) if unit is None else in_words(number, unit)
+        if unit is not None:
+            return in_words(number, unit)
+        # 2,410 and not 2.41e+03.
+        return f"{number:{'+' if signed else ''},.0f}" if 1000 <= abs(number) < 1e15 else format(number, form)
 
     value = told(estimate.value)
     # An interval of fewer than five values is so wide that it only distracts; --json has it.
