@@ -1,4 +1,4 @@
-"""Pictures of terminal screens for the docs: real commands in a real pseudo-terminal of 80 columns, drawn as SVG and PNG.
+"""Pictures of terminal screens for the docs: real commands in a real pseudo-terminal of 80 columns, drawn as PNG.
 
 `python docs/make_screens.py` runs them on the bundled recordings; look at the pictures before you commit them.
 """
@@ -73,7 +73,7 @@ def main() -> None:
             seen = watch(*PANTRACE, *command.split(), folder=folder)
             svg = drawn(command, seen.cells)
             (OUT / f"{picture}.png").write_bytes(vl_convert.svg_to_png(svg, scale=1.5))
-            print(f"{picture}.png (exit code {seen.code})")
+            sys.stdout.write(f"{picture}.png (exit code {seen.code})\n")
 
 
 if __name__ == "__main__":

@@ -41,9 +41,10 @@ def complete_samples(context: click.Context, option: click.Parameter, typed: str
     from pantrace.engine.read import Notes, read_pile
     from pantrace.errors import PantraceError
 
-    given = context.params.get("sources") or ()
+    # Behind an option that has no value yet, click leaves the paths among the words that it could not place.
+    given = [path for each in (*(context.params.get("sources") or ()), *context.args) if (path := Path(each)).exists()]
     try:
-        run = read_pile([Path(each) for each in given], format=context.params.get("from_"), notes=Notes.keeping())
+        run = read_pile(given, format=context.params.get("from_"), notes=Notes.keeping())
         return [each.id for each in islice(run.samples, MOST) if each.id.startswith(typed)]
     except (PantraceError, OSError):
         return []  # a shell shows nothing of what went wrong
