@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import click
@@ -185,7 +184,7 @@ def _open_closed_streams() -> None:
     with it what is printed."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
-            stream = Path(os.devnull).open("r" if name == "stdin" else "w")  # noqa: SIM115 -- as long as the process
+            stream = open(os.devnull, "r" if name == "stdin" else "w")  # noqa: SIM115, PTH123 -- pathlib is slow to import; as long as the process
             setattr(sys, name, stream)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
-from urllib.parse import urlsplit
-
-import msgspec
+from typing import TYPE_CHECKING, NamedTuple
 
 from pantrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _KEYS = {
     "openai": ("OPENAI_API_KEY",),
@@ -23,7 +23,7 @@ _KEYS_BY_HOST = {
 """Servers that speak OpenAI's protocol and whose keys have names of their own."""
 
 
-class Reached(msgspec.Struct, frozen=True):
+class Reached(NamedTuple):
     """Judges by their full names, and how to get to them."""
 
     models: tuple[str, ...]
@@ -56,6 +56,8 @@ def _full_name(name: str, base_url: str | None) -> str:
 
 def judge_key(provider: str, base_url: str | None) -> str:
     """The key of a provider from the usual environment variables."""
+    from urllib.parse import urlsplit
+
     host = urlsplit(base_url or "").hostname or ""
     own = next((names for end, names in _KEYS_BY_HOST.items() if host == end or host.endswith(f".{end}")), None)
     names = own or _KEYS[provider]
@@ -73,6 +75,8 @@ def _held() -> tuple[str, ...]:
 
 def cache_file(named: str | None) -> Path:
     """Where replies are kept: as named, else in the user's cache folder."""
+    from pathlib import Path
+
     if named:
         return Path(named)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pantrace" / "judge.sqlite"

@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +17,8 @@ from .complete import complete_formats, complete_metrics, complete_samples
 from .output import say
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pantrace.engine.select import Selection
 
 
@@ -191,6 +192,8 @@ def _tell(chosen: Selection) -> None:
 
 def expand(patterns: tuple[str, ...]) -> list[Path]:
     """Paths, with patterns that the shell has left alone; `-` is standard input."""
+    from pathlib import Path
+
     found: list[Path] = []
     for pattern in patterns:
         found += [_poured(pattern)] if pattern == "-" or Path(pattern).is_fifo() else _matching(pattern)
@@ -199,6 +202,7 @@ def expand(patterns: tuple[str, ...]) -> list[Path]:
 
 def _matching(pattern: str) -> list[Path]:
     import glob
+    from pathlib import Path
 
     path = Path(pattern)
     if path.exists() or not glob.has_magic(pattern):
@@ -219,6 +223,8 @@ def keep_inputs(
     """Refuse to write over sources and what is read beside them, before any of it is read.
 
     `recordings` are outputs that a later run would read, `others` are tables, lists and pictures."""
+    from pathlib import Path
+
     from pantrace.engine.overwriting import Output, refuse_overwriting
 
     recordings, others = list(recordings), list(others)
@@ -235,6 +241,7 @@ def _poured(source: str) -> Path:
     """A file with all that comes out of a pipe, which can be read only once; it is gone when the command ends."""
     import atexit
     import shutil
+    from pathlib import Path
     from tempfile import mkdtemp
 
     folder = Path(mkdtemp(prefix="pantrace-stdin-"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import isfinite
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +14,8 @@ from .arguments import as_json, expand, from_format, keep_inputs, sources
 from .output import harmless, print_json, say, table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pantrace.judges import Calibration
     from pantrace.stats import Estimate
 
@@ -71,6 +72,8 @@ def command(
 
     Exit code: 0; 1 with --gate if a judge falls short; 3 if no score has a label.
     """
+    from pathlib import Path
+
     from pantrace.engine.calibrate import Minimums, calibration, observe
     from pantrace.engine.labels import read_labels
     from pantrace.engine.read import Notes, read_pile
@@ -129,6 +132,8 @@ def _thresholds(given: tuple[str, ...]) -> dict[str, float]:
 
 def _target(paths: list[Path], out: str | None) -> Path | None:
     """Where calibrations are kept; nowhere unless asked, or a single run directory is calibrated."""
+    from pathlib import Path
+
     from pantrace.judges import CALIBRATION_FILE
     from pantrace.store import is_run_directory
 

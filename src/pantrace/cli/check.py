@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -74,6 +73,8 @@ def command(
     Exit code: 0 rules kept, 1 rules broken (more than --min-pass-rate allows), 3 no rule applied or a check could not
     be run.
     """
+    from pathlib import Path
+
     from pantrace.engine.check import CheckReport, as_junit, run_rules, unknown_tools
     from pantrace.engine.check import as_json as report_json
     from pantrace.engine.measure import load_plugins

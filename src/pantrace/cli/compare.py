@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -65,6 +64,8 @@ def command(
     pantrace compare results/baseline results/new --metric accuracy --margin 0.02 --gate
     pantrace compare --trend results/*
     """
+    from pathlib import Path
+
     from pantrace.engine.compare_runs import compare_sources, exit_code
     from pantrace.engine.trend import trend_of_sources
     from pantrace.wire.output import writing

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +16,7 @@ from .progress import progress
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
+    from pathlib import Path
 
     from pantrace.engine.loss_report import Report
     from pantrace.engine.select import Selection
@@ -73,6 +73,7 @@ def command(
     Exit code: 0, 1 if nothing could be written or --strict refuses a loss, 2 on unreadable input.
     """
     from contextlib import ExitStack
+    from pathlib import Path
 
     from pantrace.engine.convert import convert, parse_options, to_stream
     from pantrace.formats import by_name
@@ -124,6 +125,8 @@ def command(
 
 def _target(sources: tuple[str, ...], out: str | None, to: str | None) -> tuple[tuple[str, ...], str, str]:
     """Inputs, output and format; the last path is the output where it does not exist and none is named."""
+    from pathlib import Path
+
     if out is None and len(sources) > 1 and not Path(sources[-1]).exists() and _format_of(sources[-1], to) is not None:
         *inputs, out = sources
         sources = tuple(inputs)
@@ -136,6 +139,8 @@ def _target(sources: tuple[str, ...], out: str | None, to: str | None) -> tuple[
 
 
 def _format_of(name: str, to: str | None) -> str | None:
+    from pathlib import Path
+
     if to is not None:
         return to if Path(name).suffix else None
     return next((form for suffix, form in SUFFIXES.items() if name.endswith(suffix)), None)

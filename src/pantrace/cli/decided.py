@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +11,8 @@ from .answer import LISTED, few, joined, named_reasons, sentence, short_name, ve
 from .output import say, table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pantrace.engine.summary import DecisionSummary, EvalSummary, MetricSummary
     from pantrace.judges import Calibrations
 

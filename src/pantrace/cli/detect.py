@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +13,8 @@ from .arguments import as_json, expand, from_format, sources
 from .output import print_json, say, table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pantrace.engine.read import Notes
     from pantrace.formats import Format
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +14,8 @@ from .output import console, harmless, print_json, say, table
 from .progress import progress
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pantrace.diagnosis import Diagnosis, Group, Opinion
     from pantrace.diagnosis.question import Question
     from pantrace.engine.judge import Access, Bench
@@ -84,6 +85,8 @@ def command(
     pantrace diagnose runs/ --reference golden.evalset.json -o why.md
     pantrace diagnose results/today --judge openai:gpt-4.1-mini --source my_agent/
     """
+    from pathlib import Path
+
     from pantrace.diagnosis import as_markdown
     from pantrace.diagnosis.agent_code import read_code
     from pantrace.engine.diagnose import diagnose_pile

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +14,8 @@ from .output import print_json, say
 from .progress import progress
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pantrace.engine.intake import Done
     from pantrace.engine.judge import Bench
     from pantrace.engine.plan import JudgeTable, Ready
@@ -93,6 +94,8 @@ def command(
 
     Exit code: 0; with --gate or a [gate] in the plan 1 (failed) or 3 (could not decide).
     """
+    from pathlib import Path
+
     from msgspec.structs import replace
 
     from pantrace.engine.evaluate import evaluate_into
@@ -270,6 +273,8 @@ def write_reports(
     out: Path, summary: EvalSummary, junit: str | None, markdown: str | None, profile: str | None = None
 ) -> None:
     """The files that were asked for, before any exit."""
+    from pathlib import Path
+
     from pantrace.engine.reports import as_junit, as_markdown, decided_samples
     from pantrace.wire.output import writing
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -79,6 +78,8 @@ def command(
 
     Exit code: 0 pass, 1 fail, 2 refused, 3 could not decide.
     """
+    from pathlib import Path
+
     from pantrace.engine.compare_runs import compare, exit_code
     from pantrace.errors import UsageError
     from pantrace.policy import profile_names
@@ -134,6 +135,8 @@ def _decide(
     as_json: bool,
 ) -> tuple[int, dict[str, Any]]:
     """Decide by a profile, write and tell it; gives the exit code and the JSON."""
+    from pathlib import Path
+
     from pantrace.engine.calibration_files import calibrations_for
     from pantrace.engine.evaluate import decide_again
     from pantrace.engine.known_names import refuse_unknown

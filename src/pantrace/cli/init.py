@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from pantrace.errors import UsageError
@@ -60,6 +58,8 @@ def command(path: str, force: bool) -> None:
     \b
     pantrace init eval.toml
     """
+    from pathlib import Path
+
     from pantrace.wire.output import writing
 
     target = Path(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +16,8 @@ from .output import harmless, print_json, say, table
 from .progress import progress
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pantrace.engine.judge import Bench
     from pantrace.engine.measure import Row
     from pantrace.engine.read import Notes
@@ -238,6 +239,8 @@ def _refuse_outputs(
 
 
 def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | None, kind: Any, as_json: bool) -> None:
+    from pathlib import Path
+
     import msgspec
 
     from pantrace.engine.convert import write_run
@@ -276,6 +279,8 @@ def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | No
 
 def _kind_of(out: str) -> str:
     """What a file's name says of its content."""
+    from pathlib import Path
+
     if ".trace.jsonl" in Path(out).name:
         return "native"
     kind = Path(out).suffix.removeprefix(".")

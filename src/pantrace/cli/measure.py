@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -101,6 +100,7 @@ def command(
     Exit code: 0, or 3 if a metric (a plugin) could not be run on some sample.
     """
     from itertools import chain
+    from pathlib import Path
 
     from pantrace.engine.measure import References, choose
     from pantrace.engine.read import Notes, read_pile, split_children
@@ -168,6 +168,8 @@ def _noting(rows: Iterable[Row], failed: dict[str, list[str]]) -> Iterator[Row]:
 
 
 def _kind(format_: str | None, out: str | None, as_json: bool, as_csv: bool) -> str:
+    from pathlib import Path
+
     if format_ is not None:
         kind = format_
     elif as_json or as_csv:
@@ -270,6 +272,8 @@ def _write(
     shape: _Shape,
 ) -> Callable[[], None]:
     """Measure and write all rows; gives what is to be said of them when the progress is gone."""
+    from pathlib import Path
+
     from pantrace.engine.measure import Row, only_measures
     from pantrace.engine.overview import Overview
     from pantrace.engine.tables import encode_table, write_table

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,6 +28,8 @@ def command(names: tuple[str, ...], plugins: tuple[str, ...], as_json: bool) -> 
     pantrace metrics cache_efficiency trajectory_accuracy
     pantrace metrics --json | jq '.[].measures[] | {address, unit, better}'
     """
+    from pathlib import Path
+
     from pantrace.engine.measure import load_plugins
     from pantrace.metrics import ALIASES, all_metrics, by_name
 

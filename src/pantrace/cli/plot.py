@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -72,6 +71,8 @@ def command(
     pantrace plot monday.eval tuesday.eval --kind paired --metric accuracy -o change.html
     pantrace plot results/a results/b --kind paired --metric reward --cluster task -o change.png
     """
+    from pathlib import Path
+
     from pantrace.engine.metric_values import read_evaluations, warnings_of
     from pantrace.engine.plot import figure, kind_of, label_names, save
     from pantrace.engine.read import Notes

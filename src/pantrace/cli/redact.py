@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -51,6 +50,8 @@ def command(
     pantrace redact session.json -o clean/
     pantrace redact runs/ --to native -o clean.trace.jsonl --emails --list replaced.jsonl
     """
+    from pathlib import Path
+
     from pantrace.engine.redact import redact
     from pantrace.normalise.secrets import Redactor
     from pantrace.wire.json import encode

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -55,6 +54,8 @@ def command(
     pantrace report session.json -o session.html --redact
     pantrace report results/today -o report.md
     """
+    from pathlib import Path
+
     from pantrace.engine.read import Notes, read_pile
     from pantrace.normalise.secrets import Redactor
     from pantrace.viewer import write_report

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -104,6 +103,8 @@ def command(
 
     Exit code: 0; with --gate 1 (failed) or 3 (could not decide, or not every trial was run).
     """
+    from pathlib import Path
+
     from msgspec.structs import replace
 
     from pantrace.agents import Surroundings

@@ -6,8 +6,7 @@ import getpass
 import secrets
 import socket
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +14,9 @@ from pantrace.errors import MissingExtra, UsageError
 
 from .arguments import expand, from_format, sources
 from .output import say
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PORT = 7575
 
