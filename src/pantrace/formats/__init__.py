@@ -106,7 +106,7 @@ def by_name(name: str) -> Format:
     else:
         from difflib import get_close_matches
 
-        close = get_close_matches(name, names(), n=1)
+        close = get_close_matches(name, (*ALIASES, *names()), n=1)
         hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(names())}"
         raise UsageError(f"unknown format {name!r}; {hint}")
     found: Format = getattr(import_module(module), attribute or "FORMAT")
