@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 
 
 def _number(text: str | None) -> float | None:
+    from fractions import Fraction
+
     if text is None:
         return None
     try:
