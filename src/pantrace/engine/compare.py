@@ -10,6 +10,7 @@ from math import inf, isfinite
 
 from msgspec.structs import replace
 
+from pantrace.errors import UsageError
 from pantrace.metrics import full_address, measure_named
 from pantrace.model import Measure, Run, Sample, Scale, Score, Unit, numbers_of
 from pantrace.stats import ALPHA, Estimate, holm
@@ -28,8 +29,8 @@ from .compare_power import Reach, whole
 from .compare_result import Comparison, Flip, Verdict
 from .compare_words import sentence_of
 
-LARGEST = 1e100
-"""No measurement is larger, and squares and cubes of larger numbers are none."""
+LARGEST = 1e70
+"""No measurement is larger, and fourth powers of larger numbers are none."""
 
 
 @dataclass
@@ -219,9 +220,10 @@ def shared_metrics(*sides: Side) -> list[str]:
 def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Difference]:
     one, two = first.values.get(metric, {}), second.values.get(metric, {})
     binary = bool(one) and bool(two) and first.binary[metric] and second.binary[metric]
-    common = [case for case in one if case in two]
+    # In order: what is drawn must not depend on which run was named first, nor on the order of its file.
+    common = sorted(case for case in one if case in two)
     only = len(one) - len(common), len(two) - len(common)
-    scale, clusters = first.scales.get(metric), first.clusters | second.clusters
+    scale, clusters = first.scales.get(metric), clusters_of_both(first, second)
     if one and two and scale != second.scales.get(metric):
         found = Difference(notes=("the two sides declare different scales, so a difference means nothing",))
     elif common:
@@ -253,6 +255,21 @@ def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Differ
         notes=found.notes,
     )
     return comparison, found
+
+
+def clusters_of_both(first: Side, second: Side) -> dict[str, str]:
+    """What each case belongs to. A case that names nothing in one run belongs where it does in the other."""
+    found = dict(first.clusters)
+    for case, cluster in second.clusters.items():
+        before = found.get(case, case)
+        if before != cluster and case not in (before, cluster):
+            raise UsageError(
+                f"--cluster: case {case!r} belongs to {before!r} in {first.name} and to {cluster!r} in {second.name}; "
+                "choose a name that says the same in both runs"
+            )
+        if before == case:
+            found[case] = cluster
+    return found
 
 
 def _flips(one: Values, two: Values, better: str | None) -> tuple[Flip, ...]:
@@ -295,9 +312,15 @@ def with_verdict(found: Comparison, p: float | None, margin: float | None) -> Co
                 verdict = "higher" if up else "lower"
             else:
                 verdict = "better" if up == (found.better == "higher") else "worse"
-        # The end of the interval that is bad for the second run, counted from the first run downwards.
-        worst = difference.low if found.better == "higher" else -difference.high
-        within = found.better is not None and margin is not None and worst >= -margin
-        no_worse = True if within or verdict in ("better", "equivalent") else False if verdict == "worse" else None
+        # The ends of the interval, by how much better the second run is.
+        ends = (difference.low, difference.high)
+        worst, best = ends if found.better == "higher" else (-ends[1], -ends[0])
+        allowed = -(margin or 0.0)
+        if verdict in ("better", "equivalent") or (
+            found.better is not None and margin is not None and worst >= allowed
+        ):
+            no_worse = True
+        elif verdict == "worse" and best < allowed:
+            no_worse = False
     decided = replace(found, p_adjusted=p, verdict=verdict, margin=margin, no_worse=no_worse)
     return replace(decided, sentence=sentence_of(decided))

@@ -73,9 +73,9 @@ def _comparison(one: MetricValues, two: MetricValues) -> Comparison:
             notes.append("shares are taken over episodes, as steps of one episode are not independent")
         else:
             notes.append("the files do not say how far the number spreads, so no interval can be given")
-    gone = [side for side, each in (("A", one), ("B", two)) if each.withdrawn]
+    gone = [side for side, each in (("first", one), ("second", two)) if each.withdrawn]
     if gone:
-        notes = [f"{gone[0]} has withdrawn this metric (-1), so there is nothing to compare"]
+        notes = [f"the {gone[0]} run has withdrawn this metric (-1), so there is nothing to compare"]
     # Nothing that a gate could wait for.
     better = one.scale.better if one.scale is not None and not gone else None
     return Comparison(

@@ -5,7 +5,16 @@ from __future__ import annotations
 from .agreement import concordance, flip_rate, kappa, rank_correlation
 from .clusters import ClusterMean, cluster_mean, sums_of
 from .correction import corrected_rate
-from .detectable import Sums, fisher_power, least_by_fisher, least_by_mcnemar, least_shift, mcnemar_power
+from .detectable import (
+    Sums,
+    arms_by_fisher,
+    fisher_power,
+    least_by_fisher,
+    least_by_mcnemar,
+    least_shift,
+    mcnemar_power,
+    pairs_by_mcnemar,
+)
 from .estimate import CONFIDENCE, Bounds, Estimate, TooFew, normal_quantile
 from .means import cases_for_t, clustered_mean, mean
 from .paired import (
@@ -57,6 +66,7 @@ __all__ = [
     "Spread",
     "Sums",
     "TooFew",
+    "arms_by_fisher",
     "benjamini_hochberg",
     "bootstrap_t",
     "cases_for_t",
@@ -88,6 +98,7 @@ __all__ = [
     "paired_difference",
     "paired_proportions",
     "paired_skewed",
+    "pairs_by_mcnemar",
     "pairs_needed",
     "pass_at_k",
     "pass_hat_k",
