@@ -95,7 +95,7 @@ def test_the_second_run_first_gives_the_opposite(name: str) -> None:
 def test_not_proven_beside_an_interval_without_0_says_why() -> None:
     # Five pairs that all get better: Tango's interval begins at 13 points, McNemar's p is 0.0625.
     there, _ = both_ways(samples([False] * 5, "c", UNIT), samples([True] * 5, "c", UNIT), None, None)
-    assert "interval +13.1 to +100): not proven, as p is 0.062." in there.sentence
+    assert "interval +13.1 to +100): not proven, as p is 0.0625." in there.sentence
 
 
 def test_proven_worse_is_not_proven_worse_by_more_than_the_margin() -> None:

@@ -38,7 +38,7 @@ def _doubt(found: Comparison) -> str:
         return ""
     if difference.low <= 0 <= difference.high:
         return ""
-    return f", as p is {p:.2g}" + (f" when adjusted for {found.tests} tests" if found.tests > 1 else "")
+    return f", as p is {p:.3g}" + (f" when adjusted for {found.tests} tests" if found.tests > 1 else "")
 
 
 def size_words(found: Comparison, size: float) -> str:
