@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import floor, log10
 
 from pantrace.model import in_words
+from pantrace.stats import Estimate
 
 from .compare_notes import REPEATED
 from .compare_result import Comparison
@@ -103,13 +104,23 @@ def _against(found: Comparison) -> str:
             in_words(each.value, "share") if _is_share(found) else _amount(found, each.value)
             for each in (second, first)
         ]
-        cases = f"{second.n:,}" if first.n == second.n else f"{second.n:,} and {first.n:,}"
-        noun = "case" if first.n == second.n == 1 else "cases"
-        means = f"{values[0]} against {values[1]}, mean of {cases} {noun}"
+        means = f"{values[0]} against {values[1]}, {_of_how_many(first, second)}"
     if difference.low is None or difference.high is None:
         return f"({means}; no interval)"
     ends = [_signed(found, end) for end in (difference.low, difference.high)]
     return f"({means}; 95 % interval {ends[0]} to {ends[1]})"
+
+
+def _of_how_many(first: Estimate, second: Estimate) -> str:
+    """mean of 20 cases; of files that hold numbers only, what these tell."""
+    sizes = f"{second.n:,}" if first.n == second.n else f"{second.n:,} and {first.n:,}"
+    methods = {first.method, second.method}
+    if "as stored" in methods:
+        return "as stored"
+    if methods == {"Wilson over episodes"}:
+        # Of clicks there may be fewer than episodes.
+        return f"taken as {sizes} independent {'trial' if first.n == second.n == 1 else 'trials'}"
+    return f"mean of {sizes} {'case' if first.n == second.n == 1 else 'cases'}"
 
 
 def _power(found: Comparison) -> list[str]:

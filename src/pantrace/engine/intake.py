@@ -19,6 +19,7 @@ from .measure import References
 from .plan_judges import Judges, lacks_answers
 from .read import Notes, open_run, watch
 from .select import Selection
+from .stored_evaluation import samples_of
 
 CHUNK = 64
 """Samples that are kept together: what a crash can cost is this much measuring."""
@@ -152,7 +153,8 @@ class Intakes:
         if references is not None:
             references.met = set()
         looked_at = self._selection.read if self._selection is not None else 0
-        samples = self._wanted(open_run(path, chosen, variant, self._done.notes.on_broken).samples)
+        run = open_run(path, chosen, variant, self._done.notes.on_broken)
+        samples = self._wanted(samples_of(run, chosen, path))
         parts, count = [], 0
         for number, chunk in enumerate(_chunks(samples)):
             place, hashed = f"{empty.input}-{number:08d}", samples_hash(chunk)[:16]

@@ -36,7 +36,7 @@ from .power import (
     per_arm_needed,
     samples_needed,
 )
-from .proportions import newcombe, pooled_share, share_over_cases, tango, wilson
+from .proportions import difference_of_intervals, newcombe, pooled_share, share_over_cases, tango, wilson
 from .several import benjamini_hochberg, holm
 from .skewed import (
     bootstrap_t,
@@ -76,6 +76,7 @@ __all__ = [
     "corrected_rate",
     "detectable_difference",
     "difference_of_clusters",
+    "difference_of_intervals",
     "difference_of_means",
     "difference_of_proportions",
     "difference_of_skewed",
