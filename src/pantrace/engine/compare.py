@@ -25,6 +25,7 @@ from .compare_cases import (
     kind_of,
     mean_of,
 )
+from .compare_notes import notes_of_tasks
 from .compare_power import Reach, whole
 from .compare_result import Comparison, Flip, Verdict
 from .compare_words import sentence_of
@@ -51,6 +52,8 @@ class Side:
     """metric -> scores that are not numbers: unscored, failed, not applicable."""
     clusters: dict[str, str] = field(default_factory=dict)
     """case -> cluster."""
+    tasks: dict[str, str] = field(default_factory=dict)
+    """case -> the task or scenario that it names, where nobody asked for clusters."""
     cases: set[str] = field(default_factory=set)
     created: float | None = None
     """When the run was made."""
@@ -96,6 +99,8 @@ def side_of(run: Run, samples: Iterable[Sample], *, cluster: str | None = None, 
         side.cases.add(case)
         if cluster is not None and (found := cluster_of(sample, cluster)):
             side.clusters[case] = found
+        elif cluster is None and sample.case is not None and (task := cluster_of(sample, "task")) != sample.case.id:
+            side.tasks[case] = task or ""
         for score in sample.scores:
             for name, value in score.values.items():
                 if value is None:
@@ -232,6 +237,7 @@ def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Differ
         found = difference_of_pairs(one, two, binary, clusters, scale)
     else:
         found = difference_of_sides(one, two, binary, (first.clusters, second.clusters), scale)
+    warned = () if found.estimate is None else _notes_of_tasks(one, two, first, second)
     better = first.better.get(metric) or ("higher" if binary and scale is None else None)
     comparison = Comparison(
         metric=metric,
@@ -252,9 +258,21 @@ def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Differ
         better=better,
         unit=first.units.get(metric),
         flips=_flips(one, two, better) if common and found.estimate is not None else (),
-        notes=found.notes,
+        notes=(*found.notes, *warned),
     )
     return comparison, found
+
+
+def _notes_of_tasks(one: Values, two: Values, first: Side, second: Side) -> tuple[str, ...]:
+    """A word of caution where cases of one task pass and fail together, and are counted each by itself."""
+    if first.clusters or second.clusters or not (first.tasks or second.tasks):
+        return ()
+    if one.keys() == two.keys():
+        tasks = [first.tasks.get(case) or second.tasks.get(case, case) for case in one]
+        return notes_of_tasks([[mean_of(two[case]) - mean_of(one[case]) for case in one]], [tasks])
+    sides = (one, first.tasks), (two, second.tasks)
+    values = [[mean_of(each) for each in side.values()] for side, _ in sides]
+    return notes_of_tasks(values, [[tasks.get(case, case) for case in side] for side, tasks in sides])
 
 
 def clusters_of_both(first: Side, second: Side) -> dict[str, str]:

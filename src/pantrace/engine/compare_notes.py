@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from math import log
+from math import log, sqrt
+from statistics import NormalDist
 
-from pantrace.stats import Estimate, cases_for_t, differences_of, skewness
+from pantrace.stats import (
+    CONFIDENCE,
+    Estimate,
+    cases_for_t,
+    cluster_mean,
+    differences_of,
+    normal_quantile,
+    skewness,
+    sums_of,
+)
 
 REPEATED = "epochs are averaged within each case"
 SMALL = 30
@@ -64,6 +74,27 @@ def notes_of_sides(
     if sizes and 1 < min(sizes) < FEW_CLUSTERS:
         notes.append(f"only {min(sizes)} clusters in a run: p comes from moving whole clusters, which holds for few")
     return tuple(notes)
+
+
+ALIKE = 1.3
+"""From so many times the variance of independent cases on, those of one task are said to be alike."""
+
+
+def notes_of_tasks(sides: Sequence[Sequence[float]], tasks: Sequence[Sequence[Hashable]]) -> tuple[str, ...]:
+    """Where cases of one task are alike and were counted each by itself: how often that cries wolf. Of one side, these
+    are the differences of pairs."""
+    plain = clustered = 0.0
+    for values, names in zip(sides, tasks, strict=True):
+        sums = sums_of(values, names)
+        if len(sums) < 2:
+            return ()
+        by_itself = cluster_mean([(value, 1) for value in values]).error ** 2
+        plain += by_itself
+        clustered += cluster_mean(list(sums.values())).error ** 2 if len(sums) < len(values) else by_itself
+    if plain <= 0 or clustered <= ALIKE * plain:
+        return ()
+    alarms = 2 * NormalDist().cdf(-normal_quantile(CONFIDENCE) * sqrt(plain / clustered))
+    return (f"cases of one task are alike, so up to {alarms:.0%} false alarms: --cluster task reckons with that",)
 
 
 def _counted(count: int, noun: str) -> str:
