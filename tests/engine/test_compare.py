@@ -266,6 +266,18 @@ def test_clusters_count_without_pairs_too() -> None:
     assert independent(tasks("a", 0), tasks("b", 8), "task").verdict == "better"
 
 
+def test_tasks_that_nobody_reckons_with_are_warned_of() -> None:
+    # Each task passes or fails as a whole: 96 cases vary as 8 do, 95 / 7 times as much; 2 Phi(-1.96 / sqrt(95 / 7)).
+    blind = independent(tasks("a", 2), tasks("b", 6), None)
+    (note,) = (note for note in blind.notes if "cases of one task are alike" in note)
+    assert "up to 59% false alarms: --cluster task" in note
+    told = independent(tasks("a", 2), tasks("b", 6), "task")
+    assert not any("cases of one task are alike" in note for note in told.notes)
+    # Cases that have nothing in common but a name are not warned of.
+    mixed = compared(side(many(60, lambda n: n % 2), labels={"task": "t"}), side(many(60, lambda n: n % 3 == 0)))
+    assert not any("alike" in note for note in mixed.notes)
+
+
 def test_a_side_that_names_no_cluster_is_not_compared_by_them() -> None:
     first = side_of(Run(), side({f"a{n}": n % 2 for n in range(40)}), cluster="task")
     second = side_of(Run(), side({f"b{n}": 1 for n in range(40)}, labels={"other": "x"}), cluster="task")
