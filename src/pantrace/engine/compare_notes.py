@@ -72,7 +72,11 @@ def notes_of_sides(
         notes.append(f"only {_counted(few, 'case')} in a run" + _rare(few, kind))
     sizes = [len(set(each)) for each in groups]
     if sizes and 1 < min(sizes) < FEW_CLUSTERS:
-        notes.append(f"only {min(sizes)} clusters in a run: p comes from moving whole clusters, which holds for few")
+        # As bench/coverage.py measured, with 8 tasks that pass or fail as a whole.
+        narrow = "; the interval holds the truth in 91 % instead of 95 %" if kind == "binary" else ""
+        notes.append(
+            f"only {min(sizes)} clusters in a run: p comes from moving whole clusters, which holds for few{narrow}"
+        )
     return tuple(notes)
 
 
