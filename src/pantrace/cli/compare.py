@@ -121,7 +121,8 @@ def tell_comparisons(found: Comparisons, flips: int = 0) -> None:
     if found.comparisons[0].tests > 1:
         sentence(f"p: {found.correction}")
     for each in found.comparisons:
-        notes = [*([each.difference.method] if each.difference else []), *each.notes]
+        method = each.difference.method if each.difference else "none"
+        notes = [*([method] if method != "none" else []), *each.notes]
         if each.left_out:
             notes.append(f"{each.left_out} scores are no numbers and left out")
         if each.common and (each.only_first, each.only_second) != only.get(each.runs):
