@@ -63,9 +63,10 @@ def _table(rows: dict[str, Counter[str]]) -> str:
 def _in_docs(table: str) -> bool:
     """Whether the docs have this table; it is written there with PANTRACE_ACCEPT=1."""
     page = Path(__file__).parents[2] / "docs" / "loss.md"
-    start, _, rest = page.read_text().partition("<!-- unread -->\n")
-    old, _, end = rest.partition("\n<!-- /unread -->")
-    if old != table and os.environ.get("PANTRACE_ACCEPT"):
-        page.write_text(f"{start}<!-- unread -->\n{table}\n<!-- /unread -->{end}")
+    start, begin, rest = page.read_text().partition("<!-- unread -->")
+    old, end, behind = rest.partition("<!-- /unread -->")
+    assert begin and end
+    if old != f"\n{table}\n" and os.environ.get("PANTRACE_ACCEPT"):
+        page.write_text(f"{start}{begin}\n{table}\n{end}{behind}")
         return True
-    return old == table
+    return old == f"\n{table}\n"

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pantrace.engine.balance import Balance
-from pantrace.engine.contents import contents
-from pantrace.engine.read import Notes, inputs, open_run
 from pantrace.errors import ReadError, UnknownFormat
-from pantrace.formats import Format
-from pantrace.model import header_of
-from pantrace.wire.head import Head
 
 from .arguments import as_json, expand, from_format, sources
-from .left_out import left_out
 from .output import print_json, say, table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pantrace.engine.read import Notes
+    from pantrace.formats import Format
 
 LISTED = 100
 """Ignored files are listed up to here."""
@@ -38,6 +36,10 @@ def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: b
 
     Exit code: 0, or 2 if a path named is of no known format or cannot be read.
     """
+    from pantrace.engine.read import Notes
+
+    from .left_out import left_out
+
     notes = Notes.keeping()
     found: list[dict[str, Any]] = []
     for path in expand(sources):
@@ -57,12 +59,14 @@ def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: b
         _tell_left_out(notes)
     unread = [each for each in found if each["format"] is None]
     for each in unread if not as_json else ():
-        say(f"pantrace: {each['path']}: {each['error']}")
+        say(f"error: {each['path']}: {each['error']}")
     raise click.exceptions.Exit(2 if unread else 0)
 
 
 def _inside(path: Path, from_: str | None, quick: bool, notes: Notes) -> list[dict[str, Any]]:
     """All inputs of a path. One in a directory that cannot be read does not hide the others."""
+    from pantrace.engine.read import inputs
+
     found = []
     for each in list(inputs([path], from_, notes)):
         try:
@@ -89,6 +93,11 @@ def _tell_left_out(notes: Notes) -> None:
 
 
 def _described(path: Path, chosen: Format, variant: str, quick: bool, notes: Notes) -> dict[str, Any]:
+    from pantrace.engine.balance import Balance
+    from pantrace.engine.contents import contents
+    from pantrace.engine.read import open_run
+    from pantrace.model import header_of
+
     files = notes.belonging[path] + (not path.is_dir())
     row: dict[str, Any] = {"path": str(path), "format": chosen.name, "version": variant or None, "files": files}
     if quick:
@@ -106,6 +115,8 @@ def _described(path: Path, chosen: Format, variant: str, quick: bool, notes: Not
 
 def _keys(path: Path) -> list[str]:
     """Keys of the first record, with those of the objects in it; empty for what is not JSON."""
+    from pantrace.wire.head import Head
+
     found: list[str] = []
     for key, value in Head(path).record.items():
         found.append(key)
