@@ -38,6 +38,11 @@ def from_iso(text: Any) -> float | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
+def from_milliseconds(value: Any) -> float | None:
+    """Epoch seconds of epoch milliseconds."""
+    return value / 1000 if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
 def milliseconds(seconds: float | None) -> int | None:
     """Epoch milliseconds, rounded."""
     return None if seconds is None else round(seconds * 1000)
