@@ -123,7 +123,8 @@ def test_full_evaluation_has_outcomes_and_milestones_but_no_steps() -> None:
     samples = _by_id(GOLDEN / "full_eval.jsonl")
     statuses = {name: outcome.status for name, each in samples.items() if (outcome := _outcome(each))}
     assert statuses == {"a": "passed", "b": "failed", "c": "failed", "d": "error"}
-    assert [score.value for score in samples["b"].scores] == [0.5]
+    stored = {score.name: score.value for score in samples["b"].scores}
+    assert stored == {"milestones": 0.5, "num_steps": 15, "elapsed_seconds": 90.0}
     assert samples["c"].scores == ()
     assert read(GOLDEN / "full_eval.jsonl").model == "claude-sonnet-4-6"
 

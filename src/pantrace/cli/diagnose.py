@@ -11,7 +11,7 @@ from pantrace.diagnosis import Diagnosis, Group, Opinion, as_markdown, place_wor
 from pantrace.diagnosis import as_json as diagnosis_json
 from pantrace.diagnosis.agent_code import read_code
 from pantrace.diagnosis.question import BUDGET, SYSTEM, Question
-from pantrace.engine.diagnose import EXAMPLES, diagnose_pile
+from pantrace.engine.diagnose import EXAMPLES, diagnose_pile, results_of
 from pantrace.engine.diagnose_judge import questions_for, with_opinions
 from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.measure import References
@@ -43,6 +43,9 @@ ERRORS = 3
 @click.option("--examples", type=click.IntRange(0, 100), default=EXAMPLES, show_default=True, help="Of each group.")
 @click.option("-o", "out", metavar="OUT", help="Write the diagnosis: .md reads well in a pull request, .json has all.")
 @click.option(
+    "--trace-analysis", metavar="FILE", help="Write what openadapt-evals' TraceAnalyzer tells of GUI runs (JSON)."
+)
+@click.option(
     "--judge",
     "model",
     metavar="PROVIDER:MODEL",
@@ -68,6 +71,7 @@ def command(
     reference: str | None,
     examples: int,
     out: str | None,
+    trace_analysis: str | None,
     model: str | None,
     base_url: str | None,
     folder: str | None,
@@ -100,7 +104,7 @@ def command(
         raise UsageError(f"{'--source' if folder else '--replay'} needs --judge (--dry-run shows what would be asked)")
     if examples == 0 and (model or dry_run):
         raise UsageError("--examples 0 leaves a judge nothing to look at")
-    keep_inputs(sources, beside=[reference], others=[out, cache])
+    keep_inputs(sources, beside=[reference], others=[out, cache, trace_analysis])
     judging = None
     if model is not None or dry_run:
         access = Access(timeout=timeout, attempts=retries + 1, calls=budget_calls)
@@ -134,6 +138,8 @@ def command(
         text = as_markdown(found) if ending == ".md" else encode(_json(found, notes), indent=2).decode() + "\n"
         with writing(Path(out)) as file:
             file.write(text.encode("utf-8", "replace"))
+    if trace_analysis is not None:
+        _write_trace_analysis(trace_analysis, paths, from_, chosen)
     if as_json:
         print_json(_json(found, notes))
     else:
@@ -143,8 +149,8 @@ def command(
     tell_left_out(notes)
     for path in unfinished:
         say(f"{path}: the run has not come to its end; what it holds so far was diagnosed")
-    if out is not None:
-        say(f"wrote {out}")
+    for written in filter(None, (out, trace_analysis)):
+        say(f"wrote {written}")
     if judging is not None:
         tell_judging(judging)
         if found.opinions and all(each.problem is not None for each in found.opinions):
@@ -175,6 +181,14 @@ def _print_questions(questions: list[Question]) -> None:
     for number, each in enumerate(questions, 1):
         click.echo(harmless(f"=== group {number}\n{each.prompt}\n"))
     say(f"{len(questions)} calls. Nothing was sent.")
+
+
+def _write_trace_analysis(target: str, paths: list[Path], format_name: str | None, chosen: Selection) -> None:
+    from pantrace.engine.trace_analysis import trace_analysis
+
+    whole = trace_analysis(result.sample for _, result in results_of(paths, format_name, Notes(), chosen))
+    with writing(Path(target)) as file:
+        file.write(encode(whole, indent=1) + b"\n")
 
 
 def _json(found: Diagnosis, notes: Notes) -> dict[str, object]:
