@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     "--pair-by", type=click.Choice(["case", "sample"]), default="case", show_default=True, help="What makes a pair."
 )
 @click.option("--cluster", metavar="NAME", help="Cases that belong together: task, scenario, agent or a label's name.")
+@click.option(
+    "--split",
+    metavar="NAME",
+    help="Compare parts of one run: agent, or a label's name. Pairs share scenario or question.",
+)
 @click.option("--all-pairs", is_flag=True, help="Compare each run with each, not only with the first.")
 @click.option("--trend", is_flag=True, help="Show the history of the runs, and which changes hold up.")
 @click.option(
@@ -46,6 +51,7 @@ def command(
     metrics: tuple[str, ...],
     pair_by: str,
     cluster: str | None,
+    split: str | None,
     all_pairs: bool,
     trend: bool,
     margins: tuple[str, ...],
@@ -59,12 +65,13 @@ def command(
     Runs are run directories or any recordings with scores. Cases are paired. For each metric you get a sentence, then
     both means and their difference with its interval and p-value (adjusted over all tests), the method's name, and a
     verdict: better, worse, equivalent (only with --margin), or inconclusive. Further runs are compared with the first,
-    too.
+    too. One run alone is taken apart: comparative cases by their workflow, others by --split.
 
     \b
     pantrace compare results/monday results/tuesday
     pantrace compare results/baseline results/new --metric accuracy --margin 0.02 --gate
     pantrace compare --trend results/*
+    pantrace compare results/both --split agent
     """
     from pantrace.engine.compare_runs import compare_sources, exit_code
     from pantrace.engine.trend import trend_of_sources
@@ -80,14 +87,18 @@ def command(
         else:
             _tell_history(history)
         return
-    found = compare_sources(
-        sources, metrics=metrics, cluster=cluster, pair_by=pair_by, margins=margins, all_pairs=all_pairs
-    )
+    if split is not None or len(sources) == 1:
+        found = _compare_parts(sources, split, cluster, metrics, margins, all_pairs)
+    else:
+        found = compare_sources(
+            sources, metrics=metrics, cluster=cluster, pair_by=pair_by, margins=margins, all_pairs=all_pairs
+        )
     if markdown:
         with writing(Path(markdown)) as file:
             file.write(as_markdown(found).encode())
     if as_json:
-        print_json({"first": runs[0], "second": runs[1], **all_fields(found)})
+        first, second = runs[:2] if len(runs) > 1 else found.runs[:2]
+        print_json({"first": first, "second": second, **all_fields(found)})
     else:
         tell_comparisons(found, flips)
     if not gate:
@@ -95,6 +106,31 @@ def command(
     code = exit_code(found.comparisons)
     say(f"gate: {GATE[code]}")
     raise click.exceptions.Exit(code)
+
+
+def _compare_parts(
+    sources: list[tuple[str, list[Path]]],
+    split: str | None,
+    cluster: str | None,
+    metrics: tuple[str, ...],
+    margins: tuple[str, ...],
+    all_pairs: bool,
+) -> Comparisons:
+    from pantrace.engine.comparative import compare_split
+    from pantrace.engine.read import Notes, read_pile
+
+    if cluster is not None:
+        raise UsageError("--cluster does not go with --split: the pairs of one run are its scenarios")
+    files = [file for _, several in sources for file in several]
+    found = compare_split(
+        lambda: read_pile(files, notes=Notes()), split, metrics=metrics, margins=margins, all_pairs=all_pairs
+    )
+    if found is None:
+        raise UsageError(
+            f"{sources[0][0]} alone: a comparison takes two runs, or one that --split NAME takes apart "
+            "(agent, or a label's name)"
+        )
+    return found
 
 
 GATE = {0: "passed", 1: "failed: proven worse", 3: "could not decide, which is not a pass"}

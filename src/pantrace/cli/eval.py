@@ -10,6 +10,7 @@ import click
 from msgspec.structs import replace
 
 from pantrace.engine.calibration_files import uncalibrated
+from pantrace.engine.comparative import compare_evaluated
 from pantrace.engine.denominator import denominator_words
 from pantrace.engine.evaluate import evaluate_into
 from pantrace.engine.intake import Done
@@ -33,6 +34,8 @@ from pantrace.wire.output import writing
 
 from .access import cache_file, reach
 from .arguments import as_json, calibration_files, expand, from_format, keep_inputs, selecting, sources
+from .compare import all_fields, tell_comparisons
+from .compare import as_markdown as compared_markdown
 from .google_cloud import google_cloud, named_project
 from .judge import tell_judging
 from .left_out import left_out, tell_left_out
@@ -137,7 +140,8 @@ def command(
             judging=judging,
         )
     summary = summarise(Path(out), ready.checks)
-    write_reports(Path(out), summary, junit, markdown)
+    sides = compare_evaluated(Path(out))
+    write_reports(Path(out), summary, junit, markdown, more=compared_markdown(sides) if sides is not None else "")
     if report:
         write_explain_report(Path(out), Path(report))
     if workshop:
@@ -151,10 +155,14 @@ def command(
                 "judging": judging.summary() if judging else None,
                 "summary": summary,
                 "decisions": decided_samples(Path(out)),
+                **({"comparison": all_fields(sides)} if sides is not None else {}),
             }
         )
     else:
         tell_summary(summary)
+        if sides is not None:
+            click.echo(f"\n{' against '.join(reversed(sides.runs))}:\n")
+            tell_comparisons(sides, flips=10)
         _tell_done(done, out)
         if judging is not None:
             tell_judging(judging)
@@ -244,7 +252,13 @@ def _changes(done: Done) -> Iterator[str]:
 
 
 def write_reports(
-    out: Path, summary: EvalSummary, junit: str | None, markdown: str | None, profile: str | None = None
+    out: Path,
+    summary: EvalSummary,
+    junit: str | None,
+    markdown: str | None,
+    profile: str | None = None,
+    *,
+    more: str = "",
 ) -> None:
     """The files that were asked for, before any exit."""
     if junit:
@@ -253,7 +267,7 @@ def write_reports(
     if markdown:
         with writing(Path(markdown)) as file:
             page = as_markdown(summary, f"Evaluation of {out.name}", decided_samples(out, profile))
-            file.write(page.encode())
+            file.write("\n".join(filter(None, (page, more))).encode())
 
 
 def tell_summary(summary: EvalSummary) -> None:

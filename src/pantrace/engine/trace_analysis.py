@@ -92,9 +92,7 @@ def episode_of(sample: Sample, max_steps: int = MAX_STEPS) -> Episode:
     )
 
 
-def _mode(
-    kind: str, reason: str, reward: float | None, steps: int, actions: Sequence[Action], max_steps: int
-) -> str:
+def _mode(kind: str, reason: str, reward: float | None, steps: int, actions: Sequence[Action], max_steps: int) -> str:
     """Why a run failed, by TraceAnalyzer's rules and in their order."""
     if reward is not None and 0 < reward < 1:
         return "task_incomplete"
