@@ -19,7 +19,6 @@ from .compare_result import Comparison
 from .compare_stored import compare_stored
 from .read import Notes, read_pile
 
-
 OUTCOME = "outcome"
 """The metric of how a run ended, which recordings tell without being measured."""
 PASSED = "passed"
@@ -139,8 +138,8 @@ def read_sides(sources: Sequence[Source], cluster: str | None, pair_by: str = "c
 
 
 def with_outcome(sample: Sample) -> Sample:
-    """A recording's sample with how it ended, and whether its one stored verdict is a pass, as scores; what was measured
-    before stays as it is."""
+    """A recording's sample with how it ended, and whether its one stored verdict is a pass, as scores; what was
+    measured before stays as it is."""
     added: list[Score] = []
     names = {score.name for score in sample.scores}
     if sample.trajectory is not None and sample.trajectory.outcome is not None and OUTCOME not in names:

@@ -68,7 +68,7 @@ def gui_actions(sample: Sample, settings: Settings) -> Found:
         return NotApplicable("no GUI action is recorded")
     repeated, longest = _repeated(acted, settings)
     wasted = _wasted([action for action, _ in acted])
-    odd = {place: None for place in (*repeated, *wasted)}
+    odd = dict.fromkeys((*repeated, *wasted))
     return Measurement(
         value=len(acted),
         explanation=f"{len(acted)} actions, {len(repeated)} repeat an earlier one, {len(wasted)} were wasted",
