@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,15 @@ from pantrace.errors import UsageError
 from pantrace.wire.output import writing
 
 from .arguments import as_json, expand, keep_inputs, max_unpacked
+from .compare_judging import Judging, Pairwise, judging
 from .output import harmless, print_json, say, table
 
 if TYPE_CHECKING:
+    from pantrace.engine.compare import Side
     from pantrace.engine.compare_result import Comparison, Flip
     from pantrace.engine.compare_runs import Comparisons
     from pantrace.engine.trend import History
+    from pantrace.model import Run, Sample
 
 
 @click.command("compare")
@@ -34,6 +37,14 @@ if TYPE_CHECKING:
 )
 @click.option("--all-pairs", is_flag=True, help="Compare each run with each, not only with the first.")
 @click.option("--trend", is_flag=True, help="Show the history of the runs, and which changes hold up.")
+@click.option(
+    "--rubric",
+    "rubrics",
+    multiple=True,
+    metavar="NAME|FILE",
+    help="Ask a judge which answer is better (pairwise_quality): without names, in both orders.",
+)
+@judging
 @click.option(
     "--margin",
     "margins",
@@ -54,6 +65,8 @@ def command(
     split: str | None,
     all_pairs: bool,
     trend: bool,
+    rubrics: tuple[str, ...],
+    judge: Judging,
     margins: tuple[str, ...],
     gate: bool,
     markdown: str | None,
@@ -72,6 +85,7 @@ def command(
     pantrace compare results/baseline results/new --metric accuracy --margin 0.02 --gate
     pantrace compare --trend results/*
     pantrace compare results/both --split agent
+    pantrace compare runs/a runs/b --rubric pairwise_quality --judge openai:gpt-4.1-mini
     """
     from pantrace.engine.compare_runs import compare_sources, exit_code
     from pantrace.engine.trend import trend_of_sources
@@ -87,11 +101,18 @@ def command(
         else:
             _tell_history(history)
         return
+    asked = Pairwise.of(rubrics, judge)
     if split is not None or len(sources) == 1:
-        found = _compare_parts(sources, split, cluster, metrics, margins, all_pairs)
+        found = _compare_parts(sources, split, cluster, metrics, margins, all_pairs, asked)
     else:
         found = compare_sources(
-            sources, metrics=metrics, cluster=cluster, pair_by=pair_by, margins=margins, all_pairs=all_pairs
+            sources,
+            metrics=metrics,
+            cluster=cluster,
+            pair_by=pair_by,
+            margins=margins,
+            all_pairs=all_pairs,
+            more=lambda sides: asked.ask(sides, [_samples(files) for _, files in sources], pair_by),
         )
     if markdown:
         with writing(Path(markdown)) as file:
@@ -108,6 +129,12 @@ def command(
     raise click.exceptions.Exit(code)
 
 
+def _samples(files: list[Path]) -> Iterable[Sample]:
+    from pantrace.engine.read import Notes, read_pile
+
+    return read_pile(files, notes=Notes()).samples
+
+
 def _compare_parts(
     sources: list[tuple[str, list[Path]]],
     split: str | None,
@@ -115,16 +142,22 @@ def _compare_parts(
     metrics: tuple[str, ...],
     margins: tuple[str, ...],
     all_pairs: bool,
+    asked: Pairwise,
 ) -> Comparisons:
-    from pantrace.engine.comparative import compare_split
+    from pantrace.engine.comparative import compare_split, samples_of
     from pantrace.engine.read import Notes, read_pile
 
     if cluster is not None:
         raise UsageError("--cluster does not go with --split: the pairs of one run are its scenarios")
     files = [file for _, several in sources for file in several]
-    found = compare_split(
-        lambda: read_pile(files, notes=Notes()), split, metrics=metrics, margins=margins, all_pairs=all_pairs
-    )
+
+    def read() -> Run:
+        return read_pile(files, notes=Notes())
+
+    def ask(sides: list[Side], name: str) -> None:
+        asked.ask(sides, [samples_of(read(), name, side.name) for side in sides], "case")
+
+    found = compare_split(read, split, metrics=metrics, margins=margins, all_pairs=all_pairs, more=ask)
     if found is None:
         raise UsageError(
             f"{sources[0][0]} alone: a comparison takes two runs, or one that --split NAME takes apart "

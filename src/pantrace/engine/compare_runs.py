@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TypeVar
@@ -66,8 +66,9 @@ def compare_sources(
     pair_by: str = "case",
     margins: Iterable[str | float] = (),
     all_pairs: bool = False,
+    more: Callable[[list[Side]], None] = lambda _sides: None,
 ) -> Comparisons:
-    """The same of runs that may stand for several files."""
+    """The same of runs that may stand for several files; `more` may add numbers to their sides."""
     if len(sources) < 2:
         raise UsageError("a comparison takes two runs or more")
     margins = list(margins)
@@ -83,6 +84,7 @@ def compare_sources(
             raise UsageError(f"{told} share no metric that has a number on both sides")
         _refuse_idle_margins(margins, found)
         return _told(sides, found, [])
+    more(sides)
     return compare_cases(sides, metrics=metrics, margins=margins, all_pairs=all_pairs)
 
 
