@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from time import time
 
 import click
 
@@ -28,9 +29,10 @@ from pantrace.engine.select import Selection
 from pantrace.engine.tables import encode_table, write_table
 from pantrace.errors import UsageError
 from pantrace.metrics import ALIASES, full_address
-from pantrace.model import Run, Sample, in_words
+from pantrace.model import Sample, in_words
 
 from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources, sub_agents
+from .gui_evaluation import evaluation_options, write_evaluation
 from .left_out import tell_left_out
 from .output import say, table
 from .progress import progress
@@ -62,6 +64,9 @@ GUI = "gui"
     type=click.Choice(["table", "json", "jsonl", "csv", "parquet", "openadapt-eval"]),
     help="How to write the result; by default a table, or what the name of -o says.",
 )
+@click.option(
+    "--option", "options", multiple=True, metavar="K=V", help="With openadapt-eval: config_path, backend, device ..."
+)
 @click.option("-o", "out", metavar="OUT", help="File to write.")
 @sub_agents
 @selecting
@@ -78,6 +83,7 @@ def command(
     plugins: tuple[str, ...],
     no_stored: bool,
     format_: str | None,
+    options: tuple[str, ...],
     out: str | None,
     sub_agents: bool,
     chosen: Selection,
@@ -91,7 +97,8 @@ def command(
     \b
     pantrace measure runs/
     pantrace measure runs/ --metric tool_success_rate --metric token_usage --by turn --format csv -o turns.csv
-    pantrace measure predictions.json --reference episodes/ --set gui.profile=strict --format openadapt-eval -o x.json
+    pantrace measure predictions.json --reference episodes/ --format openadapt-eval -o x.json \
+      --option config_path=configs/dev.yaml --option backend=qwen3
     """
     for option, file, setting in (
         ("--prices", prices, "token_usage.prices"),
@@ -104,6 +111,12 @@ def command(
     kind = _kind(format_, out, as_json)
     recordings, others = ([out], []) if kind == "openadapt-eval" else ([], [out])
     keep_inputs(sources, beside=[reference, prices, milestones, *plugins], recordings=recordings, others=others)
+    if options and kind != "openadapt-eval":
+        raise UsageError("--option sets fields of --format openadapt-eval")
+    given = evaluation_options(options) if kind == "openadapt-eval" else None
+    if (mode := getattr(given, "dsl_mode", None)) is not None:
+        settings = (*settings, f"{GUI}.dsl_mode={mode}")  # what is written is what was compared
+    begun = time()
     checks = choose(metrics, settings, [Path(path) for path in plugins])
     if kind == "openadapt-eval" and GUI not in [check.name for check, _ in checks]:
         raise UsageError(f"--format openadapt-eval holds the metrics of GUI agents: measure {GUI}, too")
@@ -120,7 +133,12 @@ def command(
     failed: dict[str, list[str]] = {}
     with progress("samples", printing=out is None and kind != "table") as count:
         rows = chain(measuring.rows(samples, count), *([] if chosen.narrows else [measuring.stored_rows()]))
-        tell = _write(_noting(rows, failed), kind, out, checks, run, metrics)
+        if given is not None:
+            assert out is not None
+            gui = [each for each in checks if each[0].name == GUI]
+            tell = write_evaluation(_noting(rows, failed), out, gui, run, given, begun)
+        else:
+            tell = _write(_noting(rows, failed), kind, out, checks, metrics)
     tell()
     if references is not None:
         for told in references.to_tell(reference):
@@ -206,12 +224,9 @@ class _Measuring:
 
 
 def _write(
-    rows: Iterator[Row], kind: str, out: str | None, checks: list[Chosen], run: Run, wanted: tuple[str, ...]
+    rows: Iterator[Row], kind: str, out: str | None, checks: list[Chosen], wanted: tuple[str, ...]
 ) -> Callable[[], None]:
     """Measure and write all rows; gives what is to be said of them when the progress is gone."""
-    if kind == "openadapt-eval":
-        assert out is not None
-        return _write_evaluation(rows, out, [each for each in checks if each[0].name == GUI], run)
     if kind == "table":
         found = Overview(checks).add_all(each for each in rows if not each.details.get("labels"))
         return lambda: _print_table(found, wanted)
@@ -222,24 +237,6 @@ def _write(
     for piece in encode_table(rows, kind, COLUMNS, indent=2):  # type: ignore[arg-type]
         sys.stdout.write(piece.decode())
     return lambda: None
-
-
-def _write_evaluation(rows: Iterator[Row], out: str, gui: list[Chosen], run: Run) -> Callable[[], None]:
-    """The evaluation JSON of GUI agents, with the mode in which actions were compared."""
-    from pantrace.engine.convert import write
-
-    overview = Overview(gui, whole=True).add_all(rows)
-    results = overview.aggregates()
-    config = {**run.config, "dsl_mode": getattr(gui[0][1], "dsl_mode")}  # noqa: B009 -- the settings' type is not known here
-    write(Run(name=run.name, results=tuple(results), config=config, model=run.model), out, to="openadapt-eval")
-
-    def tell() -> None:
-        say(f"wrote {len(results)} metrics to {out}")
-        line = next((each for each, _, _ in overview.shown([]) if each.known is not None), None)
-        if line is not None and not line.scored:
-            say(f"no episode was measured: {line.usual_reason}")
-
-    return tell
 
 
 def _print_table(found: Overview, wanted: tuple[str, ...]) -> None:

@@ -75,6 +75,7 @@ def episode_of(sample: Sample, max_steps: int = MAX_STEPS) -> Episode:
         status = _UNSCORED.get(str(kind), "error")
     else:
         status = "passed" if outcome.status == "passed" else "error" if reason else "failed"
+    stopped = outcome is not None and outcome.status == "limit"
     reward = outcome.reward if outcome is not None else None
     steps = int(stated.get("num_steps", len(acted)))
     seconds = stated.get("elapsed_seconds")
@@ -82,7 +83,7 @@ def episode_of(sample: Sample, max_steps: int = MAX_STEPS) -> Episode:
     return Episode(
         id=sample.id,
         status=status,
-        mode=None if status == "passed" else _mode(str(kind), reason, reward, steps, acted, max_steps),
+        mode=None if status == "passed" else _mode(str(kind), reason, reward, stopped or steps >= max_steps, acted),
         score=float(reward) if reward is not None else None,
         steps=steps,
         seconds=float(seconds) if seconds is not None else None,
@@ -92,7 +93,7 @@ def episode_of(sample: Sample, max_steps: int = MAX_STEPS) -> Episode:
     )
 
 
-def _mode(kind: str, reason: str, reward: float | None, steps: int, actions: Sequence[Action], max_steps: int) -> str:
+def _mode(kind: str, reason: str, reward: float | None, stopped: bool, actions: Sequence[Action]) -> str:
     """Why a run failed, by TraceAnalyzer's rules and in their order."""
     if reward is not None and 0 < reward < 1:
         return "task_incomplete"
@@ -100,7 +101,7 @@ def _mode(kind: str, reason: str, reward: float | None, steps: int, actions: Seq
         return "server_error"
     if kind == "agent":
         return "agent_error"
-    if steps >= max_steps:
+    if stopped:
         return "timeout"
     aims = [(action.kind, action.target.description if action.target is not None else None) for action in actions]
     for start in range(len(aims) - AROUND + 1):

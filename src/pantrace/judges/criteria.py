@@ -61,7 +61,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
 
 def load_criteria(path: Path, only: str = "") -> list[Rubric]:
     """A rubric for each criterion of a file, or for the one of that id; a prompt of Semantic Kernel is one rubric."""
-    data = load_yaml(text_of(path), str(path))
+    data = load_yaml(text_of(path, windows=True), str(path))
     if is_prompt(data):
         rubrics = [prompt_rubric(data, str(path))]
     else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
+from itertools import product
 from typing import Any
 
 from pantrace.errors import UsageError
@@ -22,6 +23,7 @@ _NAMES = {
     "question": "question",
     "context": "context",
     "relevantcontext": "relevant_context",
+    "additionalcontext": "relevant_context",
     "goal": "goal",
     "ground_truth": "reference",
     "groundtruth": "reference",
@@ -107,18 +109,19 @@ def _literal(text: str) -> str:
 def _grades(data: dict[str, Any], path: str) -> dict[str, str]:
     """The grades that the prompt speaks of: its stars with their meaning, else the range that it names first."""
     stars = {
-        number: words.strip()
+        number: words.strip("* \t\xa0\r")
         for word, words in _STAR.findall(data["template"])
         if (number := _number(word)) is not None
     }
     if len(stars) > 1 and sorted(stars) == list(range(min(stars), max(stars) + 1)):
         return {str(number): stars[number] for number in sorted(stars)}
-    for text in (data["template"], str(data.get("description") or "")):
-        for pattern in (_BETWEEN, _RANGE):
-            for one, two in pattern.findall(text):
-                low, high = _number(one), _number(two)
-                if low is not None and high is not None and 0 <= low < high <= low + _WIDEST and low <= 1:
-                    return {str(number): _meaning(number, low, high) for number in range(low, high + 1)}
+    # The description first: examples in a template speak of ranges of all kinds.
+    described = str(data.get("description") or "")
+    for text, pattern in product((described, data["template"]), (_BETWEEN, _RANGE)):
+        for one, two in pattern.findall(text):
+            low, high = _number(one), _number(two)
+            if low is not None and high is not None and 0 <= low <= 1 < high <= _WIDEST:
+                return {str(number): _meaning(number, low, high) for number in range(low, high + 1)}
     raise UsageError(f'{path}: the prompt does not say between which numbers it grades ("between 1 and 5")')
 
 
