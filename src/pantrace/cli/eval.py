@@ -13,6 +13,7 @@ from pantrace.engine.calibration_files import uncalibrated
 from pantrace.engine.comparative import compare_evaluated
 from pantrace.engine.denominator import denominator_words
 from pantrace.engine.evaluate import evaluate_into
+from pantrace.engine.foreign_plan import is_config, unused_paths
 from pantrace.engine.intake import Done
 from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.plan import JudgeTable, Ready, load_plan, prepare
@@ -46,7 +47,7 @@ from .progress import progress
 @click.command("eval")
 @sources
 @click.option("--out", "out", required=True, metavar="DIR", help="Run directory to write, or to go on with.")
-@click.option("--plan", "plan", metavar="FILE", help="Plan (TOML); `pantrace init` writes one. Without it: everything.")
+@click.option("--plan", "plan", metavar="FILE", help="Plan (TOML, or an eval_config.yaml); `pantrace init` writes one.")
 @from_format
 @click.option("--judge", "models", multiple=True, metavar="PROVIDER:MODEL", help="Judge what is to be judged.")
 @click.option("--base-url", metavar="URL", help="Server of the judge (any that speaks OpenAI's protocol).")
@@ -107,6 +108,8 @@ def command(
     """
     path = Path(plan) if plan else None
     loaded, text, folder = load_plan(path)
+    if path is not None and is_config(path) and (told := unused_paths(path)):
+        say(told)
     ready = prepare(loaded, folder, text, str(path or "plan"), calibrations=[*map(Path, calibrations)])
     keep_inputs(
         sources,
