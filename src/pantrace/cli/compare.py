@@ -90,7 +90,7 @@ def command(
     from pantrace.engine.compare_runs import compare_sources, exit_code
     from pantrace.engine.trend import trend_of_sources
 
-    if trend and (gate or margins or all_pairs or markdown):
+    if trend and (gate or margins or all_pairs or markdown or split or rubrics):
         raise UsageError("--trend shows a history: it goes with --metric, --cluster, --pair-by and --json only")
     keep_inputs(runs, others=[markdown])
     sources = [(path, expand((path,))) for path in runs]

@@ -144,7 +144,9 @@ def with_outcome(sample: Sample) -> Sample:
     measured before stays as it is."""
     added: list[Score] = []
     names = {score.name for score in sample.scores}
-    if sample.trajectory is not None and sample.trajectory.outcome is not None and OUTCOME not in names:
+    # A reward that is stored as a score says the same; two tests of one number would make both harder to prove.
+    told = sample.trajectory is not None and sample.trajectory.outcome is not None
+    if told and not names & {OUTCOME, "reward"}:
         found = by_name(OUTCOME).score(sample)
         # That no run was stopped at a limit is no news.
         added.append(
