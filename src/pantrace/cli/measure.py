@@ -335,7 +335,7 @@ def _print_tables(groups: dict[str, Overview], wanted: tuple[str, ...], samples:
     columns = [*([shape.by] if shape.by else []), "metric", "mean", "min", "max", "samples", "all together"]
     if rows:
         click.echo()
-        table(columns, rows, right=("mean", "min", "max", "samples"), spare=("min", "max", "all together"), firm=True)
+        table(columns, rows, right=("mean", "min", "max", "samples"), spare=("all together", "min", "max"), firm=True)
         click.echo()
     missing = [(name, why, judged) for name, (why, judged) in absent.items() if why or judged]
     without_value("do not apply", [(name, why) for name, why, judged in missing if not judged], shape.verbose)
