@@ -95,7 +95,7 @@ def side_of(run: Run, samples: Iterable[Sample], *, cluster: str | None = None, 
     """Collect the numbers of a run."""
     side = Side(name=run.name or "run", created=run.created)
     for sample in samples:
-        case = _case(sample, pair_by)
+        case = case_of(sample, pair_by)
         side.cases.add(case)
         if cluster is not None and (found := cluster_of(sample, cluster)):
             side.clusters[case] = found
@@ -142,7 +142,8 @@ def as_number(score: Score) -> float | None:
     return float(score.value) if isfinite(score.value) else None
 
 
-def _case(sample: Sample, pair_by: str) -> str:
+def case_of(sample: Sample, pair_by: str = "case") -> str:
+    """What pairs a sample with those of other runs."""
     if pair_by == "case" and sample.case is not None and sample.case.id:
         return sample.case.id
     return sample.id

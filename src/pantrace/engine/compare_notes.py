@@ -73,7 +73,7 @@ def notes_of_sides(
     sizes = [len(set(each)) for each in groups]
     if sizes and 1 < min(sizes) < FEW_CLUSTERS:
         # As bench/coverage.py measured, with 8 tasks that pass or fail as a whole.
-        narrow = "; the interval holds the truth in 91 % instead of 95 %" if kind == "binary" else ""
+        narrow = "; the interval may hold the truth in only 91 % instead of 95 %" if kind == "binary" else ""
         notes.append(
             f"only {min(sizes)} clusters in a run: p comes from moving whole clusters, which holds for few{narrow}"
         )
