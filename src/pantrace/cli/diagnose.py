@@ -19,11 +19,11 @@ from pantrace.engine.read import Notes, read_pile
 from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
 from pantrace.judges import Settings
+from pantrace.library.access import cache_file, reach
 from pantrace.normalise.secrets import Redactor
 from pantrace.wire.json import encode
 from pantrace.wire.output import writing
 
-from .access import cache_file, reach
 from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources
 from .judge import tell_judging
 from .left_out import left_out, tell_left_out

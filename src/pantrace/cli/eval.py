@@ -29,9 +29,9 @@ from pantrace.engine.summary import EvalSummary, gate_code, summarise
 from pantrace.engine.workshop import LOG, SUMMARY, write_workshop
 from pantrace.errors import UsageError
 from pantrace.judges import Calibrations, Managed, Project, Settings
+from pantrace.library.access import cache_file, reach
 from pantrace.wire.output import writing
 
-from .access import cache_file, reach
 from .arguments import as_json, calibration_files, expand, from_format, keep_inputs, selecting, sources
 from .google_cloud import google_cloud, named_project
 from .judge import tell_judging

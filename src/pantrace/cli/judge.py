@@ -18,10 +18,10 @@ from pantrace.engine.select import Selection
 from pantrace.engine.tables import write_table
 from pantrace.errors import UsageError
 from pantrace.judges import BUDGET, AnyRubric, Managed, Settings, guidelines_from, is_managed, with_guidelines
+from pantrace.library.access import cache_file, reach
 from pantrace.model import Run, Sample, Score, with_samples
 from pantrace.normalise.secrets import Redactor
 
-from .access import cache_file, reach
 from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources, sub_agents
 from .google_cloud import google_cloud, named_project, required_project
 from .left_out import tell_left_out

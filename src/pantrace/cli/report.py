@@ -9,6 +9,7 @@ import click
 from pantrace.engine.read import Notes
 from pantrace.engine.select import Selection
 from pantrace.errors import NothingWritten, UsageError
+from pantrace.library.shown import Wanted, gather
 from pantrace.normalise.secrets import Redactor
 from pantrace.viewer import write_report
 from pantrace.wire.output import writing
@@ -17,7 +18,6 @@ from .arguments import as_json, expand, from_format, keep_inputs, selecting, siz
 from .left_out import tell_left_out
 from .output import print_json, say
 from .progress import progress
-from .shown import Wanted, gather
 
 
 @click.command("report")

@@ -13,12 +13,12 @@ import click
 
 from pantrace.engine.read import Notes
 from pantrace.errors import MissingExtra, UsageError
+from pantrace.library.shown import Wanted, find_sources, gather
 from pantrace.store import is_run_directory
 from pantrace.viewer.server import Site, application
 
 from .arguments import expand, from_format, sources
 from .output import say
-from .shown import Wanted, find_sources, gather
 
 PORT = 7575
 
