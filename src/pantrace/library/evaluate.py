@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from pantrace.engine.evaluate import evaluate_into
+from pantrace.engine.intake import Done
 from pantrace.engine.overwriting import Output, refuse_overwriting
 from pantrace.engine.plan import load_plan, prepare
 from pantrace.engine.select import Selection
@@ -59,8 +60,11 @@ def evaluate(
         "redact": False if not redact else None,
     }
     asked = replace(loaded.judge, **{name: value for name, value in given.items() if value is not None})
-    judging = bench_of(asked, cache=cache, replay=replay, keys=keys) if asked.models or ready.rubrics else None
-    done = outside_loop(
-        lambda: evaluate_into(paths, Path(out), ready, text, format=format, selection=selection, judging=judging)
-    )
-    return Results(out, done.notes.broken)
+
+    def work() -> Done:
+        # Made here, since its cache can be used only by the thread that opened it.
+        judging = bench_of(asked, cache=cache, replay=replay, keys=keys) if asked.models or ready.rubrics else None
+        return evaluate_into(paths, Path(out), ready, text, format=format, selection=selection, judging=judging)
+
+    done = outside_loop(work)
+    return Results(out, done.notes.broken, complete=any(each.complete for each in ready.profiles.values()))

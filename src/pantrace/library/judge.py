@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from pantrace.engine.judge import judge_all
+from pantrace.engine.judge import Bench, judge_all
 from pantrace.engine.measure import Row, row
 from pantrace.engine.plan import JudgeTable
 from pantrace.engine.read import Notes, split_children
@@ -72,19 +72,17 @@ def judge(
     )
     if not table.models:
         raise UsageError("name a judge: judges='openai:gpt-4.1-mini', or a model of your server with base_url=...")
-    judging = bench_of(table, cache=cache, replay=replay, keys=keys)
     notes = Notes.keeping()
     run = pile_of(sources, format, notes)
     samples = split_children(run.samples) if sub_agents else run.samples
     chosen = selection.apply(samples) if selection is not None else samples
 
-    def judged() -> list[Row]:
-        return [
-            row(run.name, sample, None, score)
-            for sample, scores in judge_all(chosen, asked.rubrics, judging)
-            for score in scores
-        ]
+    def judged() -> tuple[list[Row], Bench]:
+        # Made here, since its cache can be used only by the thread that opened it.
+        judging = bench_of(table, cache=cache, replay=replay, keys=keys)
+        judged = judge_all(chosen, asked.rubrics, judging)
+        return [row(run.name, sample, None, score) for sample, scores in judged for score in scores], judging
 
-    found = outside_loop(judged)
+    found, judging = outside_loop(judged)
     remarks = [f"{count} unscored: {problem}" for problem, count in judging.problems.most_common(5)]
     return Scores(found, broken=notes.broken, notes=remarks, judging=judging.summary())

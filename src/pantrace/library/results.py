@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -37,7 +38,7 @@ class Gate(Record, frozen=True, kw_only=True):
     def __bool__(self) -> bool:
         return self.passed is True
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         words = {False: "failed", None: "could not be decided"}
         told = [f"  {each.sample}: {words[each.passed]}: {'; '.join(each.reasons)}" for each in self.failures]
         return "\n".join([self.sentence, *told])
@@ -47,11 +48,15 @@ class Results(Tabular):
     """What an evaluation left behind in its run directory. It can stand wherever a path can: in `compare`, `plot`,
     `report`, `measure`."""
 
-    def __init__(self, path: str | PathLike[str], broken: list[ReadError] | None = None):
+    def __init__(self, path: str | PathLike[str], broken: list[ReadError] | None = None, *, complete: bool = False):
         self.path = Path(path)
+        self._complete = complete
         self.broken = broken or []
         """Records that could not be read in this evaluation."""
-        self.header: RunHeader = RunDirectory.open(self.path).header
+        content = RunDirectory.open(self.path).content
+        self.header: RunHeader = content.run
+        self.plan: str = content.plan
+        """The text of the plan; empty where there was none."""
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -93,10 +98,14 @@ class Results(Tabular):
         return Table(dict(zip(names, kinds, strict=True)), [*plain])
 
     def gate(
-        self, profile: str | PathLike[str] | None = None, *, min_pass_rate: float = 1.0, complete: bool = False
+        self, profile: str | PathLike[str] | None = None, *, min_pass_rate: float | None = None, complete: bool = False
     ) -> Gate:
         """Decide: by the profiles that the evaluation used, or anew by another one. What could not be decided does not
-        pass; with `complete`, nor does a run that lacks a case."""
+        pass; with `complete`, nor does a run that lacks a case. Without a rate it is the plan's, else all must
+        pass."""
+        planned = tomllib.loads(self.plan).get("gate", {})
+        rate = planned.get("min_pass_rate", 1.0) if min_pass_rate is None else min_pass_rate
+        complete = complete or planned.get("complete", False) or self._complete
         name = None
         if profile is not None:
             chosen = load_profile(str(profile))
@@ -105,18 +114,17 @@ class Results(Tabular):
             decide_again(self.path, chosen, calibrations_for(self.path, []))
             name, complete = chosen.name, complete or chosen.complete
         summary = self.summary
-        code = gate_code(summary, min_pass_rate, name, complete=complete)
+        code = gate_code(summary, rate, name, complete=complete)
         decided = decided_samples(self.path, name)
-        told = ", ".join(
-            f"{_verdict(each.profile, each.passed, each.failed, each.undecided)}" for each in summary.decisions
-        )
+        chosen_by = [each for each in summary.decisions if name in (None, each.profile)]
+        told = "; ".join(_verdict(each.profile, each.passed, each.failed, each.undecided) for each in chosen_by)
         words = {0: "passed", 1: "failed", 3: "could not decide, which is not a pass"}
         why = told or "no sample was decided: name a profile"
         if complete and not summary.denominator.complete:
             why += f"; not complete: {denominator_words(summary.denominator)}"
         return Gate(
             passed={0: True, 1: False}.get(code),
-            sentence=f"gate (at least {min_pass_rate:.0%} must pass): {words[code]} ({why})",
+            sentence=f"gate (at least {rate:.0%} must pass): {words[code]} ({why})",
             failures=tuple(each for each in decided if each.passed is not True),
         )
 
@@ -151,7 +159,8 @@ class Results(Tabular):
 
 
 def _verdict(profile: str, passed: int, failed: int, undecided: int) -> str:
-    return f"{profile}: {passed} passed, {failed} failed, {undecided} could not be decided"
+    counts = {"passed": passed, "failed": failed, "could not be decided": undecided}
+    return f"{profile}: {', '.join(f'{count} {words}' for words, count in counts.items() if count)}"
 
 
 def _kind(values: Iterator[Any]) -> type:
