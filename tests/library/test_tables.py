@@ -66,7 +66,8 @@ def test_check_gives_what_the_command_prints() -> None:
 def test_a_rule_that_never_applies_is_not_a_pass(tmp_path: Path) -> None:
     rules = tmp_path / "rules.toml"
     rules.write_text(
-        'name = "r"\nversion = "1"\n[[rule]]\nid = "A"\nname = "a"\nwhen = { in = "any_prompt", contains_any = ["no such words"] }\n'
+        'name = "r"\nversion = "1"\n'
+        '[[rule]]\nid = "A"\nname = "a"\nwhen = { in = "any_prompt", contains_any = ["no such words"] }\n'
         'expect = { in = "final_response", matches = "." }\n'
     )
     assert pantrace.check(EXAMPLES / "inspect", rules=rules).passed is None
