@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test lint golden docs site package peers browser bench clean
+.PHONY: help demo test lint golden docs site notebook package peers browser bench clean
 help: ## This list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -43,11 +43,14 @@ docs: .venv/ready ## Write the generated parts of README and docs anew, and the 
 	@touch $@
 
 site: .venvs/docs/ready ## The docs as a site with search, in build/site; a dead link is an error
-	.venvs/docs/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 .venvs/docs/bin/mkdocs build --strict
 	@echo "open build/site/index.html"
 
-package: ## Build wheel and sdist, install the wheel in clean environments, run every command from it
-	$(PYTHON) bench/package.py
+notebook: .venvs/notebook/ready ## Execute the notebook of the docs and keep its outputs
+	.venvs/notebook/bin/python docs/run_notebook.py
+
+package: .venv/ready ## Build wheel and sdist, install the wheel in clean environments, run every command from it
+	$(BIN)/python .ci/package.py
 
 peers: $(patsubst tests/peers/%/requirements.txt,peer-%,$(wildcard tests/peers/*/requirements.txt)) ## The real tools read what we write, each in an environment of its own
 
