@@ -22,8 +22,11 @@ def executed() -> Any:
         # When a cell was run, and by which Python, is nobody's business and differs each time.
         cell.metadata.pop("execution", None)
         for output in cell.get("outputs", []):
-            if "data" in output and "image/svg+xml" in output.data:
-                output.data["image/svg+xml"] = _steady(output.data["image/svg+xml"])
+            data = output.get("data", {})
+            if "image/svg+xml" in data:
+                data["image/svg+xml"] = _steady(data["image/svg+xml"])
+            if "text/html" in data:
+                data.pop("text/plain", None)  # nobody sees it, and of a sample it is long
     notebook.metadata.language_info = {"name": "python"}
     return notebook
 

@@ -90,6 +90,9 @@ class Samples:
         opened, self._opened = self._opened, None
         return iter(self._again() if opened is None else opened)
 
+    def __repr__(self) -> str:
+        return "<samples, read as you iterate>"
+
 
 def open_run(path: Path, chosen: Format, variant: str, on_broken: OnBroken) -> Run:
     """Open one input of a known format; what does not fit the model is left out."""
