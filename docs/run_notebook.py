@@ -21,6 +21,8 @@ def executed() -> Any:
     for cell in notebook.cells:
         # When a cell was run, and by which Python, is nobody's business and differs each time.
         cell.metadata.pop("execution", None)
+        if "outputs" in cell:
+            cell.outputs = _joined(cell.outputs)
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             if "image/svg+xml" in data:
@@ -29,6 +31,18 @@ def executed() -> Any:
                 data.pop("text/plain", None)  # nobody sees it, and of a sample it is long
     notebook.metadata.language_info = {"name": "python"}
     return notebook
+
+
+def _joined(outputs: list[Any]) -> list[Any]:
+    """Outputs of which what was printed is one piece, in however many it came."""
+    found: list[Any] = []
+    for output in outputs:
+        last = found[-1] if found else None
+        if last is not None and last.output_type == output.output_type == "stream" and last.name == output.name:
+            last.text += output.text
+        else:
+            found.append(output)
+    return found
 
 
 def _steady(svg: str) -> str:
