@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .engine.diagnose import diagnose
     from .engine.power import power
     from .engine.read import read
+    from .engine.record import recorder
     from .engine.validate import validate
     from .library.aggregate import aggregate
     from .library.check import check
@@ -37,6 +38,7 @@ _HOMES = {
     "plot": "library.plot",
     "power": "engine.power",
     "read": "engine.read",
+    "recorder": "engine.record",
     "report": "library.report",
     "select": "library.sources",
     "validate": "engine.validate",
@@ -57,6 +59,7 @@ __all__ = [
     "plot",
     "power",
     "read",
+    "recorder",
     "report",
     "select",
     "validate",

@@ -60,6 +60,11 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "redact": ("redact examples/opencode -o clean", 0, ("wrote 2 samples as opencode", "no secret was found")),
     "report": ("report results -o report.html", 0, ("wrote report.html: 13 samples of 1 run",)),
     "rubrics": ("rubrics", 0, ("HelpfulnessExplain", "Is the answer free of harm")),
+    "run": (
+        "run examples/run/questions.csv --agent cmd:rev --out out --no-eval",
+        0,
+        ("3 trials run, 0 recorded before; recordings in out/recordings/run.trace.jsonl",),
+    ),
     "schema": ("schema", 0, ('"title": "one line of a pantrace native file',)),
     "show": (
         "show examples/opencode/bad_tool_calls.json",

@@ -34,6 +34,7 @@ COMMANDS = {
     "query": "Ask run directories a question in SQL.",
     "redact": "Replace secrets in recordings.",
     "report": "Write runs and recordings as one file to look at and to send.",
+    "run": "Put questions to an agent, record what it does, and say how it did.",
     "rubrics": "List the rubrics that judges grade by, or show some of them whole.",
     "schema": "Print the JSON Schema of the native format.",
     "show": "Print a recording as a readable transcript.",

@@ -40,6 +40,7 @@ NAMES = (
     "claude-code",
     "gemini-cli",
     "qwen-code",
+    "recording",
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
 
@@ -64,6 +65,7 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "claude-code": (b'"sessionId"', b'"session_id"', b'"loglines"', b'"leafUuid"'),
     "gemini-cli": (b'"projectHash"',),
     "qwen-code": (b'"parentUuid"',),
+    "recording": (b'"pantrace_recording"',),
 }
 """What the beginning of a JSON file of a format usually has in it. Formats whose signs are seen are asked first, and
 the others are not even imported then; all of them are asked before a file is refused."""

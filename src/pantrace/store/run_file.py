@@ -23,7 +23,11 @@ LOCK = "lock"
 PARTS = "parts"
 LABELS = "labels.jsonl"
 """What people say of the samples; only ever added to."""
-FILES = (RUN, LOCK, f"{MANIFEST}*", f"{PARTS}/*", LABELS)
+RECORDINGS = "recordings"
+"""What agents did that were run into this directory."""
+WORKSPACES = "workspaces"
+"""Where they do it, while they run."""
+FILES = (RUN, LOCK, f"{MANIFEST}*", f"{PARTS}/*", LABELS, f"{RECORDINGS}/*", f"{WORKSPACES}/**/*")
 """Patterns of what a run directory is made of."""
 
 
