@@ -175,13 +175,20 @@ def convention_table() -> str:
 
 
 def metric_table() -> str:
-    """Every metric with its formula."""
-    lines = ["| metric | what it measures | formula | not applicable when |", "|---|---|---|---|"]
+    """Every metric in a line; below, its formula and when it does not apply."""
+    lines = ["| metric | what it measures |", "|---|---|"]
+    lines += [f"| [`{each.name}`](#{each.name}) | {_cell(each.summary)} |" for each in all_metrics()]
     for each in all_metrics():
-        parts = [each.summary, *(each.documented.get(part, "") for part in ("Formula", "Not applicable when"))]
-        cells = [part.replace("|", "\\|") for part in parts]
-        lines.append(f"| `{each.name}` | {' | '.join(cells)} |")
+        lines += ["", f"### {each.name}", "", each.summary, ""]
+        lines += [f"- **{part}:** {each.documented[part]}" for part in _METRIC_PARTS if each.documented.get(part)]
     return "\n".join(lines)
+
+
+_METRIC_PARTS = ("Formula", "Not applicable when")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def measure_table() -> str:
