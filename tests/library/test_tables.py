@@ -89,6 +89,14 @@ def test_validate_power_convert_and_aggregate_are_tables_too(tmp_path: Path) -> 
     )
 
 
+def test_a_diagnosis_is_a_table_of_causes() -> None:
+    found = pantrace.diagnose(EXAMPLES / "adk")
+    command = printed("diagnose", EXAMPLES / "adk")
+    assert json.loads(json.dumps({**found.to_dict(), "broken": [], "ignored": []})) == command
+    assert sum(found.to_arrow()["samples"].to_pylist()) == found.failed == 1
+    assert found.sentence in repr(found)
+
+
 def test_a_missing_package_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table({"a": int}, [(1,), (None,)])
     for name, ask in (("pandas", table.to_pandas), ("polars", table.to_polars), ("pyarrow", table.to_arrow)):
