@@ -13,7 +13,7 @@ from pantrace.engine.calibration_files import uncalibrated
 from pantrace.engine.denominator import denominator_words
 from pantrace.engine.evaluate import evaluate_into
 from pantrace.engine.intake import Done
-from pantrace.engine.judge import Access, Bench, bench
+from pantrace.engine.judge import Bench
 from pantrace.engine.plan import JudgeTable, Ready, load_plan, prepare
 from pantrace.engine.reduce import total_words
 from pantrace.engine.reports import (
@@ -27,9 +27,8 @@ from pantrace.engine.reports import (
 from pantrace.engine.select import Selection
 from pantrace.engine.summary import EvalSummary, gate_code, summarise
 from pantrace.engine.workshop import LOG, SUMMARY, write_workshop
-from pantrace.errors import UsageError
-from pantrace.judges import Calibrations, Managed, Project, Settings
-from pantrace.library.access import cache_file, reach
+from pantrace.judges import Calibrations, Managed, Project
+from pantrace.library.judging import bench_of
 from pantrace.wire.output import writing
 
 from .arguments import as_json, calibration_files, expand, from_format, keep_inputs, selecting, sources
@@ -169,36 +168,10 @@ def command(
 
 def _judging(ready: Ready, table: JudgeTable, vertex: Project | None, cache: str | None, replay: bool) -> Bench | None:
     """The judges that the plan or the command line names; None when there is nothing that they would do."""
-    judges = reach(table.models, table.base_url, asking=not replay)
-    if replay and not judges.models and not any(isinstance(rubric, Managed) for rubric in ready.rubrics):
-        raise UsageError("--replay needs a judge: replies are kept by its name")
-    if not judges.models and not ready.rubrics and vertex is None:
+    if not table.models and not ready.rubrics and vertex is None and not replay:
         return None
-    access = Access(
-        keys=judges.keys,
-        secrets=judges.secrets,
-        base_url=judges.base_url,
-        timeout=table.timeout,
-        attempts=table.retries + 1,
-        vertex=replace(vertex, base_url=None) if vertex and judges.models else vertex,
-        concurrency=table.concurrency,
-        tokens=table.budget_tokens,
-        dollars=table.budget_usd,
-        calls=table.budget_calls,
-    )
-    settings = Settings(
-        models=judges.models,
-        samples=table.samples,
-        combine=table.combine,
-        temperature=table.temperature,
-        max_tokens=table.max_tokens,
-        seed=table.seed,
-        weighted=table.weighted,
-        characters=table.max_chars,
-    )
-    judging = bench(settings, access, cache=cache_file(cache), replay=replay, redact=table.redact)
-    judging.open()
-    return judging
+    managed = any(isinstance(rubric, Managed) for rubric in ready.rubrics)
+    return bench_of(table, cache=cache, replay=replay, vertex=vertex, manages=managed)
 
 
 def _counts(done: Done) -> dict[str, object]:

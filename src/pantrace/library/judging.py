@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from os import PathLike
 
+from msgspec.structs import replace
+
 from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.plan import JudgeTable
 from pantrace.errors import UsageError
-from pantrace.judges import Settings
+from pantrace.judges import Project, Settings
 
 from .access import cache_file, reach
 
@@ -19,10 +21,13 @@ def bench_of(
     cache: str | PathLike[str] | None = None,
     replay: bool = False,
     keys: Mapping[str, str] | None = None,
+    vertex: Project | None = None,
+    manages: bool = False,
 ) -> Bench:
-    """The judges that a table names. `keys` by provider go before those of the environment."""
-    if replay and not table.models:
-        raise UsageError("replay needs a judge: replies are kept by its name")
+    """The judges that a table names. `keys` by provider go before those of the environment. `vertex` is where managed
+    metrics are asked for, `manages` whether there are any."""
+    if replay and not table.models and not manages:
+        raise UsageError("--replay needs a judge: replies are kept by its name")
     given = dict(keys or {})
     judges = reach(table.models, table.base_url, asking=not replay, known=given)
     access = Access(
@@ -31,6 +36,7 @@ def bench_of(
         base_url=judges.base_url,
         timeout=table.timeout,
         attempts=table.retries + 1,
+        vertex=replace(vertex, base_url=None) if vertex and judges.models else vertex,
         concurrency=table.concurrency,
         tokens=table.budget_tokens,
         dollars=table.budget_usd,
