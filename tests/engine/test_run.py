@@ -265,3 +265,26 @@ def test_a_plan_names_dataset_and_agents(tmp_path: Path) -> None:
     assert done.returncode == 3, done.stderr
     assert "a: 6 trials run" in done.stderr and "3 pairs" in done.stdout + done.stderr
     assert (tmp_path / "out" / "b" / "run.json").exists()
+
+
+def test_what_lies_in_a_run_directory_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("question\nq\n")
+    code = "import shutil, sys; shutil.copy(sys.argv[1], 'copy.csv'); print('ok')"
+    agent = f"cmd:{sys.executable} -c {json.dumps(code)} {tmp_path / 'q.csv'}"
+    command = [
+        sys.executable,
+        "-m",
+        "pantrace",
+        "run",
+        "q.csv",
+        "--agent",
+        agent,
+        "--out",
+        "runs/one",
+        "--keep-workspaces",
+    ]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    kept = tmp_path / "runs" / "one" / "workspaces" / "1-1" / "workspace"
+    (kept / "deep").mkdir()
+    (kept / "deep" / "s.trace.jsonl").write_bytes((tmp_path / "runs/one/recordings/run.trace.jsonl").read_bytes())
+    assert len(list(pantrace.read(tmp_path / "runs").samples)) == 1

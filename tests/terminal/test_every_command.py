@@ -27,6 +27,11 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
         1,
         ("13 samples, 26 checks: 76.5% of what applied passed", "there is no final response"),
     ),
+    "collect": (
+        "collect --out collected --port 0 --minutes 0.01",
+        0,
+        ("listening on http://127.0.0.1:", "0 spans and records in 0 requests"),
+    ),
     "compare": (
         "compare examples/inspect/basic.eval examples/inspect/basic.eval --gate",
         3,

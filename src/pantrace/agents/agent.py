@@ -33,6 +33,8 @@ class Trial:
     read: Read
     stopped: Event
     """Set when the user wants everything to end."""
+    collected: Path | None = None
+    """Where what the agent sends over OpenTelemetry is kept, if anything receives it."""
     history: list[Step] = field(default_factory=list)
     """What was said so far."""
     memory: dict[str, Any] = field(default_factory=dict)

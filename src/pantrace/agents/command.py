@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import glob
 from pathlib import Path
 
+from msgspec import structs
+
 from pantrace.errors import ReadError, UsageError
-from pantrace.model import Record, Sample, Step, Text
+from pantrace.model import Record, Sample, Step, Text, final_response
 from pantrace.wire.json import encode
 
 from .agent import AgentFailed, Answer, Trial
@@ -97,6 +99,8 @@ class Command:
         }
 
     def _answer(self, done: Finished, filled: dict[str, str], trial: Trial, began: float) -> Answer:
+        if trial.collected is not None and trial.collected.is_dir():
+            return _collected(done, trial, trial.collected)
         if self.options.recording is None:
             return _printed(done, trial, self.options.format)
         place = _fill(self.options.recording, filled)
@@ -121,6 +125,19 @@ def _printed(done: Finished, trial: Trial, format_name: str | None) -> Answer:
     except ReadError as error:
         note = f"what it printed is no {format_name}: {error}" if format_name is not None else None
         return Answer(steps=_said(done.printed), note=note)
+
+
+def _collected(done: Finished, trial: Trial, folder: Path) -> Answer:
+    """What OpenTelemetry told of the agent; what it printed is its answer where no span tells one."""
+    try:
+        answer = _recorded(trial.read(folder, "otlp"), trial)
+    except ReadError as error:
+        return Answer(steps=_said(done.printed), note=f"what it sent over OpenTelemetry cannot be read: {error}")
+    trial.memory["whole"] = True
+    if answer.recording is not None and final_response(answer.recording) is None:
+        steps = (*answer.recording.steps, *_said(done.printed))
+        return replace(answer, recording=structs.replace(answer.recording, steps=steps))
+    return answer
 
 
 def _recorded(samples: list[Sample], trial: Trial) -> Answer:

@@ -17,6 +17,7 @@ COMMANDS = {
     "aggregate": "Means over several evaluations, null left out and counted.",
     "calibrate": "Hold judges against labels: do they agree with people?",
     "check": "Check recordings against rule files: what must be said, called, or called first.",
+    "collect": "Record what OpenTelemetry sends: an OTLP receiver on this machine.",
     "compare": "Say whether run B is better than run A, or whether it is noise.",
     "convert": "Write recordings as another format and report what was lost.",
     "detect": "Say which format a file is, and what data it holds.",

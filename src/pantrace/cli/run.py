@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 from msgspec.structs import replace
 
+from pantrace.engine.collect import collecting
 from pantrace.engine.plan import load_plan
 from pantrace.engine.read import Notes
 from pantrace.engine.run import Budget, Ran, function_recorder, read_recording, run_cases
@@ -48,6 +51,7 @@ from .progress import progress
 @click.option("--base-url", metavar="URL", help="Server of an openai: agent.")
 @click.option("--column", "columns", multiple=True, metavar="FIELD=NAME", help="Column of a table: question, id, ...")
 @click.option("--fixtures", metavar="DIR", help="Begin each trial with a copy of DIR/CASE, or of DIR.")
+@click.option("--collect", is_flag=True, help="Record what the agents send over OpenTelemetry.")
 @click.option("--keep-workspaces", is_flag=True, help="Keep the directories in which agents worked.")
 @click.option("--follow-up", is_flag=True, help="Of recordings, ask all prompts again, not only the first.")
 @click.option("--user", metavar="PROVIDER:MODEL", help="Model that plays the user of scenarios.")
@@ -74,6 +78,7 @@ def command(
     options: tuple[str, ...],
     base_url: str | None,
     columns: tuple[str, ...],
+    collect: bool,
     keep_workspaces: bool,
     follow_up: bool,
     chosen: Selection,
@@ -130,7 +135,11 @@ def command(
         keep_workspaces=keep_workspaces,
         user=_user(table.user, table.user_url, table.max_turns),
     )
-    with progress("trials") as count:
+    with ExitStack() as stack:
+        if collect:
+            receiver = stack.enter_context(collecting(Path(out) / WORKSPACES / "collected"))
+            conditions = dataclasses.replace(conditions, collector=receiver)
+        count = stack.enter_context(progress("trials"))
         ran = run_cases(
             cases,
             named,

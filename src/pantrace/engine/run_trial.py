@@ -14,8 +14,10 @@ from msgspec.structs import replace
 from pantrace.agents import Agent, AgentFailed, Answer, Read, Trial
 from pantrace.errors import Unanswered
 from pantrace.model import Invocation, Outcome, Sample, Step, Text, Trajectory, Usage, add_usage, is_prompt
+from pantrace.recording.receiver import Receiver
 from pantrace.wire.file_names import clean
 
+from .collect import environment
 from .run_cases import Asked
 from .run_workspace import changes, contents, fill
 from .simulated_user import SimulatedUser
@@ -39,6 +41,8 @@ class Conditions:
     retries: int = 2
     keep_workspaces: bool = False
     user: SimulatedUser | None = None
+    collector: Receiver | None = None
+    """Takes what agents send over OpenTelemetry."""
     stopped: Event = field(default_factory=Event)
 
 
@@ -49,6 +53,10 @@ def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) ->
     workspace, notes = place / "workspace", place / "notes"
     fill(workspace, conditions.fixtures, asked.id)
     notes.mkdir()
+    key = f"{asked.id}-{number}"
+    collector = conditions.collector
+    if collector is not None:
+        shutil.rmtree(collector.folder_of(key), ignore_errors=True)
     trial = Trial(
         case=asked.case,
         number=number,
@@ -61,8 +69,10 @@ def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) ->
             "PWD": str(workspace.resolve()),
             "PANTRACE_CASE": asked.id,
             "PANTRACE_TRIAL": str(number),
+            **(environment(collector.url_of(key)) if collector else {}),
         },
         read=conditions.read,
+        collected=collector.folder_of(key) if collector else None,
         stopped=conditions.stopped,
     )
     before = contents(workspace)

@@ -27,7 +27,7 @@ RECORDINGS = "recordings"
 """What agents did that were run into this directory."""
 WORKSPACES = "workspaces"
 """Where they do it, while they run."""
-FILES = (RUN, LOCK, f"{MANIFEST}*", f"{PARTS}/*", LABELS, f"{RECORDINGS}/*", f"{WORKSPACES}/**/*")
+FILES = (RUN, LOCK, f"{MANIFEST}*", f"{PARTS}/*", LABELS)
 """Patterns of what a run directory is made of."""
 
 
