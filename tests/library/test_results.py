@@ -77,6 +77,13 @@ def test_a_selection_in_the_words_of_the_commands(tmp_path: Path) -> None:
         pantrace.select(since="whenever")
 
 
+def test_a_misspelt_word_is_refused_and_does_not_mean_another() -> None:
+    with pytest.raises(UsageError, match="did you mean 'turn'"):
+        pantrace.measure(EXAMPLES / "opencode", per="trun")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="did you mean 'paired'"):
+        pantrace.plot(EXAMPLES / "inspect", kind="pared")  # type: ignore[arg-type]
+
+
 def run_pytest(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "pantrace.library.pytest_plugin"]
     environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": "/usr/bin:/bin", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}

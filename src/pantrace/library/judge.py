@@ -19,7 +19,7 @@ from pantrace.judges import Managed
 
 from .judging import bench_of
 from .scores import Scores
-from .sources import Recordings, listed, outside_loop, pile_of
+from .sources import Recordings, listed, outside_loop, pile_of, refuse_other
 
 
 def judge(
@@ -50,6 +50,8 @@ def judge(
     asked. Keys come from `keys` ({"openai": "..."}), else from the environment. Secrets in the recordings are replaced
     before anything is sent, unless `redact` is False. Replies are kept in the cache; with `replay` only it is asked.
     A judge that gave no verdict leaves its score unscored, never zero; `.judging` has calls, tokens and cost."""
+    if combine is not None:
+        refuse_other("combine", combine, ("mean", "majority"))
     asked = select_rubrics(listed(rubrics))
     if not asked.rubrics:
         raise UsageError("name a rubric: rubrics=...; `pantrace rubrics` lists them")

@@ -13,7 +13,7 @@ from pantrace.engine.select import Selection
 from pantrace.model import Sample
 
 from .scores import Scores
-from .sources import Recordings, listed, pile_of
+from .sources import Recordings, listed, pile_of, refuse_other
 
 
 def measure(
@@ -35,6 +35,7 @@ def measure(
     What the data does not allow to be measured is `not_applicable` with a reason, never zero. Scores that a source
     stores come along unless `stored` is False. `settings` are those of metrics: {"gui.profile": "strict"}.
     Broken records are left out and listed in `.broken`."""
+    refuse_other("per", per, ("sample", "turn"))
     wanted = listed(metrics)
     given = {**(settings or {})}
     if prices is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pantrace.engine.metric_values import read_evaluations, warnings_of
 from pantrace.engine.overwriting import Output, refuse_overwriting
@@ -16,7 +16,7 @@ from pantrace.errors import UsageError
 from pantrace.metrics import full_address
 from pantrace.plots import render
 
-from .sources import listed
+from .sources import listed, refuse_other
 
 
 @dataclass(repr=False)
@@ -60,6 +60,7 @@ def plot(
 
     comparison: bars of all metrics; distribution: of samples' scores; paired: case by case between two evaluations;
     passk: all of k trials succeed. What is null is a gap, never a bar of zero."""
+    refuse_other("kind", kind, get_args(Kind))
     paths = [Path(each) for each in sources]
     found = read_evaluations(paths, format=format, cluster=cluster, notes=Notes.keeping())
     if not found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TypeVar
@@ -23,6 +24,14 @@ T = TypeVar("T")
 def listed(given: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[str]:
     """One name or several, as a list: a single text is no list of letters."""
     return [fspath(given)] if isinstance(given, (str, PathLike)) else [fspath(each) for each in given]
+
+
+def refuse_other(name: str, given: object, allowed: Sequence[str]) -> None:
+    """A UsageError where a word is none of those that an option knows: a misspelt one must not mean another."""
+    if given not in allowed:
+        close = get_close_matches(str(given), allowed, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"it is one of {', '.join(allowed)}"
+        raise UsageError(f"{name}={given!r}: {hint}")
 
 
 def pile_of(sources: Sequence[Recordings], format: str | None, notes: Notes) -> Run:  # noqa: A002
