@@ -245,9 +245,4 @@ FORMAT = Format(
     open=open_run,
     layout="document",
     suffix=".json",
-    reencoded={
-        "stateBag.*.messages.contents.arguments": "arguments in JSON text are read as the object",
-        "state.*.messages.contents.arguments": "arguments in JSON text are read as the object",
-        "messages.contents.arguments": "arguments in JSON text are read as the object",
-    },
 )
