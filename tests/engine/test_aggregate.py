@@ -108,7 +108,7 @@ def test_a_withdrawn_metric_is_not_compared_and_not_drawn(tmp_path: Path) -> Non
     found = {each.metric: each for each in compare_stored([(("a", files[0]), ("b", files[1]))])}
     gone = found["bbox_hit_rate"]
     assert (gone.second, gone.difference, gone.verdict, gone.better) == (None, None, "inconclusive", None)
-    assert gone.notes == ("B has withdrawn this metric (-1), so there is nothing to compare",)
+    assert gone.notes == ("the second run has withdrawn this metric (-1), so there is nothing to compare",)
     drawn = json.dumps(figure("comparison", evaluations(*files), ["a", "b"]))
     assert "n/a: not applicable, withdrawn or not in the file." in drawn
     assert '"value": -1' not in drawn

@@ -242,7 +242,7 @@ def test_what_is_not_text_stays_off_the_screen(tmp_path: Path) -> None:
     seen = pantrace(*words, folder=tmp_path)
     untroubled(seen)
     assert seen.code == 2
-    assert seen.words == "pantrace: inspect is not text, which a terminal could not show: name a file with -o"
+    assert seen.words == "error: inspect is not text, which a terminal could not show: name a file with -o"
     assert pantrace(*words, folder=tmp_path, stdout=tmp_path / "out.eval").code == 0
     assert (tmp_path / "out.eval").read_bytes().startswith(b"PK")
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pantrace.errors import UsageError
-from pantrace.wire.output import writing
 
-from .arguments import as_json, expand, keep_inputs, max_unpacked
+from .answer import sentence
+from .arguments import as_json, expand, keep_inputs, max_unpacked, metric_names
 from .output import harmless, print_json, say, table
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.command("compare")
 @click.argument("runs", nargs=-1, required=True, metavar="A B...")
-@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric; repeat for more.")
+@metric_names("Only this metric; repeat for more.")
 @click.option(
     "--pair-by", type=click.Choice(["case", "sample"]), default="case", show_default=True, help="What makes a pair."
 )
@@ -66,8 +65,11 @@ def command(
     pantrace compare results/baseline results/new --metric accuracy --margin 0.02 --gate
     pantrace compare --trend results/*
     """
+    from pathlib import Path
+
     from pantrace.engine.compare_runs import compare_sources, exit_code
     from pantrace.engine.trend import trend_of_sources
+    from pantrace.wire.output import writing
 
     if trend and (gate or margins or all_pairs or markdown):
         raise UsageError("--trend shows a history: it goes with --metric, --cluster, --pair-by and --json only")
@@ -113,13 +115,14 @@ def tell_comparisons(found: Comparisons, flips: int = 0) -> None:
     """The sentences, the table, the methods, and the cases that changed."""
     _tell_answers(found.comparisons)
     click.echo()
-    columns, rows = _rows(found)
-    table(columns, rows, spare=("could have seen", "won/lost/tied", "p (Holm)"))
+    columns, rows = _rows(found, briefly=True)
+    table(columns, rows, spare=("could have seen", "won/lost/tied", "p (Holm)"), firm=True)
     only = {(one, two): (first, second) for one, two, first, second in found.only}
     if found.comparisons[0].tests > 1:
-        click.echo(f"p: {found.correction}")
+        sentence(f"p: {found.correction}")
     for each in found.comparisons:
-        notes = [*([each.difference.method] if each.difference else []), *each.notes]
+        method = each.difference.method if each.difference else "none"
+        notes = [*([method] if method != "none" else []), *each.notes]
         if each.left_out:
             notes.append(f"{each.left_out} scores are no numbers and left out")
         if each.common and (each.only_first, each.only_second) != only.get(each.runs):
@@ -128,12 +131,12 @@ def tell_comparisons(found: Comparisons, flips: int = 0) -> None:
                 f"{each.only_first} cases have it only in {one} and {each.only_second} only in {two}: left out"
             )
         of = f" ({' against '.join(reversed(each.runs))})" if len(found.runs) > 2 else ""
-        click.echo(harmless(f"{each.metric}{of}: {'; '.join(notes)}"))
+        sentence(f"{each.metric}{of}: {'; '.join(notes)}")
     for (one, two), (first, second) in only.items():
         if first or second:
             paired = any(each.common for each in found.comparisons if each.runs == (one, two))
             left = ", left out of pairs" if paired else ""
-            click.echo(harmless(f"cases only in {one}: {first}, only in {two}: {second}{left}"))
+            sentence(f"cases only in {one}: {first}, only in {two}: {second}{left}")
     for each in found.comparisons:
         if each.flips and flips:
             _tell_flips(each, flips)
@@ -146,15 +149,16 @@ FEW = 8
 def _tell_answers(found: Sequence[Comparison]) -> None:
     told = [each for each in found if len(found) <= FEW or each.verdict not in ("inconclusive", "equivalent")]
     for each in told:
-        click.echo(harmless(each.sentence))
+        sentence(each.sentence)
     others = [each for each in found if each not in told]
     for verdict, words in (("inconclusive", "not proven"), ("equivalent", "equivalent")):
         count = sum(each.verdict == verdict for each in others)
         if count:
-            click.echo(f"{count} of {len(found)} comparisons: {words} (--metric NAME or --json tells each)")
+            sentence(f"{count} of {len(found)} comparisons: {words} (--metric NAME or --json tells each)")
 
 
-def _rows(found: Comparisons) -> tuple[list[str], list[list[str]]]:
+def _rows(found: Comparisons, *, briefly: bool = False) -> tuple[list[str], list[list[str]]]:
+    """The table; briefly, means stand without their intervals: what counts is that of the difference."""
     from pantrace.engine.compare_words import difference_words, size_words
     from pantrace.engine.reports import estimate_words
 
@@ -164,6 +168,8 @@ def _rows(found: Comparisons) -> tuple[list[str], list[list[str]]]:
     rows = []
     for each in found.comparisons:
         one, two = estimate_words(each.first, each.unit), estimate_words(each.second, each.unit)
+        if briefly:
+            one, two = one.partition(" [")[0].partition(" n=")[0], two.partition(" [")[0].partition(" n=")[0]
         rows.append(
             [
                 each.metric,
@@ -221,7 +227,7 @@ def _tell_history(found: History) -> None:
         made = ["made"] if dated else []
         table(["run", *made, "value", "change", "since", "holds up"], rows, spare=("made",))
     told = "" if found.in_time else " Runs are in the order given: not all say when they were made."
-    click.echo(f"A mark stands where a change since the last mark is proven ({found.correction}).{told}")
+    sentence(f"A mark stands where a change since the last mark is proven ({found.correction}).{told}")
 
 
 def as_markdown(found: Comparisons) -> str:

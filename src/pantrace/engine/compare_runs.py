@@ -246,6 +246,6 @@ def _margin(text: str, whole: str) -> tuple[float, bool]:
 def exit_code(found: Sequence[Comparison]) -> int:
     """1 if anything is proven worse, 0 if all that can be good or bad is proven no worse than allowed, else 3."""
     judged = [each for each in found if each.better is not None]
-    if any(each.no_worse is False for each in judged):
+    if any(each.verdict == "worse" and not each.no_worse for each in judged):
         return 1
     return 0 if judged and all(each.no_worse for each in judged) else 3

@@ -18,6 +18,7 @@ SHORT = {
     "agent": ("case.agent", "trajectory.agents.name", "trajectory.steps.agent"),
     "model": ("trajectory.agents.model", "trajectory.steps.model"),
     "title": ("trajectory.title",),
+    "created": ("trajectory.created",),
     "status": ("trajectory.outcome.status",),
     "format": ("trajectory.source.format",),
     "session": ("trajectory.id",),

@@ -89,6 +89,9 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
 """What the beginning of a JSON file of a format usually has in it. Formats whose signs are seen are asked first, and
 the others are not even imported then; all of them are asked before a file is refused."""
 
+ALIASES = {"vertex": "vertex-agent"}
+"""Names that people type for a family: the shape that the family's own client takes, tool calls included."""
+
 NO_FORMAT = "no format recognises"
 
 __all__ = ["NAMES", "NO_FORMAT", "Format", "NoOptions", "all_formats", "by_name", "detect", "names"]
@@ -108,6 +111,7 @@ def names() -> tuple[str, ...]:
 @cache
 def by_name(name: str) -> Format:
     """The format of that name; a UsageError that suggests one when there is none."""
+    name = ALIASES.get(name, name)
     if name in NAMES:
         module, attribute = f"{__name__}.{name.replace('-', '_')}", "FORMAT"
     elif name in _plugins():
@@ -115,7 +119,7 @@ def by_name(name: str) -> Format:
     else:
         from difflib import get_close_matches
 
-        close = get_close_matches(name, names(), n=1)
+        close = get_close_matches(name, (*ALIASES, *names()), n=1)
         hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(names())}"
         raise UsageError(f"unknown format {name!r}; {hint}")
     found: Format = getattr(import_module(module), attribute or "FORMAT")
