@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test lint golden docs peers browser bench clean
+.PHONY: help demo test lint golden docs site notebook package peers browser bench clean
 help: ## This list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -32,8 +32,25 @@ test: lint ## Everything quick: lint, types, layers, tests
 golden: .venv/ready ## Write the expected readings of the golden files anew; read the diff
 	PANTRACE_ACCEPT=1 $(BIN)/python -m pytest tests/formats/test_every_format.py -k golden_reads
 
-docs: .venv/ready ## Write the generated parts of README and docs anew
+docs: .venv/ready ## Write the generated parts of README and docs anew, and the outputs in the tutorials
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/outputs.py
+
+.venvs/docs/ready: pyproject.toml
+	$(PYTHON) -m venv .venvs/docs
+	.venvs/docs/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	.venvs/docs/bin/python -m pip install --quiet --disable-pip-version-check --group docs
+	@touch $@
+
+site: .venvs/docs/ready ## The docs as a site with search, in build/site; a dead link is an error
+	NO_MKDOCS_2_WARNING=1 .venvs/docs/bin/mkdocs build --strict
+	@echo "open build/site/index.html"
+
+notebook: .venvs/notebook/ready ## Execute the notebook of the docs and keep its outputs
+	.venvs/notebook/bin/python docs/run_notebook.py
+
+package: .venv/ready ## Build wheel and sdist, install the wheel in clean environments, run every command from it
+	$(BIN)/python .ci/package.py
 
 peers: $(patsubst tests/peers/%/requirements.txt,peer-%,$(wildcard tests/peers/*/requirements.txt)) ## The real tools read what we write, each in an environment of its own
 
