@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-
 from msgspec.structs import replace
 
 from pantrace.errors import UsageError
