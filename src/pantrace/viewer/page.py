@@ -17,6 +17,9 @@ PROGRAM = (
 )  # fmt: skip
 """Modules in the order of who needs whom. Joined into one script, since pages from file:// cannot load modules."""
 
+STYLES = ("frame.css", "transcript.css", "texts.css", "panels.css", "tables.css", "media.css")
+"""In the order in which later rules overrule earlier ones."""
+
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|let|class) )", re.MULTILINE)
 
@@ -30,8 +33,8 @@ def program() -> str:
 
 @cache
 def style() -> str:
-    """The style sheet."""
-    return _file("style.css")
+    """The style sheets as one."""
+    return "".join(_file(name) for name in STYLES)
 
 
 def policy(*, served: bool = False) -> str:

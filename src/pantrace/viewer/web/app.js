@@ -92,11 +92,17 @@ function top() {
     iconButton('help', 'Keys and help (?)', help));
 }
 
+const system = matchMedia('(prefers-color-scheme: dark)');
+
+// As the reader chose, else as the machine is set.
+function dress() {
+  document.documentElement.dataset.theme = remembered('theme', null) || (system.matches ? 'dark' : 'light');
+  view?.axis?.redraw();
+}
+
 function theme() {
-  const dark = (document.documentElement.dataset.theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
-  document.documentElement.dataset.theme = dark ? 'light' : 'dark';
-  remember('theme', document.documentElement.dataset.theme);
-  view.axis?.redraw();
+  remember('theme', document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark');
+  dress();
 }
 
 function help() {
@@ -139,8 +145,8 @@ async function watch() {
 }
 
 async function start() {
-  const chosen = remembered('theme', null);
-  if (chosen) document.documentElement.dataset.theme = chosen;
+  dress();
+  system.addEventListener('change', dress);
   if (!served) readAhead();
   try {
     site = served ? await (await fetch('index')).json() : await json('index');
