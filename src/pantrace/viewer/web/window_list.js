@@ -172,7 +172,7 @@ export class WindowList {
   }
 
   element(item) {
-    return this.live.get(item)?.firstElementChild;
+    return this.live.get(item)?.querySelector('.step');
   }
 
   scrollTo(item, margin = 12) {
