@@ -172,10 +172,6 @@ export class RunView {
         event.currentTarget.setAttribute('aria-pressed', String(!this.filters.errors));
         set('errors', !this.filters.errors);
       } }, 'With errors') : null,
-      this.run.labels ? h('button.chip', { type: 'button', 'aria-pressed': String(this.filters.queue), title: 'Not labelled yet: disagreements and uncertain ones first', onclick: (event) => {
-        event.currentTarget.setAttribute('aria-pressed', String(!this.filters.queue));
-        set('queue', !this.filters.queue);
-      } }, 'To label') : null,
       h('span.grow'), this.shownCount, this.run.labels ? this.labelMenu() : null, this.columnMenu(), iconButton('search', 'Search in all steps (/)', () => this.search()));
   }
 
@@ -193,6 +189,10 @@ export class RunView {
         remember('blind', blind.on);
         this.list.again(...this.list.live.keys());
       } }), 'blind: hide verdicts'),
+      h('label', {}, h('input', { type: 'checkbox', checked: this.filters.queue, onchange: (event) => {
+        this.filters.queue = event.target.checked;
+        this.filter();
+      } }), 'only those without a label'),
       h('a', { href: 'labels/' + this.run.key + '.csv', download: 'labels.csv' }, 'Download for `pantrace calibrate`')));
   }
 
