@@ -59,12 +59,14 @@ FIRST = """(() => {
 def recordings(folder: Path, steps: int, megabytes: int, samples: int) -> tuple[Path, Path]:
     """One sample of so many steps and megabytes of words, and a run of so many samples."""
     chance = random.Random(17)
-    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(3, 11))) for _ in range(20_000)]
+    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(3, 11))) for _ in range(5_000)]
+    # As in any language, few words are used most of the time.
+    shares = [1 / place for place in range(1, len(words) + 1)]
     size = megabytes * 1_000_000 // steps
     long, many = folder / "long.trace.jsonl", folder / "many.trace.jsonl"
     with long.open("w") as file:
         file.write(json.dumps({"pantrace": "2", "run": {"name": "long"}}) + "\n")
-        told = [_step(number, " ".join(chance.choices(words, k=size // 8))) for number in range(1, steps)]
+        told = [_step(number, " ".join(chance.choices(words, shares, k=size // 8))) for number in range(1, steps)]
         told.append({"role": "agent", "parts": [{"type": "text", "text": f"The last word: {LAST}."}]})
         file.write(json.dumps({"id": "long", "trajectory": {"title": "Long", "steps": told}}) + "\n")
     with many.open("w") as file:

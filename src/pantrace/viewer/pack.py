@@ -101,9 +101,10 @@ class Packer:
         page = page_of(shown, key, rows, branches)
         page["findings"] = causes.add(len(table.keys), shown, rows)
         page["chunks"] = self._chunks(rows, kind, pictures, source)
+        # Short words and small numbers by the thousand: nothing to cut out.
+        heads = page.pop("heads")
         page, cuts = cut(to_plain(page), self._keep)
-        page["cuts"] = cuts
-        data = encode(page)
+        data = encode(page | {"cuts": cuts, "heads": heads})
         block = self._add("page", key, data)
         table.add(key, shown, title_of(sample), block, counts)
         self.samples += 1

@@ -14,6 +14,9 @@ const BADGES = 10;
 
 export async function samplePage(site, run, table, place, route) {
   const page = withCuts((await json(table.block[place]))[table.key[place]]);
+  // The steps that are seen first are unpacked before anything is laid out: once is enough.
+  const first = page.chunks.find(([from, end]) => (route.step ? route.step - 1 : 0) >= from && (route.step ? route.step - 1 : 0) < end);
+  if (first) await json(first[2]).catch(() => {});
   const view = new SampleView(site, run, table, place, page);
   view.draw(route.tab);
   return view;

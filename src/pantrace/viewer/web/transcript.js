@@ -1,6 +1,6 @@
 // The steps of a sample in a window, with outline, axis, filters and search around them.
 import { h, iconButton } from './dom.js';
-import { json, withCuts } from './source.js';
+import { json, ready, withCuts } from './source.js';
 import { remember, remembered } from './remembered.js';
 import { WindowList } from './window_list.js';
 import { drawStep, stepShell } from './step.js';
@@ -37,7 +37,7 @@ export class Transcript {
   draw() {
     const { page } = this;
     this.scroller = h('div.steps', { tabindex: '0', role: 'region', 'aria-label': 'Steps' });
-    this.list = new WindowList(this.scroller, { estimate: 110, draw: (place) => this.drawRow(place) });
+    this.list = new WindowList(this.scroller, { estimate: usualHeight(page), draw: (place) => this.drawRow(place) });
     this.outline = outline(page, (place) => this.go(place));
     this.axis = axis(page, (place) => this.go(place));
     this.filterBar = this.drawFilters();
@@ -153,7 +153,7 @@ export class Transcript {
   drawStep(head, place) {
     const shell = stepShell(head, place, place + 1);
     if (place === this.current) shell.classList.add('current');
-    const record = this.records.get(place);
+    const record = this.records.get(place) || this.atHand(place);
     if (!record) {
       shell.append(h('header', {}, h('span.avatar'), h('b.who', {}, head.agent || head.role), h('span.grow'), h('span.number', {}, place + 1)), h('div.parts.waiting', {}, head.brief));
       this.load(place);
@@ -202,14 +202,30 @@ export class Transcript {
     return names.map((name) => this.rowOf.get(name)).filter((place) => place !== undefined);
   }
 
+  chunkOf(place) {
+    return this.page.chunks.find(([first, end]) => place >= first && place < end);
+  }
+
+  take(chunk, block) {
+    block[chunk[3]].forEach((record, at) => this.records.set(chunk[0] + at, withCuts(record)));
+    this.asked.add(chunk[0]);
+    this.forget();
+  }
+
+  // A record whose block is unpacked already.
+  atHand(place) {
+    const chunk = this.chunkOf(place);
+    const block = chunk && ready(chunk[2]);
+    if (block) this.take(chunk, block);
+    return this.records.get(place);
+  }
+
   async load(place) {
-    const chunk = this.page.chunks.find(([first, end]) => place >= first && place < end);
+    const chunk = this.chunkOf(place);
     if (!chunk || this.asked.has(chunk[0])) return;
     this.asked.add(chunk[0]);
     try {
-      const records = (await json(chunk[2]))[chunk[3]];
-      records.forEach((record, at) => this.records.set(chunk[0] + at, withCuts(record)));
-      this.forget();
+      this.take(chunk, await json(chunk[2]));
     } catch (error) {
       for (let each = chunk[0]; each < chunk[1]; each += 1) this.records.set(each, { trouble: error.message });
     }
@@ -302,6 +318,12 @@ export class Transcript {
     this.list.close();
     this.outline.close();
   }
+}
+
+// A block holds so many rows or so many bytes: few rows are long ones.
+function usualHeight(page) {
+  const rows = page.chunks.length > 1 ? page.chunks[0][1] - page.chunks[0][0] : 100;
+  return 110 * Math.min(5, Math.max(1, 100 / rows));
 }
 
 function withoutThoughts(record) {

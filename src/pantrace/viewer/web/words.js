@@ -1,7 +1,10 @@
 // Numbers and times as people read them. Nothing that was not reported is ever shown as zero.
 
 export function count(number) {
-  return number == null ? '' : number.toLocaleString('en-GB');
+  if (number == null) return '';
+  // By hand: the browser's own way loads its tables of all languages first.
+  const [whole, rest] = String(number).split('.');
+  return /e/.test(whole) ? String(number) : whole.replace(/\B(?=(\d{3})+$)/g, ',') + (rest ? '.' + rest.slice(0, 3) : '');
 }
 
 export function compact(number) {
