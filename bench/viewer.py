@@ -139,6 +139,14 @@ def _first(page: Page) -> float:
     return milliseconds
 
 
+def busy(page: Page) -> float:
+    """Milliseconds of CPU that the page's main thread has needed so far: what a loaded machine does not change."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    found = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
+    return float(found["TaskDuration"]) * 1_000
+
+
 def timed(page: Page, action: str, done: str) -> float:
     """Milliseconds from an action in the page until an expression is true and drawn."""
     # Written out, since the page's own policy forbids making functions of texts.
@@ -159,14 +167,18 @@ def long_sample(browser: Browser, report: Path, bare: Path, middle: int) -> dict
     page = browser.new_page(viewport={"width": 1360, "height": 860})
     page.goto(report.as_uri(), wait_until="load")
     page.locator(".step .said").first.wait_for()
+    start = busy(page)
     scrolled = page.evaluate(FRAMES, 260)
+    scrolling = (busy(page) - start) / 300
     times = scrolled["times"]
     page.keyboard.press("/")
     search = (
         "const input = document.querySelector('aside.search input');"
         f"input.value = {LAST!r}; input.dispatchEvent(new Event('input'));"
     )
+    start = busy(page)
     found = timed(page, search, "document.querySelector('.hits mark')")
+    searching = busy(page) - start
     there = f"document.querySelector('#step-{middle} .said')"
     jump = timed(page, f"location.hash = '#/run/0/sample/long/step/{middle}';", there)
     page.close()
@@ -178,7 +190,9 @@ def long_sample(browser: Browser, report: Path, bare: Path, middle: int) -> dict
         "nodes": scrolled["nodes"],
         "frame_p50_ms": times[len(times) // 2],
         "frame_p95_ms": times[int(len(times) * 0.95)],
+        "frame_cpu_ms": scrolling,
         "search_ms": found,
+        "search_cpu_ms": searching,
         "jump_ms": jump,
     }
 

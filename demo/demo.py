@@ -56,6 +56,7 @@ def main() -> None:
     print("\nAll of it in one file that opens in any browser:")
     run("report", str(OUT / "results"), "-o", str(OUT / "report.html"))
     print("\nNext: pantrace eval YOUR_RUNS --out results/today, or pantrace convert YOUR_RUNS --to inspect -o out.eval")
+    print(f"Look at what happened here: open {OUT / 'report.html'} in a browser.")
 
 
 if __name__ == "__main__":

@@ -37,8 +37,10 @@ function marks(action, expected, image) {
 }
 
 export function screenshot(media, action, expected) {
-  if (!(media.picture instanceof Cut)) return null;
-  const frame = picture(media.picture, action ? 'screenshot before ' + describe(action) : media.name || 'picture');
+  // A file beside the recording, or one that it holds itself.
+  const shown = [media.picture, media.uri].find((each) => each instanceof Cut && each.image);
+  if (!shown) return null;
+  const frame = picture(shown, action ? 'screenshot before ' + describe(action) : media.name || 'picture');
   const image = frame.querySelector('img');
   if (action) image.addEventListener('load', () => frame.append(...marks(action, expected, image)));
   frame.classList.add('screen');
