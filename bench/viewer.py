@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 CHROMIUM = "/usr/bin/chromium"
@@ -139,10 +139,8 @@ def _first(page: Page) -> float:
     return milliseconds
 
 
-def busy(page: Page) -> float:
+def busy(session: CDPSession) -> float:
     """Milliseconds of CPU that the page's main thread has needed so far: what a loaded machine does not change."""
-    session = page.context.new_cdp_session(page)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
     found = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
     return float(found["TaskDuration"]) * 1_000
 
@@ -167,18 +165,20 @@ def long_sample(browser: Browser, report: Path, bare: Path, middle: int) -> dict
     page = browser.new_page(viewport={"width": 1360, "height": 860})
     page.goto(report.as_uri(), wait_until="load")
     page.locator(".step .said").first.wait_for()
-    start = busy(page)
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    start = busy(session)
     scrolled = page.evaluate(FRAMES, 260)
-    scrolling = (busy(page) - start) / 300
+    scrolling = (busy(session) - start) / 300
     times = scrolled["times"]
     page.keyboard.press("/")
     search = (
         "const input = document.querySelector('aside.search input');"
         f"input.value = {LAST!r}; input.dispatchEvent(new Event('input'));"
     )
-    start = busy(page)
+    start = busy(session)
     found = timed(page, search, "document.querySelector('.hits mark')")
-    searching = busy(page) - start
+    searching = busy(session) - start
     there = f"document.querySelector('#step-{middle} .said')"
     jump = timed(page, f"location.hash = '#/run/0/sample/long/step/{middle}';", there)
     page.close()

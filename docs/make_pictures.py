@@ -28,7 +28,7 @@ SHOTS = [
     ("compare", "both", "#/compare/0/1/case/order-004", "desktop"),
     ("sample", "both", "#/run/0/sample/order-004", "desktop"),
     ("agents", "agents", "", "desktop"),
-    ("gui", "gui", "#/run/0/sample/login/step/2", "desktop"),
+    ("gui", "gui", "#/run/0/sample/login/step/3", "desktop"),
     ("phone", "both", "#/run/0/sample/order-004", "phone"),
 ]
 """Name, report, place in it, size; each in light and in dark."""

@@ -39,6 +39,9 @@ class Window:
         self._send("session.new", {"capabilities": {}})
         self._send("session.subscribe", {"events": ["log.entryAdded", "network.beforeRequestSent"]})
         self._context = self._send("browsingContext.getTree", {})["contexts"][0]["context"]
+        # Tall enough to have all of a short sample in sight: what is not, is not in the page.
+        size = {"width": 1360, "height": 3000}
+        self._send("browsingContext.setViewport", {"context": self._context, "viewport": size})
 
     def _send(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
         self._count += 1

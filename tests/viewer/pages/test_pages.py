@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from playwright.sync_api import Page
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.path.name)
 def test_a_recording_shows_what_was_said_and_called(door: Open, known: Known) -> None:
     page = door(known.path, at=known.place)
+    page.set_viewport_size({"width": 1360, "height": 3000})  # all of it is in sight
     page.locator(".step").first.wait_for()
     for text in known.shows:
         page.get_by_text(text, exact=False).first.wait_for(state="attached", timeout=5_000)
@@ -172,6 +174,31 @@ def test_a_screenshot_has_marks_where_the_hand_was(door: Open) -> None:
     middle = (click["x"] + click["width"] / 2 - image["x"]) / image["width"]
     assert middle == pytest.approx(0.475, abs=0.01)
     assert aim["width"] / image["width"] == pytest.approx(0.45, abs=0.02)
+
+
+def test_what_was_expected_of_a_hand_stands_beside_it(door: Open, tmp_path: Path) -> None:
+    pixel = (
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5E"
+        "rkJggg=="
+    )
+    at = {"x": 0.3, "y": 0.5, "space": "normalised"}
+    parts = [
+        {"type": "media", "id": "m", "mime": "image/png", "uri": pixel},
+        {"type": "action", "kind": "click", "before": "m", "target": {"point": at}},
+    ]
+    wanted = {"type": "action", "kind": "click", "target": {"point": at | {"x": 0.9}}}
+    sample = {
+        "id": "s",
+        "trajectory": {"steps": [{"role": "agent", "parts": parts}]},
+        "expected": {"steps": [{"role": "agent", "parts": [wanted]}]},
+    }
+    source = tmp_path / "gui.trace.jsonl"
+    source.write_text(json.dumps({"pantrace": "2", "run": {"name": "gui"}}) + "\n" + json.dumps(sample) + "\n")
+    page = door(source)
+    # A picture that the recording holds itself, with both marks on it; the same click elsewhere is doubtful.
+    page.locator(".screen .click").wait_for()
+    page.locator(".screen .wanted").wait_for()
+    page.locator(".badge.warn", has_text="expected: click at (0.9, 0.5)").wait_for()
 
 
 def test_scores_lead_to_their_evidence(door: Open, results: Path) -> None:

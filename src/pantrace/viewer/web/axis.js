@@ -61,7 +61,8 @@ export function axis(page, go) {
     tip.classList.add('shown');
   });
   canvas.addEventListener('mouseleave', () => tip.classList.remove('shown'));
-  new ResizeObserver(redraw).observe(canvas);
+  // Words come first: the axis is drawn in the frame after theirs.
+  new ResizeObserver(() => requestAnimationFrame(redraw)).observe(canvas);
   dress();
   at(-1);
   return { element: h('div.time', {}, names, h('div.axis-box', {}, canvas, cursor, tip), legend), at, redraw };

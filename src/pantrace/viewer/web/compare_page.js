@@ -39,7 +39,7 @@ class CompareView {
       found.plots.length ? h('details', {}, h('summary', {}, 'Plots'), h('div.plots', {}, found.plots.map(plot))) : null,
       h('h2', {}, flips.length ? 'Cases that changed' : 'Cases'),
       h('div.cases', {}, this.cases(flips).map(({ name, flip }) => h('a.case', { href: this.address(name), class: flip ? (flip.after > flip.before ? 'up' : 'down') : '', 'aria-current': name === wanted ? 'true' : null },
-        h('b', {}, name), flip ? h('span', {}, flip.metric + ': ' + number(flip.before) + ' → ' + number(flip.after)) : h('span.quiet', {}, 'no change')))),
+        h('b', {}, name), flip ? h('span', {}, flip.metric + ': ' + flip.words(flip.before) + ' → ' + flip.words(flip.after)) : h('span.quiet', {}, 'no change')))),
       this.pair));
     if (wanted) await this.sideBySide(wanted);
   }
@@ -148,7 +148,7 @@ function list(names) {
 
 function changed(rows) {
   const seen = new Map();
-  for (const row of rows) for (const flip of row.flips || []) if (!seen.has(flip.case)) seen.set(flip.case, { ...flip, metric: row.metric });
+  for (const row of rows) for (const flip of row.flips || []) if (!seen.has(flip.case)) seen.set(flip.case, { ...flip, metric: row.metric, words: row.kind === 'binary' ? (each) => (each === 1 ? 'yes' : each === 0 ? 'no' : number(each)) : number });
   return [...seen.values()];
 }
 

@@ -54,6 +54,17 @@ function enlarge(image, frame) {
   dialog.showModal();
 }
 
+const NEAR = 0.05; // of the screen
+
+// Whether an action is the one that was expected: another kind is wrong, another place is doubtful.
+export function agreement(action, expected) {
+  if (action.kind !== expected.kind) return 'bad';
+  const [one, two] = [action.target?.point, expected.target?.point];
+  if (!one || !two || one.space !== two.space) return 'good';
+  const [wide, high] = one.space === 'permille' ? [1000, 1000] : one.space === 'pixels' ? one.viewport || [1920, 1080] : [1, 1];
+  return Math.hypot((one.x - two.x) / wide, (one.y - two.y) / high) <= NEAR ? 'good' : 'warn';
+}
+
 export function describe(action) {
   const target = action.target || {};
   const words = [String(action.kind).replaceAll('_', ' ')];

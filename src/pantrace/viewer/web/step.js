@@ -2,7 +2,7 @@
 import { h, icon, iconButton } from './dom.js';
 import { Cut } from './source.js';
 import { callArguments, text, value } from './texts.js';
-import { describe, screenshot } from './screen.js';
+import { agreement, describe, screenshot } from './screen.js';
 import { plainCuts, stepAsMarkdown, toClipboard } from './copying.js';
 import { webAddress } from './markdown.js';
 import { tree } from './json_tree.js';
@@ -184,8 +184,9 @@ function gui(action, media, expected) {
   const shot = before ? screenshot(before, action, expected) : null;
   return h('div.action', {},
     h('div.call-head', {}, icon('tool'), h('b', {}, String(action.kind).replaceAll('_', ' ')), h('span.preview', {}, describe(action).slice(String(action.kind).length).trim()),
-      expected ? h('span.badge', { class: expected.kind === action.kind ? 'good' : 'bad' }, 'expected: ' + describe(expected)) : null),
+      expected ? h('span.badge', { class: agreement(action, expected) }, 'expected: ' + describe(expected)) : null),
     shot,
+    shot && (action.target || expected) ? h('p.marks-legend', {}, action.target?.point ? h('span.is-click', {}, 'what it did') : null, action.target?.box ? h('span.is-aim', {}, 'the element it aimed at') : null, expected?.target?.point ? h('span.is-wanted', {}, 'what was expected') : null) : null,
     action.raw != null && action.raw !== '' ? folder('unknown', 'As the model wrote it', () => value(action.raw), false) : null);
 }
 

@@ -50,7 +50,6 @@ export class Transcript {
   arrived() {
     this.list.update();
     this.outline.show(this.shown);
-    this.axis?.redraw();
   }
 
   intro() {
