@@ -38,11 +38,13 @@ docs: .venv/ready ## Write the generated parts of README and docs anew
 peers: $(patsubst tests/peers/%/requirements.txt,peer-%,$(wildcard tests/peers/*/requirements.txt)) ## The real tools read what we write, each in an environment of its own
 
 .PRECIOUS: .venvs/%/ready
-.venvs/%/ready: tests/peers/%/requirements.txt pyproject.toml
+.venvs/%/ready: tests/peers/%/requirements.txt $(wildcard tests/peers/*/package.json) pyproject.toml
 	$(PYTHON) -m venv .venvs/$*
 	.venvs/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable . pytest -r tests/peers/$*/requirements.txt
 	@for file in $(wildcard tests/peers/$*/without-dependencies.txt); do \
 	  .venvs/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --ignore-requires-python -r $$file; done
+	@for file in $(wildcard tests/peers/$*/package.json); do \
+	  cp $$file .venvs/$*/ && npm install --silent --no-fund --no-audit --prefix .venvs/$*; done
 	@touch $@
 
 peer-%: .venvs/%/ready

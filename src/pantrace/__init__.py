@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from .engine.diagnose import diagnose
     from .engine.power import power
     from .engine.read import read
+    from .engine.record import recorder
     from .engine.validate import validate
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "compare", "convert", "diagnose", "power", "read", "validate", "write"]
+__all__ = ["__version__", "compare", "convert", "diagnose", "power", "read", "recorder", "validate", "write"]
 
 _HOMES = {
     "compare": "compare_runs",
@@ -23,6 +24,7 @@ _HOMES = {
     "diagnose": "diagnose",
     "power": "power",
     "read": "read",
+    "recorder": "record",
     "validate": "validate",
     "write": "convert",
 }

@@ -27,6 +27,11 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
         1,
         ("13 samples, 26 checks: 76.5% of what applied passed", "there is no final response"),
     ),
+    "collect": (
+        "collect --out collected --port 0 --minutes 0.01",
+        0,
+        ("listening on http://127.0.0.1:", "0 spans and records in 0 requests"),
+    ),
     "compare": (
         "compare examples/inspect/basic.eval examples/inspect/basic.eval --gate",
         3,
@@ -60,6 +65,11 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "redact": ("redact examples/opencode -o clean", 0, ("wrote 2 samples as opencode", "no secret was found")),
     "report": ("report results -o report.html", 0, ("wrote report.html: 13 samples of 1 run",)),
     "rubrics": ("rubrics", 0, ("HelpfulnessExplain", "Is the answer free of harm")),
+    "run": (
+        "run examples/run/questions.csv --agent cmd:rev --out out --no-eval",
+        0,
+        ("3 trials run, 0 recorded before; recordings in out/recordings/run.trace.jsonl",),
+    ),
     "schema": ("schema", 0, ('"title": "one line of a pantrace native file',)),
     "show": (
         "show examples/opencode/bad_tool_calls.json",

@@ -113,10 +113,56 @@ class GateTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The gate does not pass while a case of the dataset or reference was not run, not read or left out."""
 
 
+class RunTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Questions that are put to agents before anything is evaluated (`pantrace run`)."""
+
+    dataset: list[str] = []
+    """Where the cases lie, relative to the plan."""
+    agent: str | None = None
+    """Who is asked."""
+    agents: dict[str, str] = {}
+    """Several by name: they take turns and are compared."""
+    options: dict[str, str] = {}
+    """Options of the agent."""
+    columns: dict[str, str] = {}
+    """Columns of a table of cases: question, id, reference, goal, context."""
+    trials: Annotated[int, Meta(ge=1)] = 1
+    """How often each case is run."""
+    jobs: Annotated[int, Meta(ge=1, le=256)] = 1
+    """Trials at the same time."""
+    timeout: Annotated[float, Meta(gt=0)] = 600.0
+    """Seconds that a trial may take."""
+    max_output: Annotated[int, Meta(ge=1)] = 50_000_000
+    """Bytes that an agent may print in a trial."""
+    rate: Annotated[float, Meta(gt=0)] | None = None
+    """Begin at most so many trials a minute."""
+    retries: Annotated[int, Meta(ge=0, le=10)] = 2
+    """How often to ask again when nobody was reached."""
+    fixtures: str | None = None
+    """Begin each trial with a copy of this directory's folder of the case's name, or of the directory itself."""
+    follow_up: bool = False
+    """Of recordings, ask all prompts again, not only the first."""
+    user: str | None = None
+    """PROVIDER:MODEL that plays the user of scenarios."""
+    user_url: str | None = None
+    """Server of that model."""
+    max_turns: Annotated[int, Meta(ge=1)] = 10
+    """Turns that a simulated user has."""
+    budget_trials: Annotated[int, Meta(ge=1)] | None = None
+    """Begin no trial beyond so many."""
+    budget_tokens: Annotated[int, Meta(ge=1)] | None = None
+    """Begin no trial once so many tokens are used."""
+    budget_usd: Annotated[float, Meta(gt=0)] | None = None
+    """Begin no trial beyond this cost."""
+    budget_minutes: Annotated[float, Meta(gt=0)] | None = None
+    """Begin no trial after so many minutes."""
+
+
 class Plan(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An evaluation plan."""
 
     name: str = "default"
+    run: RunTable = RunTable()
     measure: MeasureTable = MeasureTable()
     check: CheckTable = CheckTable()
     reference: ReferenceTable = ReferenceTable()
@@ -251,11 +297,11 @@ def _hash(
 ) -> str:
     """Changes when anything changes that results depend on: the plan, of metrics, rules, profiles, pantrace."""
     usual = JudgeTable()
-    # How judges are reached, and how much may be spent on them, changes no result.
+    # How judges are reached, how much may be spent on them, and who made the recordings changes no result.
     judge = msgspec.structs.replace(plan.judge, **{name: getattr(usual, name) for name in _REACHING})
     described = [
         __version__,
-        msgspec.structs.replace(plan, judge=judge),
+        msgspec.structs.replace(plan, judge=judge, run=RunTable()),
         [(check.name, check.version, settings) for check, settings in checks],
         rules,
         rubrics,

@@ -13,8 +13,8 @@ import msgspec
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import Format, by_name, detect
 from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, Trajectory, header_of, is_staff
-from pantrace.store import FILES, RunDirectory, is_run_directory
-from pantrace.wire.claim import of_patterns
+from pantrace.store import FILES, RECORDINGS, WORKSPACES, RunDirectory, is_run_directory
+from pantrace.wire.claim import either, inside, of_patterns
 from pantrace.wire.head import Head
 from pantrace.wire.rows import OnBroken, raise_broken, rows_in
 from pantrace.wire.source import with_source
@@ -182,7 +182,7 @@ RUN_DIRECTORY = Format(
     spec="docs/store.md",
     detect=lambda head: "" if is_run_directory(head.path) else None,
     open=_open_directory,
-    claim=lambda folder: of_patterns(folder, *FILES),
+    claim=lambda folder: either(of_patterns(folder, *FILES), inside(folder / RECORDINGS), inside(folder / WORKSPACES)),
     typed=True,
 )
 """Run directories are read like any format; `eval` writes them."""

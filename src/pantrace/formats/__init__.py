@@ -40,6 +40,13 @@ NAMES = (
     "claude-code",
     "gemini-cli",
     "qwen-code",
+    "recording",
+    "mini-swe-agent",
+    "swe-agent",
+    "agent-framework",
+    "copilot",
+    "openhands",
+    "otlp",
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
 
@@ -64,6 +71,12 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "claude-code": (b'"sessionId"', b'"session_id"', b'"loglines"', b'"leafUuid"'),
     "gemini-cli": (b'"projectHash"',),
     "qwen-code": (b'"parentUuid"',),
+    "recording": (b'"pantrace_recording"',),
+    "mini-swe-agent": (b"mini-swe-agent", b"COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"),
+    "swe-agent": (b'"history"', b'"trajectory"'),
+    "copilot": (b'"session.start"', b'"user.message"', b'"assistant.message"', b'"creationDate"'),
+    "agent-framework": (b'"stateBag"', b'"session_id"', b'"agent_response"'),
+    "otlp": (b'"resourceSpans"', b'"resourceLogs"', b'"span_id"', b'"spanId"', b"resource_spans"),
 }
 """What the beginning of a JSON file of a format usually has in it. Formats whose signs are seen are asked first, and
 the others are not even imported then; all of them are asked before a file is refused."""

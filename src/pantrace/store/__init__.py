@@ -9,7 +9,7 @@ from .parquet import Staged, stage_part
 from .query import Answer, query, workbench
 from .reading import StoredScore, read_tables
 from .rows import Kept, Result, samples_hash
-from .run_file import FILES, LABELS, PARTS, is_run_directory
+from .run_file import FILES, LABELS, PARTS, RECORDINGS, WORKSPACES, is_run_directory
 from .verify import unverified
 
 __all__ = [
@@ -17,6 +17,8 @@ __all__ = [
     "LABELS",
     "OWN_NAMES",
     "PARTS",
+    "RECORDINGS",
+    "WORKSPACES",
     "Answer",
     "Intake",
     "Kept",

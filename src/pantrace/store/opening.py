@@ -12,7 +12,9 @@ from .run_file import (
     LOCK,
     MANIFEST,
     PARTS,
+    RECORDINGS,
     RUN,
+    WORKSPACES,
     DamagedRunFile,
     RunFile,
     is_run_directory,
@@ -21,7 +23,7 @@ from .run_file import (
     write_run_file,
 )
 
-OWN_NAMES = {RUN, LOCK, MANIFEST, *(f"{MANIFEST}{ending}" for ending in LOGS), PARTS}
+OWN_NAMES = {RUN, LOCK, MANIFEST, *(f"{MANIFEST}{ending}" for ending in LOGS), PARTS, RECORDINGS, WORKSPACES}
 """What a run directory is made of; anything else in it is somebody else's."""
 
 

@@ -23,6 +23,10 @@ LOCK = "lock"
 PARTS = "parts"
 LABELS = "labels.jsonl"
 """What people say of the samples; only ever added to."""
+RECORDINGS = "recordings"
+"""What agents did that were run into this directory."""
+WORKSPACES = "workspaces"
+"""Where they do it, while they run."""
 FILES = (RUN, LOCK, f"{MANIFEST}*", f"{PARTS}/*", LABELS)
 """Patterns of what a run directory is made of."""
 

@@ -45,6 +45,14 @@ def of_patterns(folder: Path, *patterns: str) -> Claim:
     return Claim(holds, reaches)
 
 
+def inside(folder: Path) -> Claim:
+    """Whatever lies in a folder, however deep."""
+    return Claim(
+        holds=lambda path: path.is_relative_to(folder),
+        reaches=lambda path: path.is_relative_to(folder) or folder.is_relative_to(path),
+    )
+
+
 def either(*claims: Claim) -> Claim:
     """What belongs to one of several."""
     return Claim(

@@ -56,7 +56,7 @@ def test_what_is_sent(tmp_path: Path) -> None:
     assert body["temperature"] == 0.0
     system, user = body["messages"]
     assert (system["role"], user["role"]) == ("system", "user")
-    assert "| Answer 0" in user["content"]
+    assert any(line.startswith("| ") and line.endswith("Answer 0") for line in user["content"].splitlines())
     schema = body["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["score"]["enum"] == [1, 2, 3, 4, 5]
     assert run.summary()["tokens"] == 120

@@ -1,0 +1,177 @@
+"""`cmd:COMMAND`: any program that takes a question and prints an answer, or records itself.
+
+The command is split as a shell would split it, but no shell runs: a question cannot become a command. `{question}`,
+`{case_file}`, `{workspace}`, `{recording}` and `{session}` are filled in; a command without the first two gets the
+question on standard input.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from dataclasses import dataclass, replace
+from glob import glob
+from pathlib import Path
+
+from msgspec import structs
+
+from pantrace.errors import ReadError, UsageError
+from pantrace.model import Record, Sample, Step, Text, final_response
+from pantrace.wire.json import encode
+
+from .agent import AgentFailed, Answer, Trial
+from .process import STOPPED, Finished, run_process
+
+WORDS = ("question", "case_file", "workspace", "recording", "session")
+
+
+class CommandOptions(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a command is run, and where its recording lies."""
+
+    recording: str | None = None
+    """File, directory or pattern that holds the recording; {workspace} and {recording} are filled in. Standard output
+    otherwise."""
+    format: str | None = None
+    """Format of the recording; found out otherwise."""
+    resume: str | None = None
+    """The command for the second question and those after it; {session} is the id of the recording."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """An agent behind a command line."""
+
+    line: str
+    options: CommandOptions
+
+    def __post_init__(self) -> None:
+        for line in (self.line, *([self.options.resume] if self.options.resume is not None else [])):
+            try:
+                words = shlex.split(line)
+            except ValueError as error:
+                raise UsageError(f"the command {line!r} cannot be split into words: {error}") from None
+            if not words:
+                raise UsageError("cmd: needs a command, such as cmd:'python agent.py {question}'")
+
+    def ask(self, question: str, trial: Trial) -> Answer:
+        line = self.options.resume if self.options.resume is not None and trial.memory.get("session") else self.line
+        filled = self._filled(question, trial)
+        words = [_fill(word, filled) for word in shlex.split(line)]
+        on_input = "{question}" not in line and "{case_file}" not in line
+        began = time.time()
+        try:
+            done = run_process(
+                words,
+                trial.workspace,
+                trial.environment,
+                question.encode() if on_input else None,
+                trial.seconds,
+                trial.most_output,
+                trial.stopped,
+            )
+        except OSError as error:
+            remedy = "is it installed, and on the PATH?" if isinstance(error, FileNotFoundError) else "can it be run?"
+            raise AgentFailed("error", f"{words[0]} could not be started: {error.strerror} ({remedy})") from None
+        answer = self._answer(done, filled, trial, began)
+        if done.over is not None:
+            status = "cancelled" if done.over == STOPPED else "limit"
+            raise AgentFailed(status, f"{words[0]} {done.over} and was ended", answer)
+        if done.code:
+            why = _last_words(done.complained) or _last_words(done.printed)
+            raise AgentFailed(
+                "error", f"{words[0]} ended with exit code {done.code}{': ' + why if why else ''}", answer
+            )
+        if answer.recording is None and not answer.steps:
+            why = _last_words(done.complained)
+            raise AgentFailed("error", f"{words[0]} answered nothing{': ' + why if why else ''}", answer)
+        return answer
+
+    def _filled(self, question: str, trial: Trial) -> dict[str, str]:
+        case_file = trial.notes / "case.json"
+        case_file.write_bytes(encode(trial.case, indent=2))
+        return {
+            "question": question,
+            "case_file": str(case_file),
+            "workspace": str(trial.workspace),
+            "recording": str(trial.notes / "recording"),
+            "session": trial.memory.get("session") or "",
+        }
+
+    def _answer(self, done: Finished, filled: dict[str, str], trial: Trial, began: float) -> Answer:
+        if trial.collected is not None and trial.collected.is_dir():
+            return _collected(done, trial, trial.collected)
+        if self.options.recording is None:
+            return _printed(done, trial, self.options.format)
+        place = _fill(self.options.recording, filled)
+        found = _changed(place, began)
+        if not found:
+            return Answer(steps=_said(done.printed), note=f"nothing was recorded at {place}")
+        try:
+            samples = [sample for path in found for sample in trial.read(path, self.options.format)]
+        except ReadError as error:
+            return Answer(steps=_said(done.printed), note=f"its recording cannot be read: {error}")
+        return _recorded(samples, trial)
+
+
+def _printed(done: Finished, trial: Trial, format_name: str | None) -> Answer:
+    """What was printed: a recording where a format claims it, else the answer itself."""
+    if not done.printed.strip():
+        return Answer()
+    path = trial.notes / f"printed-{len(trial.history)}.jsonl"
+    path.write_bytes(done.printed)
+    try:
+        return _recorded(trial.read(path, format_name), trial)
+    except ReadError as error:
+        note = f"what it printed is no {format_name}: {error}" if format_name is not None else None
+        return Answer(steps=_said(done.printed), note=note)
+
+
+def _collected(done: Finished, trial: Trial, folder: Path) -> Answer:
+    """What OpenTelemetry told of the agent; what it printed is its answer where no span tells one."""
+    try:
+        answer = _recorded(trial.read(folder, "otlp"), trial)
+    except ReadError as error:
+        return Answer(steps=_said(done.printed), note=f"what it sent over OpenTelemetry cannot be read: {error}")
+    trial.memory["whole"] = True
+    if answer.recording is not None and final_response(answer.recording) is None:
+        steps = (*answer.recording.steps, *_said(done.printed))
+        return replace(answer, recording=structs.replace(answer.recording, steps=steps))
+    return answer
+
+
+def _recorded(samples: list[Sample], trial: Trial) -> Answer:
+    """The recording of this trial: the one that is largest, where sub-agents stand beside their caller."""
+    found = [sample.trajectory for sample in samples if sample.trajectory is not None and sample.trajectory.steps]
+    if not found:
+        return Answer(note="its recording is empty")
+    chosen = max(found, key=lambda each: len(each.steps))
+    trial.memory["session"] = chosen.id
+    others = f"{len(found) - 1} more recordings were left aside" if len(found) > 1 else None
+    return Answer(recording=chosen, note=others)
+
+
+def _said(printed: bytes) -> tuple[Step, ...]:
+    text = printed.decode("utf-8", "replace").strip()
+    return (Step(role="agent", parts=(Text(text=text),)),) if text else ()
+
+
+def _changed(pattern: str, since: float) -> list[Path]:
+    """The files and folders of that name or pattern that this run wrote."""
+    found = [Path(each) for each in sorted(glob(os.path.expanduser(pattern), recursive=True))]  # noqa: PTH111, PTH207
+    # File systems round times; what lay there before is older than a second.
+    return [each for each in found if each.exists() and (each.is_dir() or each.stat().st_mtime >= since - 1)]
+
+
+def _fill(text: str, filled: dict[str, str]) -> str:
+    """Only our own words in braces are filled in: a JSON example in a command stays what it is."""
+    for word in WORDS:
+        # The question comes last, so that its own braces stay as they are.
+        if word != "question":
+            text = text.replace(f"{{{word}}}", filled[word])
+    return text.replace("{question}", filled["question"])
+
+
+def _last_words(complained: bytes) -> str:
+    lines = [line.strip() for line in complained.decode("utf-8", "replace").splitlines() if line.strip()]
+    return lines[-1][:300] if lines else ""

@@ -1,0 +1,136 @@
+"""A process that cannot get out of hand: bounded in time and in what it prints, and gone with all its children."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+STOPPED = "was stopped"
+GRACE = 3.0
+"""Seconds between being asked to end and being ended."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a process ended."""
+
+    code: int | None
+    """Its exit code; None when it was ended from here."""
+    printed: bytes
+    complained: bytes
+    """What it wrote to stderr, the last of it."""
+    over: str | None = None
+    """Which limit it went over."""
+
+
+class _Drain(threading.Thread):
+    """Reads a pipe to its end and keeps as much as allowed."""
+
+    def __init__(self, pipe: IO[bytes], most: int, last: bool = False):
+        super().__init__(daemon=True)
+        self._pipe = pipe
+        self._most = most
+        self._last = last
+        self.kept = bytearray()
+        self.full = threading.Event()
+
+    def run(self) -> None:
+        while chunk := self._pipe.read1(65536):  # type: ignore[attr-defined]
+            self.kept += chunk
+            if len(self.kept) > self._most:
+                if self._last:
+                    del self.kept[: -self._most]
+                else:
+                    del self.kept[self._most :]
+                    self.full.set()
+        self._pipe.close()
+
+
+def run_process(
+    command: list[str],
+    folder: Path,
+    environment: dict[str, str],
+    said: bytes | None,
+    seconds: float,
+    most: int,
+    stopped: threading.Event,
+) -> Finished:
+    """Run a command to its end; OSError when it cannot be started."""
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.PIPE if said is not None else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A group of its own: whatever it starts ends with it.
+        start_new_session=True,
+    )
+    assert process.stdout is not None and process.stderr is not None
+    drains = [_Drain(process.stdout, most), _Drain(process.stderr, 64_000, last=True)]
+    for each in drains:
+        each.start()
+    if said is not None:
+        threading.Thread(target=_feed, args=(process, said), daemon=True).start()
+    over = _wait(process, drains[0], stopped, seconds, most)
+    _end_group(process)
+    for each in drains:
+        each.join(GRACE)
+    code = None if over else process.returncode
+    return Finished(code, bytes(drains[0].kept), bytes(drains[1].kept), over)
+
+
+def _wait(
+    process: subprocess.Popen[bytes], printing: _Drain, stopped: threading.Event, seconds: float, most: int
+) -> str | None:
+    until = time.monotonic() + seconds
+    while process.poll() is None:
+        if stopped.is_set():
+            return STOPPED
+        if printing.full.is_set():
+            return f"printed more than {most:,} bytes"
+        left = until - time.monotonic()
+        if left <= 0:
+            return f"took longer than {seconds:g} s"
+        try:
+            process.wait(min(left, 0.2))
+        except subprocess.TimeoutExpired:
+            continue
+    return None
+
+
+def _feed(process: subprocess.Popen[bytes], said: bytes) -> None:
+    assert process.stdin is not None
+    try:
+        process.stdin.write(said)
+        process.stdin.close()
+    except OSError:
+        pass  # It does not want to hear more; that is its own affair.
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """Ask the process and all that it started to end, then make them."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return
+        until = time.monotonic() + GRACE
+        while number == signal.SIGTERM and time.monotonic() < until and _alive(process):
+            time.sleep(0.02)
+    process.wait()
+
+
+def _alive(process: subprocess.Popen[bytes]) -> bool:
+    process.poll()
+    try:
+        os.killpg(process.pid, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True

@@ -1,0 +1,221 @@
+"""Run: put the cases of a dataset to agents, and record what they do."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pantrace.agents import Agent, Surroundings, agent_of
+from pantrace.catalog import catalog, cost_usd
+from pantrace.errors import UsageError
+from pantrace.model import Case, RunHeader, Sample, agent_trajectories, total_tokens, usage_total
+from pantrace.recording import Recorder
+
+from .read import read
+from .run_cases import Asked
+from .run_recordings import FILE, Recordings
+from .run_trial import Conditions, try_case
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to stop asking. What has begun is finished."""
+
+    trials: int | None = None
+    minutes: float | None = None
+    tokens: int | None = None
+    usd: float | None = None
+
+
+@dataclass
+class Ran:
+    """What a run did, for one agent."""
+
+    name: str
+    out: Path
+    ran: int = 0
+    """Trials that were run now."""
+    reused: int = 0
+    """Trials that were recorded already."""
+    superseded: int = 0
+    """Recordings set aside, because their case has changed."""
+    left: int = 0
+    """Trials that were not run, for want of budget or because of Ctrl-C."""
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    """Trials in which the agent did not answer: which, and why."""
+    remarks: list[str] = field(default_factory=list)
+    tokens: int = 0
+    usd: float = 0.0
+    unpriced: int = 0
+    """Trials whose cost nobody knows."""
+    stopped: str | None = None
+    """Which budget was used up."""
+
+    @property
+    def recordings(self) -> Path:
+        return self.out / FILE
+
+
+def run_cases(
+    cases: list[Asked],
+    agents: Mapping[str, str],
+    out: Path,
+    conditions: Conditions,
+    *,
+    trials: int = 1,
+    jobs: int = 1,
+    pause: float = 0.0,
+    budget: Budget | None = None,
+    around: Surroundings | None = None,
+    on_sample: Callable[[Sample], None] = lambda _: None,
+) -> list[Ran]:
+    """Put every case to every agent, as often as asked, and record it. What is recorded already is not run again.
+
+    `agents` are specifications by name. One alone is recorded in `out`, several in a directory of `out` each; they
+    take turns, so that what changes while they run changes for all of them. `pause`: seconds between two beginnings."""
+    around = around or Surroundings(recorder=function_recorder)
+    made = {name: agent_of(spec, around) for name, spec in agents.items()}
+    if not cases:
+        raise UsageError("there is no case to run")
+    if conditions.user is None and (played := [each.id for each in cases if each.is_scenario]):
+        named = ", ".join(played[:3])
+        raise UsageError(f"{len(played)} cases are scenarios for a simulated user ({named}): name a model with --user")
+    ran = {name: Ran(name, out if len(agents) == 1 else out / name) for name in agents}
+    with ExitStack() as stack:
+        files = {}
+        for name, spec in agents.items():
+            header = RunHeader(name=name if len(agents) > 1 else None, agent=spec, created=time.time())
+            files[name] = Recordings(ran[name].out, header)
+            stack.callback(files[name].close)
+            ran[name].superseded = files[name].supersede({each.id: each.hash for each in cases})
+        work = _Work(made, files, ran, conditions, budget or Budget(), on_sample)
+        work.do(_trials(cases, list(agents), trials), jobs, pause)
+    return list(ran.values())
+
+
+def function_recorder(folder: Path, case: Case) -> Recorder:
+    """A recorder for a function that asks for one; its steps are taken from it, no file stays."""
+    return Recorder(folder / "function.trace.jsonl", case=case, keep=lambda _sample, _path: None)
+
+
+def read_recording(path: Path, format: str | None) -> list[Sample]:  # noqa: A002
+    """All samples of a recording that an agent made."""
+    return list(read(path, format=format).samples)
+
+
+_Trial = tuple[str, Asked, int]
+
+
+def _trials(cases: list[Asked], names: list[str], trials: int) -> Iterator[_Trial]:
+    for number in range(1, trials + 1):
+        for case in cases:
+            for name in names:
+                yield name, case, number
+
+
+class _Work:
+    def __init__(
+        self,
+        agents: dict[str, Agent],
+        files: dict[str, Recordings],
+        ran: dict[str, Ran],
+        conditions: Conditions,
+        budget: Budget,
+        on_sample: Callable[[Sample], None],
+    ):
+        self._agents = agents
+        self._files = files
+        self._ran = ran
+        self._conditions = conditions
+        self._budget = budget
+        self._on_sample = on_sample
+        self._began = time.monotonic()
+        self._lock = threading.Lock()
+
+    def do(self, trials: Iterator[_Trial], jobs: int, pause: float) -> None:
+        open_: set[Future[None]] = set()
+        last = 0.0
+        with ThreadPoolExecutor(jobs, thread_name_prefix="trial") as pool:
+            try:
+                for name, case, number in trials:
+                    done = self._ran[name]
+                    if self._files[name].has(case.id, number, case.hash):
+                        done.reused += 1
+                        continue
+                    while len(open_) >= jobs:
+                        open_ = self._settled(open_)
+                    if (over := self._over()) is not None:
+                        done.left, done.stopped = done.left + 1, over
+                        continue
+                    time.sleep(max(0.0, last + pause - time.monotonic()))
+                    last = time.monotonic()
+                    open_.add(pool.submit(self._one, name, case, number))
+                while open_:
+                    open_ = self._settled(open_)
+            except BaseException:
+                # Whatever is at work ends now; what it did so far is recorded as cancelled, not kept as a result.
+                self._conditions.stopped.set()
+                raise
+
+    @staticmethod
+    def _settled(open_: set[Future[None]]) -> set[Future[None]]:
+        done, left = wait(open_, return_when=FIRST_COMPLETED)
+        for each in done:
+            each.result()
+        return left
+
+    def _one(self, name: str, case: Asked, number: int) -> None:
+        sample = try_case(case, number, self._agents[name], self._conditions)
+        if self._conditions.stopped.is_set():
+            return
+        self._files[name].add(sample, case.hash)
+        with self._lock:
+            self._count(self._ran[name], sample, number)
+        self._on_sample(sample)
+
+    def _count(self, done: Ran, sample: Sample, number: int) -> None:
+        done.ran += 1
+        told = sample.trajectory
+        assert told is not None
+        if told.outcome is not None and told.outcome.status in ("error", "limit", "cancelled"):
+            done.failed.append((f"{sample.id} (trial {number})", told.outcome.reason or told.outcome.status))
+        done.remarks += [f"{sample.id}: {each}" for each in sample.extra["run"].get("remarks", ())]
+        usage = usage_total(told, children=True)
+        done.tokens += (total_tokens(usage) if usage is not None else None) or 0
+        cost = cost_of(sample)
+        done.usd += cost or 0.0
+        done.unpriced += cost is None
+
+    def _over(self) -> str | None:
+        budget, ran = self._budget, self._ran.values()
+        spent: list[tuple[str, float | None, float]] = [
+            ("--budget-trials", budget.trials, sum(each.ran for each in ran)),
+            ("--budget-minutes", budget.minutes, (time.monotonic() - self._began) / 60),
+            ("--budget-tokens", budget.tokens, sum(each.tokens for each in ran)),
+            ("--budget-usd", budget.usd, sum(each.usd for each in ran)),
+        ]
+        return next((name for name, most, used in spent if most is not None and used >= most), None)
+
+
+def cost_of(sample: Sample) -> float | None:
+    """What the agent's model calls of a sample cost: as reported, else by the price table; None when nobody knows."""
+    if sample.trajectory is None:
+        return None
+    found: list[float] = []
+    for trajectory in agent_trajectories(sample.trajectory):
+        for step in trajectory.steps:
+            if step.usage is None or step.purpose == "simulated_user":
+                continue
+            priced = catalog().find(step.model)
+            if step.usage.cost_usd is not None:
+                found.append(step.usage.cost_usd)
+            elif priced is not None:
+                found.append(cost_usd(step.usage, priced, at=step.at))
+            else:
+                return None
+    return sum(found) if found else None

@@ -1,0 +1,117 @@
+"""The recordings of a run: a native file that grows by one line for each trial, and says what need not be run again."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from pantrace.errors import ReadError, UsageError
+from pantrace.formats import by_name
+from pantrace.formats.native import VERSION, FirstLine
+from pantrace.model import RunHeader, Sample
+from pantrace.store import RECORDINGS
+from pantrace.wire.json import encode
+
+FILE = f"{RECORDINGS}/run.trace.jsonl"
+ASIDE = f"{RECORDINGS}/superseded.trace.jsonl.kept"
+NAME = "run"
+
+
+class Recordings:
+    """Samples on disk, each handed to the operating system whole. Only one program may write them at a time."""
+
+    def __init__(self, folder: Path, header: RunHeader):
+        self.path = folder / FILE
+        self._aside = folder / ASIDE
+        self._lock = threading.Lock()
+        self._done: dict[tuple[str, int | None], str] = {}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self.path.exists():
+            self._mend()
+            self._look(header, folder)
+        else:
+            self.path.write_bytes(_first(header))
+        self._file = self.path.open("ab", buffering=0)
+        _lock(self._file.fileno(), self.path)
+
+    def has(self, case: str, number: int, hashed: str) -> bool:
+        """Whether this trial of this very case is recorded."""
+        return self._done.get((case, number)) == hashed
+
+    def add(self, sample: Sample, hashed: str) -> None:
+        noted = replace(sample, extra={**sample.extra, NAME: {**sample.extra.get(NAME, {}), "case": hashed}})
+        with self._lock:
+            self._file.write(encode(noted) + b"\n")
+            os.fsync(self._file.fileno())
+            self._done[(sample.id, sample.epoch or 0)] = hashed
+
+    def close(self) -> None:
+        self._file.close()
+
+    def supersede(self, wanted: dict[str, str]) -> int:
+        """Set recordings aside whose case has changed since; gives how many. They were paid for: none is deleted."""
+        old = {key for key, hashed in self._done.items() if wanted.get(key[0], hashed) != hashed}
+        if not old:
+            return 0
+        native = by_name("native")
+        assert native.open is not None
+        run = native.open(self.path, lambda _: None)
+        staged = self.path.with_suffix(".staged")
+        with staged.open("wb") as kept, self._aside.open("ab") as aside:
+            kept.write(self._first_line)
+            if not aside.tell():
+                aside.write(self._first_line)
+            for sample in run.samples:
+                target = aside if (sample.id, sample.epoch or 0) in old else kept
+                target.write(encode(sample) + b"\n")
+        self._file.close()
+        staged.replace(self.path)
+        self._file = self.path.open("ab", buffering=0)
+        _lock(self._file.fileno(), self.path)
+        for key in old:
+            del self._done[key]
+        return len(old)
+
+    def _mend(self) -> None:
+        """Cut off a last line that a kill left unfinished: it is no recording, and would spoil the next one."""
+        data = self.path.read_bytes()
+        whole = data.rfind(b"\n") + 1
+        if whole < len(data):
+            with self.path.open("r+b") as file:
+                file.truncate(whole)
+
+    def _look(self, header: RunHeader, folder: Path) -> None:
+        native = by_name("native")
+        assert native.open is not None
+        if self.path.stat().st_size == 0:
+            self.path.write_bytes(_first(header))
+        run = native.open(self.path, _refuse)
+        if run.agent is not None and run.agent != header.agent:
+            raise UsageError(f"{folder} holds recordings of {run.agent}, not of {header.agent}; choose another --out")
+        for sample in run.samples:
+            self._done[(sample.id, sample.epoch or 0)] = sample.extra.get(NAME, {}).get("case", "")
+
+    @property
+    def _first_line(self) -> bytes:
+        with self.path.open("rb") as file:
+            return file.readline()
+
+
+def _first(header: RunHeader) -> bytes:
+    return encode(FirstLine(pantrace=VERSION, run=header)) + b"\n"
+
+
+def _refuse(error: ReadError) -> None:
+    raise UsageError(f"{error}; mend or move the file, then run again")
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise UsageError(f"{path.parent} is being written by another `pantrace run`") from None

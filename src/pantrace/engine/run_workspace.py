@@ -1,0 +1,70 @@
+"""A workspace: a directory for one trial, and what the agent changed in it."""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+
+from pantrace.errors import UsageError
+from pantrace.model import Media, Step
+from pantrace.wire.file_names import clean
+
+MOST_FILES = 2_000
+MOST_BYTES = 200_000
+"""Larger files are named in the difference, not shown."""
+
+
+def fill(workspace: Path, fixtures: Path | None, case: str) -> None:
+    """Make a workspace: empty, or a copy of the fixture of a case (`DIR/CASE`), or of the directory itself."""
+    if fixtures is None:
+        workspace.mkdir(parents=True)
+        return
+    if not fixtures.is_dir():
+        raise UsageError(f"--fixtures {fixtures}: there is no such directory")
+    own = fixtures / clean(case)
+    shutil.copytree(own if own.is_dir() else fixtures, workspace, symlinks=True)
+
+
+def contents(workspace: Path) -> dict[str, bytes | None]:
+    """The files of a workspace; None for one that is too large to be shown."""
+    found: dict[str, bytes | None] = {}
+    for path in sorted(workspace.rglob("*")):
+        if len(found) >= MOST_FILES:
+            break
+        if path.is_file() and not path.is_symlink() and ".git" not in path.parts:
+            small = path.stat().st_size <= MOST_BYTES
+            found[path.relative_to(workspace).as_posix()] = path.read_bytes() if small else None
+    return found
+
+
+def changes(before: dict[str, bytes | None], after: dict[str, bytes | None]) -> Step | None:
+    """What is different in a workspace, as a note with a unified difference; None when nothing is."""
+    lines = [line for name in sorted(before.keys() | after.keys()) for line in _changed(name, before, after)]
+    if not lines:
+        return None
+    data = b64encode("\n".join(lines).encode("utf-8", "surrogateescape")).decode()
+    return Step(role="agent", kind="note", parts=(Media(mime="text/x-diff", name="workspace.diff", data=data),))
+
+
+def _changed(name: str, before: dict[str, bytes | None], after: dict[str, bytes | None]) -> Iterator[str]:
+    old, new = before.get(name, b""), after.get(name, b"")
+    if name in before and name in after and old == new and old is not None:
+        return
+    texts = [_text(each) for each in (old, new)]
+    if None in texts:
+        if old is None and new is None:
+            return
+        yield f"Binary or large file {name} differs"
+        return
+    was, now = f"a/{name}" if name in before else "/dev/null", f"b/{name}" if name in after else "/dev/null"
+    old_lines, new_lines = [each.splitlines() for each in texts if each is not None]
+    yield from difflib.unified_diff(old_lines, new_lines, was, now, lineterm="")
+
+
+def _text(data: bytes | None) -> str | None:
+    if data is None or b"\0" in data:
+        return None
+    return data.decode("utf-8", "surrogateescape")

@@ -1,0 +1,248 @@
+"""Sessions of Microsoft's Agent Framework, of .NET and of Python, and responses of the Python one.
+
+Spec: github.com/microsoft/agent-framework; a session is what its agents serialise
+Detect: `stateBag` (.NET), `type` "session" with `state`, or `type` "agent_response" (Python).
+Lost: nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from pantrace.errors import ReadError
+from pantrace.model import (
+    Agent,
+    Media,
+    Part,
+    Role,
+    Run,
+    Sample,
+    Source,
+    Step,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+    Unknown,
+    Usage,
+    add_usage,
+)
+from pantrace.wire import files
+from pantrace.wire.head import Head
+from pantrace.wire.json import decode_document
+from pantrace.wire.openai_chat import arguments_of
+from pantrace.wire.rest import as_extra, rest_of
+from pantrace.wire.rows import OnBroken
+from pantrace.wire.source import with_source
+from pantrace.wire.times import from_iso
+
+from .format import Format
+
+NAME = "agent-framework"
+ROLES: dict[str, Role] = {"user": "user", "assistant": "agent", "tool": "tool", "system": "system"}
+_KINDS = {"functionCall": "function_call", "functionResult": "function_result", "textReasoning": "text_reasoning"}
+"""What .NET names in another way than Python."""
+_SAID = {"authorName": "author_name", "createdAt": "created_at", "messageId": "message_id", "callId": "call_id"}
+_EMPTY: tuple[Any, ...] = ({}, [], None)
+
+
+def detect(head: Head) -> str | None:
+    document = head.record
+    if "stateBag" in document and _histories(document["stateBag"]):
+        return ".NET session"
+    kind = document.get("type")
+    if kind == "session" and "session_id" in document and isinstance(document.get("state"), dict):
+        return "Python session"
+    is_response = kind == "agent_response" and isinstance(document.get("messages"), list)
+    return "Python responses" if is_response else None
+
+
+def load(row: Any) -> Sample:
+    if isinstance(row, list):
+        return _conversation(row)
+    if not isinstance(row, dict):
+        raise ReadError("a session is an object")
+    if row.get("type") == "agent_response":
+        return _conversation([row])
+    bag: Any = row.get("stateBag", row.get("state"))
+    histories = _histories(bag)
+    if not histories:
+        raise ReadError("the session holds no messages", remedy="only histories that are kept in memory are read")
+    name, history = next(iter(histories.items()))
+    others = {key: value for key, value in bag.items() if key != name}
+    beside = {key: value for key, value in history.items() if key != "messages"}
+    rest = {
+        **rest_of(row, ("stateBag", "state", "type", "session_id")),
+        **({"state": others} if others else {}),
+        **({"history": beside} if beside else {}),
+    }
+    steps = tuple(_steps(history["messages"]))
+    told = Trajectory(id=_text(row.get("session_id")), steps=steps, agents=_agents(steps), extra=as_extra(NAME, rest))
+    return Sample(id=told.id or "session", trajectory=told)
+
+
+def _histories(bag: Any) -> dict[str, Any]:
+    """The chat histories of a session, by the names of their providers."""
+    if not isinstance(bag, dict):
+        return {}
+    found = {key: value for key, value in bag.items() if isinstance(value, dict)}
+    return {key: value for key, value in found.items() if isinstance(value.get("messages"), list)}
+
+
+def _conversation(responses: list[Any]) -> Sample:
+    """Responses one after another: what an agent answered, without what it was asked."""
+    if not responses:
+        raise ReadError("there is no response in it")
+    steps: list[Step] = []
+    kept, usages = [], []
+    for place, response in enumerate(responses):
+        if not isinstance(response, dict) or not isinstance(response.get("messages"), list):
+            raise ReadError("a response needs messages", place=f"[{place}]")
+        usage = _usage(response.get("usage_details"))
+        usages += [usage] if usage is not None else []
+        found = list(_steps(response["messages"]))
+        if found and found[-1].role == "agent":
+            found[-1] = replace(found[-1], stop=_text(response.get("finish_reason")))
+        steps += found
+        # Several counts become one sum: what each response took is kept beside it.
+        told = ("usage_details",) if len(responses) == 1 else ()
+        kept.append(rest_of(response, ("messages", "type", "finish_reason", *told)))
+    total = add_usage(usages)
+    whole = Trajectory(
+        steps=tuple(steps),
+        agents=_agents(tuple(steps)),
+        created=from_iso(responses[0].get("created_at")),
+        usage={"": total} if total is not None else None,
+        extra=as_extra(NAME, {"responses": kept}),
+    )
+    return Sample(id=_text(responses[0].get("response_id")) or "response", trajectory=whole)
+
+
+def _steps(messages: list[Any]) -> Iterator[Step]:
+    names: dict[str | None, str] = {}
+    for place, raw in enumerate(messages):
+        message = _renamed(raw) if isinstance(raw, dict) else {}
+        role = ROLES.get(str(message.get("role")))
+        if role is None or not isinstance(message.get("contents"), list):
+            raise ReadError("a message needs a role and contents", place=f"messages[{place}]")
+        parts = [_part(each, names) for each in message["contents"]]
+        known = ("role", "contents", "type", "author_name", "created_at", "message_id")
+        rest = {key: value for key, value in rest_of(message, known).items() if value not in _EMPTY}
+        yield Step(
+            id=_text(message.get("message_id")),
+            role=role,
+            agent=_text(message.get("author_name")) if role == "agent" else None,
+            at=from_iso(message.get("created_at")),
+            parts=tuple(parts),
+            extra=as_extra(NAME, rest),
+        )
+
+
+def _renamed(record: dict[str, Any]) -> dict[str, Any]:
+    """A record of .NET in the words of Python."""
+    return {_SAID.get(key) or key: value for key, value in record.items()}
+
+
+def _part(raw: Any, names: dict[str | None, str]) -> Part:
+    if not isinstance(raw, dict):
+        return Unknown(kind=f"{NAME}:content", raw=raw)
+    content = _renamed(raw)
+    kind = str(content.get("type", content.get("$type", "")))
+    kind = _KINDS.get(kind, kind)
+
+    def rest(*known: str) -> dict[str, Any]:
+        left = rest_of(content, ("type", "$type", *known))
+        return as_extra(NAME, {key: value for key, value in left.items() if value not in _EMPTY})
+
+    if kind == "text" and isinstance(content.get("text"), str):
+        return Text(text=content["text"], extra=rest("text"))
+    if kind == "text_reasoning":
+        return Thinking(text=_text(content.get("text")), extra=rest("text"))
+    call = _text(content.get("call_id"))
+    if kind == "function_call" and isinstance(content.get("name"), str):
+        names[call] = content["name"]
+        written = content.get("arguments")
+        return ToolCall(
+            id=call, name=content["name"], arguments=arguments_of(written), extra=rest("call_id", "name", "arguments")
+        )
+    if kind == "function_result":
+        failed = content.get("exception")
+        error = None if failed is None else str(failed)
+        result = content.get("result")
+        repeated = ("items",) if _repeats(content.get("items"), result) else ()
+        return ToolResult(
+            call_id=call,
+            name=names.get(call),
+            output=result,
+            error=error,
+            failure="error" if error is not None else None,
+            extra=rest("call_id", "result", "exception", *repeated),
+        )
+    if kind in ("uri", "data") and isinstance(content.get("uri"), str):
+        mime = content.get("media_type", content.get("mediaType"))
+        return Media(mime=_text(mime), uri=content["uri"], extra=rest("uri", "media_type", "mediaType"))
+    return Unknown(kind=f"{NAME}:{kind or 'content'}", raw=raw)
+
+
+def _repeats(items: Any, result: Any) -> bool:
+    """Whether the items of a result say only what the result says."""
+    match items:
+        case [{"type": "text", "text": str(text), **others}]:
+            return bool(text == result) and all(each in _EMPTY for each in others.values())
+    return False
+
+
+def _usage(counts: Any) -> Usage | None:
+    """Usage as OpenAI counts it: the cache lies inside the input, reasoning inside the output."""
+    if not isinstance(counts, dict):
+        return None
+    words = {
+        "input": "input_token_count",
+        "output": "output_token_count",
+        "total": "total_token_count",
+        "cache_read": "cache_read_input_token_count",
+        "reasoning": "reasoning_output_token_count",
+    }
+    known = {name: counts[key] for name, key in words.items() if isinstance(counts.get(key), int)}
+    return Usage(**known, extra=as_extra(NAME, rest_of(counts, words.values()))) if known else None
+
+
+def _agents(steps: tuple[Step, ...]) -> tuple[Agent, ...]:
+    return tuple(Agent(name=name) for name in dict.fromkeys(step.agent for step in steps) if name is not None)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    """One document; a session of .NET names itself only in the name of its file."""
+    source = Source(format=NAME, path=str(path))
+
+    def samples() -> Iterator[Sample]:
+        try:
+            sample = load(decode_document(files.read_all(path)))
+        except ReadError as error:
+            on_broken(error.at(path=str(path)))
+            return
+        name = path.stem if sample.id in ("session", "response") else sample.id
+        yield with_source(replace(sample, id=name), source)
+
+    return Run(name=path.name, source=source, samples=samples())
+
+
+FORMAT = Format(
+    name=NAME,
+    title="Microsoft Agent Framework: sessions of .NET and Python, responses of Python",
+    spec="https://github.com/microsoft/agent-framework",
+    detect=detect,
+    load=load,
+    open=open_run,
+    layout="document",
+    suffix=".json",
+)

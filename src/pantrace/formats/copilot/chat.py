@@ -1,0 +1,87 @@
+"""Chats of Copilot in VS Code: one document, with what was answered to each request in pieces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.model import Agent, Part, Sample, Step, Text, Thinking, ToolCall, ToolResult, Trajectory, Unknown
+from pantrace.wire.rest import as_extra, rest_of
+from pantrace.wire.times import from_milliseconds
+
+NAME = "copilot"
+
+
+def sample_of(document: dict[str, Any]) -> Sample:
+    """A chat."""
+    requests = document.get("requests")
+    if not isinstance(requests, list):
+        raise ReadError("a chat needs a list of requests")
+    steps = [step for place, request in enumerate(requests) for step in _steps(request, place)]
+    known = ("requests", "sessionId", "creationDate", "lastMessageDate", "customTitle")
+    name = document.get("sessionId")
+    told = Trajectory(
+        id=name if isinstance(name, str) else None,
+        title=document.get("customTitle") if isinstance(document.get("customTitle"), str) else None,
+        created=from_milliseconds(document.get("creationDate")),
+        ended=from_milliseconds(document.get("lastMessageDate")),
+        agents=(Agent(name=NAME),),
+        steps=tuple(steps),
+        extra=as_extra(NAME, rest_of(document, known)),
+    )
+    return Sample(id=told.id or NAME, trajectory=told)
+
+
+def _steps(request: Any, place: int) -> list[Step]:
+    if not isinstance(request, dict):
+        raise ReadError("a request is an object", place=f"requests[{place}]")
+    message = request.get("message")
+    text = message.get("text") if isinstance(message, dict) else message
+    at = from_milliseconds(request.get("timestamp"))
+    said = (Text(text=text),) if isinstance(text, str) else ()
+    kept = rest_of(request, ("response", "timestamp", "modelId"))
+    steps = [Step(role="user", parts=said, at=at, extra=as_extra(NAME, kept))]
+    model = request.get("modelId")
+    answer: list[Part] = []
+    response = request.get("response")
+    for piece in response if isinstance(response, list) else ():
+        answer += _parts(piece)
+    if answer:
+        told = model if isinstance(model, str) else None
+        steps.append(Step(role="agent", agent=NAME, parts=tuple(answer), model=told))
+    return steps
+
+
+def _parts(piece: Any) -> list[Part]:
+    """A piece of an answer; calls stand with what is known of their results."""
+    if not isinstance(piece, dict):
+        return [Unknown(kind=f"{NAME}:piece", raw=piece)]
+    kind, value = piece.get("kind"), piece.get("value")
+    if kind is None and isinstance(value, str):
+        extra = as_extra(NAME, rest_of(piece, ("value",)))
+        return [Text(text=value, extra=extra)] if value or extra else []
+    if kind == "thinking" and isinstance(value, str):
+        return [Thinking(text=value, extra=as_extra(NAME, rest_of(piece, ("kind", "value"))))]
+    if kind == "toolInvocationSerialized" and isinstance(piece.get("toolId"), str):
+        return _invocation(piece)
+    return [Unknown(kind=f"{NAME}:{kind}", raw=piece)]
+
+
+def _invocation(piece: dict[str, Any]) -> list[Part]:
+    call = piece.get("toolCallId") if isinstance(piece.get("toolCallId"), str) else None
+    special = piece.get("toolSpecificData")
+    asked = piece.get("invocationMessage")
+    words = asked.get("value") if isinstance(asked, dict) else asked
+    # A chat does not keep the arguments, only a sentence about them.
+    arguments = special if isinstance(special, dict) else {"message": words} if words is not None else None
+    known = ("kind", "toolId", "toolCallId", "toolSpecificData", "pastTenseMessage", "resultDetails", "isComplete")
+    found: list[Part] = [
+        ToolCall(id=call, name=piece["toolId"], arguments=arguments, extra=as_extra(NAME, rest_of(piece, known)))
+    ]
+    if piece.get("isComplete"):
+        output = {key: piece[key] for key in ("pastTenseMessage", "resultDetails") if key in piece}
+        denied = piece.get("isConfirmed") is False or piece.get("isConfirmed") == {"type": 0}
+        found.append(
+            ToolResult(call_id=call, name=piece["toolId"], output=output or None, failure="denied" if denied else None)
+        )
+    return found

@@ -1,0 +1,225 @@
+"""Events of Copilot's command line; those of sub-agents are told apart by the call that started them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from pantrace.errors import ReadError
+from pantrace.model import (
+    Agent,
+    Outcome,
+    Part,
+    Sample,
+    Step,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+    Usage,
+)
+from pantrace.wire.rest import as_extra, rest_of
+from pantrace.wire.times import from_iso
+
+NAME = "copilot"
+_COUNTS = {
+    "input": "inputTokens",
+    "output": "outputTokens",
+    "cache_read": "cacheReadTokens",
+    "cache_write": "cacheWriteTokens",
+}
+
+
+class _Actor:
+    """The agent, or a sub-agent, while its events are gathered."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.name: str | None = None
+        self.outcome: Outcome | None = None
+        self.extra: dict[str, Any] = {}
+        self.owner: str | None = None
+
+
+class _Session:
+    def __init__(self) -> None:
+        self.actors: dict[str | None, _Actor] = {None: _Actor()}
+        self.calls: dict[str | None, tuple[str | None, str]] = {}
+        """Which actor made a call, and its name."""
+        self.started: dict[str, tuple[float | None, Any]] = {}
+        """When a tool began, and with which arguments, where the request does not tell them."""
+        self.head: dict[str, Any] = {}
+        self.usage: dict[str, Usage] | None = None
+
+    def take(self, event: dict[str, Any]) -> None:
+        data = event.get("data")
+        data = data if isinstance(data, dict) else {}
+        match event.get("type"):
+            case "session.start" if not self.head:
+                self.head = event
+            case "user.message":
+                text = data.get("content")
+                parts = (Text(text=text),) if isinstance(text, str) else ()
+                self._add(None, event, Step(role="user", parts=parts), "content")
+            case "assistant.message":
+                self._said(event, data)
+            case "tool.execution_start" if isinstance(data.get("toolCallId"), str):
+                self.started[data["toolCallId"]] = (from_iso(event.get("timestamp")), data.get("arguments"))
+                self._note(event)
+            case "tool.execution_complete" if isinstance(data.get("toolCallId"), str):
+                self._answered(event, data)
+            case "subagent.started" | "subagent.completed" | "subagent.failed" if isinstance(
+                data.get("toolCallId"), str
+            ):
+                self._sub_agent(event, data)
+            case "session.shutdown":
+                self._shut_down(data)
+                self._note(event)
+            case _:
+                self._note(event)
+
+    def _add(self, actor: str | None, event: dict[str, Any], step: Step, *known: str) -> None:
+        data = event.get("data")
+        inner = rest_of(data, known) if isinstance(data, dict) else {"data": data}
+        outer = rest_of(event, ("type", "data", "id", "timestamp", "parentId"))
+        rest = {**outer, **({"data": inner} if inner else {})}
+        if step.kind == "note":
+            rest["type"] = event.get("type")
+        found = replace(
+            step,
+            id=_text(event.get("id")),
+            parent=_text(event.get("parentId")),
+            at=step.at if step.at is not None else from_iso(event.get("timestamp")),
+            extra=as_extra(NAME, rest),
+        )
+        self.actors[actor].steps.append(found)
+
+    def _note(self, event: dict[str, Any]) -> None:
+        self._add(None, event, Step(role="system", kind="note"))
+
+    def _said(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        actor = self._actor(data.get("parentToolCallId"))
+        parts: list[Part] = []
+        if isinstance(thought := data.get("reasoningText"), str):
+            parts.append(Thinking(text=thought))
+        if isinstance(text := data.get("content"), str) and text:
+            parts.append(Text(text=text))
+        asked = data.get("toolRequests")
+        for request in asked if isinstance(asked, list) else ():
+            if not isinstance(request, dict) or not isinstance(request.get("name"), str):
+                continue
+            call = _text(request.get("toolCallId"))
+            self.calls[call] = (actor, request["name"])
+            rest = rest_of(request, ("toolCallId", "name", "arguments"))
+            parts.append(
+                ToolCall(id=call, name=request["name"], arguments=request.get("arguments"), extra=as_extra(NAME, rest))
+            )
+        step = Step(role="agent", agent=self.actors[actor].name, parts=tuple(parts), model=_text(data.get("model")))
+        odd = ("toolRequests",) if not isinstance(asked, list) or all(isinstance(each, dict) for each in asked) else ()
+        self._add(actor, event, step, "content", "reasoningText", "model", *odd)
+
+    def _answered(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        call = data["toolCallId"]
+        actor, name = self.calls.get(call, (None, None))
+        result = data.get("result")
+        output = (
+            result.get("content") if isinstance(result, dict) and isinstance(result.get("content"), str) else result
+        )
+        failed = data.get("success") is False
+        error = data.get("error")
+        words = error.get("message") if isinstance(error, dict) else error
+        began, _ = self.started.get(call, (None, None))
+        ended = from_iso(event.get("timestamp"))
+        answer = ToolResult(
+            call_id=call,
+            name=_text(data.get("toolName")) or name,
+            output=output,
+            error=words if isinstance(words, str) else None,
+            failure="error" if failed else None,
+            started=began,
+            ended=ended,
+        )
+        self._add(actor, event, Step(role="tool", parts=(answer,), at=began, ended=ended), "toolCallId", "toolName")
+
+    def _sub_agent(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        call = data["toolCallId"]
+        actor = self._actor(call)
+        found = self.actors[actor]
+        found.owner = self.calls.get(call, (None, ""))[0]
+        found.name = _text(data.get("agentName")) or found.name
+        if event["type"] == "subagent.failed":
+            found.outcome = Outcome(status="error", reason=_text(data.get("error")))
+        found.extra.setdefault("events", []).append(event)
+
+    def _actor(self, call: Any) -> str | None:
+        if not isinstance(call, str):
+            return None
+        self.actors.setdefault(call, _Actor())
+        return call
+
+    def _shut_down(self, data: dict[str, Any]) -> None:
+        metrics = data.get("modelMetrics")
+        found: dict[str, Usage] = {}
+        for model, told in metrics.items() if isinstance(metrics, dict) else ():
+            counts = told.get("usage") if isinstance(told, dict) else None
+            if isinstance(counts, dict):
+                known = {name: counts[key] for name, key in _COUNTS.items() if type(counts.get(key)) is int}
+                found |= {model: Usage(**known)} if known else {}
+        self.usage = found or None
+
+    def trajectory(self, call: str | None = None) -> Trajectory:
+        actor = self.actors[call]
+        children = [name for name, each in self.actors.items() if name is not None and name != call]
+        own = [name for name in children if self.actors[name].owner == call]
+        return Trajectory(
+            id=call,
+            caller=call,
+            agents=(Agent(name=actor.name),) if actor.name else (),
+            steps=tuple(self._with_arguments(step) for step in actor.steps),
+            outcome=actor.outcome,
+            children=tuple(self.trajectory(name) for name in own),
+            extra=as_extra(NAME, actor.extra),
+        )
+
+    def _with_arguments(self, step: Step) -> Step:
+        """Requests may leave out the arguments; the tool's beginning has them."""
+        if not any(isinstance(part, ToolCall) and part.arguments is None for part in step.parts):
+            return step
+        parts = tuple(
+            replace(part, arguments=self.started[part.id][1])
+            if isinstance(part, ToolCall) and part.arguments is None and part.id in self.started
+            else part
+            for part in step.parts
+        )
+        return replace(step, parts=parts)
+
+
+def sample_of(events: list[Any]) -> Sample:
+    """A session."""
+    session = _Session()
+    for event in events:
+        if not isinstance(event, dict) or not isinstance(event.get("type"), str):
+            raise ReadError("an event is an object with a type")
+        session.take(event)
+    told = session.trajectory()
+    data = session.head.get("data") if isinstance(session.head.get("data"), dict) else {}
+    assert isinstance(data, dict)
+    name = _text(data.get("sessionId"))
+    extra = {**told.extra.get(NAME, {}), **({"start": session.head} if session.head else {})}
+    model = _text(data.get("selectedModel"))
+    told = replace(
+        told,
+        id=name,
+        caller=None,
+        created=from_iso(data.get("startTime")),
+        agents=(Agent(name=NAME, model=model),) if model else (),
+        usage=session.usage,
+        extra=as_extra(NAME, extra),
+    )
+    return Sample(id=name or NAME, trajectory=told)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

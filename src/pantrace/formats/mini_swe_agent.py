@@ -1,0 +1,275 @@
+"""Trajectories of mini-swe-agent: OpenAI's messages, with what each call cost and each command gave.
+
+Spec: github.com/SWE-agent/mini-swe-agent, `trajectory_format` "mini-swe-agent-1.1"; older files hold messages alone.
+Detect: `trajectory_format`, or messages of which one explains how the task is submitted.
+Lost: nothing for pantrace, which keeps the rest in `info.pantrace`; for others sub-agents, scores, times of tools.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from pantrace.errors import ReadError
+from pantrace.model import (
+    Agent,
+    Outcome,
+    Run,
+    Sample,
+    Source,
+    Step,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+    Usage,
+    final_response,
+    said,
+)
+from pantrace.wire import files
+from pantrace.wire.carrying import carrying
+from pantrace.wire.head import Head
+from pantrace.wire.json import decode_document
+from pantrace.wire.openai_chat import messages_to, step_from
+from pantrace.wire.rest import as_extra, rest_in
+from pantrace.wire.rows import OnBroken
+from pantrace.wire.source import with_source
+from pantrace.wire.usage_words import usage_of
+
+from .format import Format, NoOptions
+
+NAME = "mini-swe-agent"
+SUBMITTING = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+FORMAT_NAME = "mini-swe-agent-1.1"
+_COMMAND = re.compile(r"```(?:mswea_bash_command|bash)\s*\n(.*?)\n?```", re.DOTALL)
+_CODE = re.compile(r"<returncode>(-?\d+)</returncode>")
+_LIMITS = ("LimitsExceeded", "TimeExceeded")
+_FINE = ("Submitted", None, "")
+UNNAMED = "trajectory"
+IN_TEXT, HIDDEN, AS_USER = "in_text", "hidden", "as_user"
+"""Notes for the writer: a call that stands in the words, a reply that is no message, a result that is a user's."""
+
+
+def detect(head: Head) -> str | None:
+    record = head.record
+    if str(record.get("trajectory_format", "")).startswith("mini-swe-agent"):
+        return str(record["trajectory_format"])
+    messages = record.get("messages") if "messages" in record else head.records
+    if not isinstance(messages, (list, tuple)) or len(messages) < 2:
+        return None
+    first = messages[:2]
+    roles = [each.get("role") if isinstance(each, dict) else None for each in first]
+    asks = any(SUBMITTING in str(each.get("content")) for each in first if isinstance(each, dict))
+    return "messages" if roles == ["system", "user"] and asks else None
+
+
+def read(row: Any) -> Sample:
+    document = {"messages": row} if isinstance(row, list) else row
+    if not isinstance(document, dict):
+        raise ReadError("a trajectory is an object, or a list of messages")
+    messages, info = document.get("messages"), document.get("info") or {}
+    if not isinstance(messages, list) or not isinstance(info, dict):
+        raise ReadError("a trajectory needs a list of messages, and info as an object")
+    steps: list[Step] = []
+    for number, message in enumerate(messages):
+        try:
+            steps += _steps(message, steps)
+        except ReadError as error:
+            raise error.at(place=f"messages[{number}]") from None
+    rest = {key: value for key, value in document.items() if key != "messages"}
+    if isinstance(row, list):
+        rest["bare"] = True
+    submission = info.get("submission")
+    told = Trajectory(
+        agents=(Agent(name=NAME, model=_model(info)),),
+        steps=tuple(steps),
+        response=submission.strip() if isinstance(submission, str) and submission.strip() else None,
+        outcome=_outcome(info.get("exit_status")),
+        usage=_stats(info, steps),
+        extra=as_extra(NAME, rest),
+    )
+    return Sample(id=str(info.get("instance_id") or document.get("instance_id") or UNNAMED), trajectory=told)
+
+
+def _steps(message: Any, before: list[Step]) -> Iterator[Step]:
+    step = step_from(message, NAME)
+    rest = rest_in(step.extra, NAME)
+    extra = rest.get("extra") if isinstance(rest.get("extra"), dict) else {}
+    assert isinstance(extra, dict)
+    step = replace(step, at=extra.get("timestamp"))
+    if step.role == "agent":
+        yield _called(_charged(step, extra), extra)
+    elif step.role == "tool":
+        yield replace(step, parts=tuple(_result(part, extra) for part in step.parts))
+    elif step.role == "user" and isinstance(extra.get("response"), dict):
+        # A reply that could not be used is no message of its own: it stands with the complaint about it.
+        yield _charged(_reply(extra["response"]), extra)
+        yield replace(step, kind="synthetic")
+    elif step.role == "user" and before and (call := _open_call(before[-1])) is not None:
+        text = said(step) or ""
+        result = _result(ToolResult(call_id=call.id, name=call.name, output=text), extra)
+        yield replace(step, role="tool", parts=(result,), extra=as_extra(NAME, {**rest, AS_USER: True}))
+    else:
+        yield step
+
+
+def _open_call(step: Step) -> ToolCall | None:
+    return next((part for part in step.parts if isinstance(part, ToolCall) and rest_in(part.extra, NAME)), None)
+
+
+def _charged(step: Step, extra: dict[str, Any]) -> Step:
+    """A step with what its model call took."""
+    response = extra.get("response") if isinstance(extra.get("response"), dict) else {}
+    assert isinstance(response, dict)
+    counts = response.get("usage")
+    usage = usage_of(counts, NAME) if isinstance(counts, dict) and "prompt_tokens" in counts else None
+    if isinstance(cost := extra.get("cost"), (int, float)):
+        usage = replace(usage or Usage(), cost_usd=cost)
+    match response.get("choices"):
+        case [{"finish_reason": str(stop)}, *_]:
+            step = replace(step, stop=stop)
+    model = response.get("model")
+    return replace(step, usage=usage, model=model if isinstance(model, str) else None)
+
+
+def _called(step: Step, extra: dict[str, Any]) -> Step:
+    """Older agents write the command into their words."""
+    if any(isinstance(part, ToolCall) for part in step.parts):
+        return step
+    found = _COMMAND.search(said(step) or "")
+    if found is None:
+        return step
+    call = ToolCall(name="bash", arguments={"command": found[1]}, extra=as_extra(NAME, {IN_TEXT: True}))
+    return replace(step, parts=(*step.parts, call))
+
+
+def _reply(response: dict[str, Any]) -> Step:
+    match response.get("choices"):
+        case [{"message": dict(message)}, *_]:
+            parts = step_from({**message, "role": "assistant"}, NAME).parts
+        case _:
+            parts = ()
+    return Step(role="agent", parts=parts, extra=as_extra(NAME, {HIDDEN: True}))
+
+
+def _result(part: Any, extra: dict[str, Any]) -> Any:
+    if not isinstance(part, ToolResult):
+        return part
+    code = extra.get("returncode")
+    if code is None and isinstance(part.output, str) and (told := _CODE.search(part.output)):
+        code = int(told[1])
+    trouble = extra.get("exception_info") or None
+    failure = "timeout" if extra.get("exception_type") == "TimeoutExpired" else "error" if trouble else None
+    if failure is None and isinstance(code, int) and code != 0:
+        failure = "exit_code"
+    known = code if isinstance(code, int) else None
+    return replace(part, exit_code=known, error=str(trouble) if trouble else None, failure=failure)
+
+
+def _outcome(status: Any) -> Outcome | None:
+    """Submitting is no success: somebody has to look at what was submitted."""
+    if status in _FINE or not isinstance(status, str):
+        return None
+    return Outcome(status="limit" if status in _LIMITS else "error", reason=status)
+
+
+def _model(info: dict[str, Any]) -> str | None:
+    match info:
+        case {"config": {"model": {"model_name": str(name)}}}:
+            return name
+    return None
+
+
+def _stats(info: dict[str, Any], steps: list[Step]) -> dict[str, Usage] | None:
+    """The total cost, where no call tells its own."""
+    match info:
+        case {"model_stats": {"instance_cost": int() | float() as cost}} if cost:
+            if not any(step.usage for step in steps):
+                return {"": Usage(cost_usd=cost)}
+    return None
+
+
+def write(sample: Sample, options: NoOptions) -> Any:
+    told = sample.trajectory or Trajectory()
+    rest = dict(rest_in(told.extra, NAME))
+    messages = list(_messages(told))
+    if rest.pop("bare", False) and not rest:
+        # The older list has no room for anything else.
+        return {"messages": messages}
+    if "trajectory_format" not in rest:
+        status = None if told.outcome is None else told.outcome.reason or told.outcome.status
+        submission = final_response(told) or ""
+        info = {"exit_status": status or "Submitted", "submission": submission, "instance_id": sample.id}
+        rest = {"info": {**info, **rest.get("info", {})}, "trajectory_format": FORMAT_NAME, **rest}
+    info = rest.pop("info", None)
+    return {**({"info": info} if info is not None else {}), "messages": messages, **rest}
+
+
+def _messages(told: Trajectory) -> Iterator[dict[str, Any]]:
+    for step in told.steps:
+        rest = rest_in(step.extra, NAME)
+        if rest.get(HIDDEN):
+            continue
+        if rest.get(AS_USER):
+            words = [part.output for part in step.parts if isinstance(part, ToolResult)]
+            kept = {key: value for key, value in rest.items() if key not in (AS_USER, "content")}
+            yield {"role": "user", "content": words[0] if words else "", **kept}
+            continue
+        parts = tuple(
+            part for part in step.parts if not (isinstance(part, ToolCall) and rest_in(part.extra, NAME).get(IN_TEXT))
+        )
+        for message in messages_to([replace(step, parts=parts)], NAME):
+            if "extra" not in message and (extra := _extra(step)):
+                message["extra"] = extra
+            yield message
+
+
+def _extra(step: Step) -> dict[str, Any]:
+    """What mini-swe-agent would have noted beside a message."""
+    extra: dict[str, Any] = {} if step.at is None else {"timestamp": step.at}
+    if step.usage is not None:
+        words = {"prompt_tokens": step.usage.input, "completion_tokens": step.usage.output}
+        counts = {key: value for key, value in words.items() if value is not None}
+        extra |= {"response": {"model": step.model, "usage": counts}} if counts else {}
+        extra |= {} if step.usage.cost_usd is None else {"cost": step.usage.cost_usd}
+    for part in step.parts:
+        if isinstance(part, ToolResult) and part.exit_code is not None:
+            extra["returncode"] = part.exit_code
+    return extra
+
+
+load, dump = carrying(read, write, "info.pantrace")
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    """One document. It names its task only in the name of its file, unless a benchmark wrote it."""
+
+    def samples() -> Iterator[Sample]:
+        try:
+            sample = load(decode_document(files.read_all(path)))
+        except ReadError as error:
+            on_broken(error.at(path=str(path)))
+            return
+        name = path.name.partition(".traj")[0] if sample.id == UNNAMED else sample.id
+        yield with_source(replace(sample, id=name), source)
+
+    source = Source(format=NAME, path=str(path))
+    return Run(name=path.name, source=source, samples=samples())
+
+
+FORMAT = Format(
+    name=NAME,
+    title="mini-swe-agent trajectories: messages with the cost of each call and the exit code of each command",
+    spec="https://mini-swe-agent.com/latest/usage/output_files/",
+    detect=detect,
+    load=load,
+    dump=dump,
+    open=open_run,
+    layout="document",
+    suffix=".traj.json",
+    corners=("info.pantrace",),
+    lost={"": "mini-swe-agent holds messages, commands and costs of one agent"},
+)

@@ -1,0 +1,118 @@
+"""OTLP: traces and logs of OpenTelemetry that tell of agents, in many dialects.
+
+Spec: opentelemetry.io/docs/specs/otlp and the GenAI semantic conventions
+Detect: `resourceSpans` or `resourceLogs`, in JSON or protobuf; dumps of spans with trace and span ids.
+Lost: nothing for pantrace, which keeps the rest in an attribute `pantrace`; for others cases, outcomes, branches.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Run, RunHeader, Sample, Source, with_samples
+from pantrace.wire.carrying import carrying
+from pantrace.wire.head import Head
+from pantrace.wire.rows import OnBroken
+from pantrace.wire.source import with_source
+
+from ..format import Format
+from . import reading
+from .groups import Groups, trace_of
+from .places import beside, claim, files_of, owner
+from .plain import plain_in
+from .reading import located_in, samples_from, source_of
+from .recognise import detect
+from .span import NAME
+from .write import Options, dump
+from .writing import header_in, save
+
+load_whole, dump_whole = carrying(reading.load, dump, "pantrace")
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    """A file or a folder of them: first which traces are one conversation, then the conversations."""
+    paths = files_of(path)
+    source = Source(format=NAME, version=detect(Head(path)) or None, path=str(path))
+    said = {"name": path.name, **header_in(path)}
+    header = msgspec.convert(
+        {key: value for key, value in said.items() if key in RunHeader.__struct_fields__}, RunHeader
+    )
+    return with_samples(msgspec.structs.replace(header, source=source), _samples(path, paths, source, on_broken))
+
+
+def _samples(path: Path, paths: list[Path], source: Source, on_broken: OnBroken) -> Iterator[Sample]:
+    groups = Groups()
+    seen: set[tuple[str, str]] = set()
+    traces: Counter[str] = Counter()
+    for file in paths:
+        for _, kind, plain in located_in(file, on_broken):
+            if kind == "span" and not _is_new(plain, seen):
+                continue
+            groups.learn(plain, is_log=kind == "log")
+            traces[trace_of(plain)] += 1
+    if not groups.is_told:
+        if traces:
+            on_broken(
+                ReadError(
+                    "no span in it tells of an agent, a model or a tool",
+                    path=str(path),
+                    remedy="docs/formats/otlp.md lists the dialects",
+                )
+            )
+        return
+    names = groups.names()
+    counts: Counter[str] = Counter()
+    for trace, count in traces.items():
+        counts[names[trace]] += count
+    seen.clear()
+    located = (
+        each
+        for file in paths
+        for each in located_in(file, lambda _: None)
+        if each[1] == "log" or _is_new(each[2], seen)
+    )
+    for found in samples_from(located, names, counts):
+        if isinstance(found, ReadError):
+            on_broken(found.at(path=str(path)))
+            continue
+        producer = source_of(found)
+        yield with_source(found, Source(format=NAME, version=source.version, producer=producer, path=source.path))
+
+
+def _is_new(plain: dict[str, object], seen: set[tuple[str, str]]) -> bool:
+    """Whether a span was not told before: exports are repeated, and folders hold JSON beside protobuf."""
+    key = (str(plain.get("traceId", "")), str(plain.get("spanId", "")))
+    if not key[1]:
+        return True
+    if key in seen:
+        return False
+    seen.add(key)
+    return True
+
+
+FORMAT = Format(
+    name=NAME,
+    title="OpenTelemetry traces and logs (OTLP, JSON or protobuf): GenAI, OpenInference and other dialects",
+    spec="opentelemetry.io/docs/specs/otlp, github.com/open-telemetry/semantic-conventions-genai",
+    detect=detect,
+    load=load_whole,
+    dump=dump_whole,
+    open=open_run,
+    save=save,
+    beside=beside,
+    owner=owner,
+    claim=claim,
+    options=Options,
+    suffix=".otlp.json",
+    nests=True,
+    corners=("pantrace",),
+    reencoded={"attributes.llm.*_messages.*": "flattened messages are parts of steps"},
+    lost={"": "a span holds messages, calls, results, tokens and times"},
+)
+
+__all__ = ["FORMAT", "plain_in"]

@@ -1,0 +1,372 @@
+"""Assemble: the spans of one conversation as a trajectory.
+
+Traces are trees of spans; a trajectory is what one agent went through. Model calls and tools become steps in the order
+of their times; what a tool did with models of its own is a sub-agent, and so is an agent with a conversation of its
+own. An agent that takes over from another goes on in the same trajectory, under its own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from pantrace.model import Agent, Invocation, Outcome, Score, Step, Text, Tool, Trajectory
+
+from .dialects import read_span
+from .span import Message, Span, Told
+from .thread import Draft, Thread
+
+UNNAMED = "agent"
+
+
+@dataclass
+class Built:
+    """A trajectory, and the spans that it was made of."""
+
+    trajectory: Trajectory
+    spans: list[Span | None]
+    """Of each step."""
+    loose: list[Span]
+    """Those that are no step."""
+    children: list[Built] = field(default_factory=list)
+    scores: list[Score] = field(default_factory=list)
+    silent: int = 0
+    """Model calls of which no words are recorded."""
+    calls: int = 0
+
+
+@dataclass
+class _Known:
+    """What is known of an agent so far."""
+
+    model: str | None = None
+    description: str | None = None
+    instructions: str | None = None
+    tools: dict[str, Tool] = field(default_factory=dict)
+
+
+@dataclass
+class _Moment:
+    at: int
+    order: int
+    what: str
+    """call, tool; hear and say for what an agent itself was told and answered, conclude for what it answered last."""
+    span: Span
+    agent: str | None
+
+
+def trees(spans: list[Span]) -> list[Span]:
+    """Roots with their children, by time; a span whose parent was not recorded is a root."""
+    by_id = {(span.trace, span.id): span for span in spans if span.id}
+    roots = []
+    for span in spans:
+        above = by_id.get((span.trace, span.parent)) if span.parent and span.parent != span.id else None
+        if above is None or _is_below(above, span, by_id):
+            roots.append(span)
+        else:
+            above.children.append(span)
+    for span in spans:
+        span.children.sort(key=lambda each: each.start or 0)
+    return sorted(roots, key=lambda each: each.start or 0)
+
+
+def _is_below(above: Span, span: Span, by_id: dict[tuple[str, str], Span]) -> bool:
+    """Whether a span's parent is its own descendant, as only broken files have it."""
+    seen = set()
+    found: Span | None = above
+    while found is not None and found.id not in seen:
+        if found is span:
+            return True
+        seen.add(found.id)
+        found = by_id.get((found.trace, found.parent))
+    return found is not None
+
+
+def told_spans(spans: list[Span]) -> list[Span]:
+    """Spans read by their dialects, as trees."""
+    for span in spans:
+        read_span(span)
+    return _adopted(trees(spans))
+
+
+def _adopted(roots: list[Span]) -> list[Span]:
+    """Agents below the tools that started them: some libraries hang them beside these, on the trace's root."""
+    for root in roots:
+        everything = [root, *root.below()]
+        tools = [span for span in everything if span.told.kind == "tool" and span.told.arguments]
+        for parent in everything:
+            if parent.told.kind == "tool":
+                continue
+            for span in [each for each in parent.children if each.told.kind == "agent"]:
+                starter = next((tool for tool in tools if _starts(tool, span)), None)
+                if starter is not None:
+                    parent.children.remove(span)
+                    starter.children.append(span)
+    return roots
+
+
+def _starts(tool: Span, agent: Span) -> bool:
+    """Whether a tool was given what an agent was first asked, and was at work all the while."""
+    if not tool.start or not tool.end or not agent.start or not agent.end:
+        return False
+    if not tool.start <= agent.start <= agent.end <= tool.end or tool in agent.below():
+        return False
+    first = next((each.told.heard for each in (agent, *agent.below()) if each.told.heard), None)
+    asked = [part.text for each in first or () if each.role == "user" for part in each.parts if isinstance(part, Text)]
+    given = tool.told.arguments
+    return bool(asked) and asked[0] in (given.values() if isinstance(given, dict) else [given])
+
+
+def trajectory_of(roots: list[Span], name: str | None) -> Built:
+    """One conversation: its traces one after another."""
+    return _Scope(name).build(roots)
+
+
+class _Scope:
+    """One trajectory while its spans are walked."""
+
+    def __init__(self, name: str | None):
+        self.name = name
+        self.thread = Thread()
+        self.agents: dict[str, _Known] = {}
+        self.moments: list[_Moment] = []
+        self.loose: list[Span] = []
+        self.children: list[tuple[Span, list[Span]]] = []
+        """Tools (or agents) with what they started."""
+        self.inside: set[int] = set()
+        self.order = 0
+
+    def build(self, roots: list[Span], *, is_child: bool = False) -> Built:
+        for root in roots:
+            self._walk(root, None, root.told.conversation, is_inside=False)
+        self.moments.sort(key=lambda each: (each.at, each.order))
+        callers: dict[int, str | None] = {}
+        traces: dict[str, Span] = {}
+        for root in roots:
+            traces.setdefault(root.trace, root)
+        for moment in self.moments:
+            self.thread.invocation = moment.span.trace or None
+            self._tell(moment, callers)
+        self._name_the_only_one()
+        children = [self._child(starter, spans, callers) for starter, spans in self.children]
+        steps = tuple(_step(each) for each in self.thread.drafts)
+        everything = [span for root in roots for span in (root, *root.below())]
+        failed = next((root for root in reversed(roots) if root.told.failed), None)
+        trajectory = Trajectory(
+            id=self.name,
+            created=min((span.at for span in everything if span.at is not None), default=None),
+            ended=max((span.ended for span in everything if span.ended is not None), default=None),
+            agents=self._agents(),
+            steps=steps,
+            invocations=() if is_child else tuple(_invocation(root) for root in traces.values() if root.trace),
+            outcome=_failure(failed) if failed is not None else None,
+            children=tuple(each.trajectory for each in children),
+        )
+        models = [each for each in self.thread.drafts if each.span is not None and each.span.told.kind == "model"]
+        return Built(
+            trajectory,
+            [each.span for each in self.thread.drafts],
+            self.loose,
+            children,
+            [score for span in everything if id(span) not in self.inside for score in span.told.scores],
+            sum(not each.recorded for each in models),
+            len(models),
+        )
+
+    def _walk(self, span: Span, agent: str | None, conversation: str | None, *, is_inside: bool) -> None:
+        """`is_inside`: an agent's span lies around it."""
+        told = span.told
+        self.order += 1
+        if told.kind == "tool":
+            below = list(span.below())
+            started = [each for each in below if each.told.kind in ("model", "agent")]
+            self._note("tool", span, agent)
+            if started:
+                self.children.append((span, span.children))
+                self.inside.update(id(each) for each in below)
+            else:
+                self.loose += below
+            return
+        own = told.conversation
+        if told.kind == "agent" and is_inside and own and conversation and own != conversation:
+            self.children.append((span, [span]))
+            self.inside.update(id(each) for each in (span, *span.below()))
+            return
+        within = list(_models(span))
+        if told.kind == "model" and not within:
+            self._note("call", span, told.agent or agent)
+        else:
+            self.loose.append(span)
+            if told.kind == "model":
+                _hand_down(told, within)
+        if told.kind in ("agent", "setup"):
+            name = told.name or agent or UNNAMED
+            if told.kind == "agent":
+                agent = told.name or agent
+                conversation = own or conversation
+                if all(each.told.heard is None for each in within) and not self._is_told_above(span):
+                    self._note("hear", span, agent)
+                self._note("conclude" if within else "say", span, agent, at=span.end)
+            self._meet(name if told.name else agent, told)
+        for child in span.children:
+            self._walk(child, agent, conversation, is_inside=is_inside or told.kind == "agent")
+
+    def _is_told_above(self, span: Span) -> bool:
+        """Whether an agent around this one says what was asked: both were asked the same."""
+        return any(each.what == "hear" and each.span.told.heard and span in each.span.below() for each in self.moments)
+
+    def _note(self, what: str, span: Span, agent: str | None, at: int | None = None) -> None:
+        self.order += 1
+        self.moments.append(_Moment(at or span.start or 0, self.order, what, span, agent))
+
+    def _meet(self, name: str | None, told: Told) -> _Known:
+        known = self.agents.setdefault(name or UNNAMED, _Known())
+        known.model = known.model or told.model
+        if told.kind in ("agent", "setup"):
+            known.description = known.description or told.description
+        if told.instructions is not None and known.instructions is None:
+            known.instructions = told.instructions
+        for tool in told.tools or ():
+            known.tools.setdefault(tool.name, tool)
+        return known
+
+    def _tell(self, moment: _Moment, callers: dict[int, str | None]) -> None:
+        span, told, agent = moment.span, moment.span.told, moment.agent
+        if moment.what == "tool":
+            try:
+                callers[id(span)] = self.thread.execute(told, span, agent)
+            except KeyError:
+                self.loose.append(span)
+            return
+        if moment.what == "hear":
+            self._hear(told.heard or [], span, agent, told)
+        elif moment.what == "conclude":
+            self.thread.conclude(told)
+        elif moment.what == "say":
+            if told.said and not self.thread.has_said(told):
+                self.thread.say(told, span, agent, {"at": span.at, "ended": span.ended, "error": told.error})
+                self.loose.remove(span)
+        else:
+            self._hear(told.heard or [], span, agent, told)
+            self.thread.say(told, span, agent, _fields(span))
+
+    def _hear(self, messages: list[Message], span: Span, agent: str | None, told: Told) -> None:
+        system = self.thread.hear(messages, span, agent)
+        known = self._meet(agent, told) if (told.model or told.instructions or told.tools or system) else None
+        if known is None:
+            return
+        given = told.instructions or ("\n\n".join(system) if system else None)
+        if given is None or given == known.instructions:
+            return
+        if known.instructions is None:
+            known.instructions = given
+        elif not any(each.role == "system" and _says(each, given) for each in self.thread.drafts):
+            self.thread.add(Draft("system", [Text(text=given)], agent=agent))
+
+    def _name_the_only_one(self) -> None:
+        """Model calls that hang beside their agent's span are its own, where there is only one."""
+        named = [name for name in self.agents if name != UNNAMED]
+        if len(named) != 1 or UNNAMED not in self.agents:
+            return
+        unnamed, known = self.agents.pop(UNNAMED), self.agents[named[0]]
+        known.model = known.model or unnamed.model
+        known.instructions = known.instructions or unnamed.instructions
+        known.tools = known.tools or unnamed.tools
+        for draft in self.thread.drafts:
+            draft.agent = draft.agent or named[0]
+
+    def _agents(self) -> tuple[Agent, ...]:
+        found = []
+        acting = dict.fromkeys(each.agent for each in self.thread.drafts if each.role == "agent" and each.agent)
+        for name in dict.fromkeys((*acting, *self.agents)):
+            known = self.agents.get(name, _Known())
+            if name == UNNAMED and known == _Known():
+                continue
+            found.append(
+                Agent(
+                    name=name,
+                    model=known.model,
+                    description=known.description,
+                    instructions=known.instructions,
+                    tools=tuple(known.tools.values()) or None,
+                )
+            )
+        return tuple(found)
+
+    def _child(self, starter: Span, spans: list[Span], callers: dict[int, str | None]) -> Built:
+        inner = [span for each in spans for span in (each, *each.below())]
+        own = next((span.told.conversation for span in inner if span.told.conversation), None)
+        above = starter.told.conversation if starter.told.kind == "tool" else None
+        scope = _Scope(own if own and own not in (above, self.name) else starter.id or None)
+        built = scope.build(spans, is_child=True)
+        built.trajectory = msgspec.structs.replace(built.trajectory, parent=self.name, caller=callers.get(id(starter)))
+        return built
+
+
+def _models(span: Span) -> Iterator[Span]:
+    """Model calls inside a span that no tool lies between, the innermost only."""
+    for each in span.children:
+        if each.told.kind == "tool":
+            continue
+        inner = list(_models(each))
+        if inner:
+            yield from inner
+        elif each.told.kind == "model":
+            yield each
+
+
+def _hand_down(told: Told, calls: list[Span]) -> None:
+    """A model call that wraps another is the same call: what only the outer one says belongs to the inner one."""
+    for each in calls:
+        if each.told.heard is None:
+            each.told.heard = told.heard
+    if len(calls) == 1:
+        inner = calls[0].told
+        inner.said = told.said if inner.said is None else inner.said
+        inner.instructions = inner.instructions or told.instructions
+        inner.tools = inner.tools or told.tools
+        inner.agent = inner.agent or told.agent
+        inner.usage = inner.usage or told.usage
+
+
+def _says(draft: Draft, text: str) -> bool:
+    return any(getattr(part, "text", None) == text for part in draft.parts)
+
+
+def _fields(span: Span) -> dict[str, Any]:
+    told = span.told
+    return {
+        "at": span.at,
+        "ended": span.ended,
+        "model": told.model,
+        "usage": told.usage,
+        "stop": told.stop,
+        "error": told.error,
+        "settings": told.settings,
+        "first_token": told.first_token,
+    }
+
+
+def _step(draft: Draft) -> Step:
+    return Step(
+        id=draft.span.id or None if draft.span is not None else None,
+        role=draft.role,
+        agent=draft.agent if draft.role != "user" else None,
+        invocation=draft.invocation,
+        parts=tuple(draft.parts),
+        kind=draft.kind,
+        **draft.fields,
+    )
+
+
+def _invocation(root: Span) -> Invocation:
+    seconds = None if root.start is None or root.end is None else (root.end - root.start) / 1_000_000_000
+    return Invocation(id=root.trace, at=root.at, seconds=seconds)
+
+
+def _failure(root: Span) -> Outcome:
+    error = root.told.error
+    return Outcome(status="error", reason=(error.message or error.kind) if error is not None else None)

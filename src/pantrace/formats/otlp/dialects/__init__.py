@@ -1,0 +1,49 @@
+"""Dialects: one small module for each way of telling an agent's run in spans.
+
+Which one a span speaks is seen from the span itself: the first in `TABLE` that recognises it reads it. A dialect turns
+a span into `Told`; trees, turns and steps are made elsewhere (`..assemble`), for all of them alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..span import Span, Told
+from . import adk, adot, agent_framework, claude_code, genai, langfuse, openinference, openllmetry, pydantic_ai, strands
+
+
+class Dialect(NamedTuple):
+    """How spans of one kind of instrumentation are known, and read."""
+
+    name: str
+    recognise: Callable[[Span], bool]
+    read: Callable[[Span], Told]
+
+
+TABLE = (
+    Dialect("claude-code", claude_code.recognise, claude_code.read),
+    Dialect("langfuse", langfuse.recognise, langfuse.read),
+    Dialect("adot", adot.recognise, adot.read),
+    Dialect("openinference", openinference.recognise, openinference.read),
+    Dialect("strands", strands.recognise, strands.read),
+    Dialect("adk", adk.recognise, adk.read),
+    Dialect("pydantic-ai", pydantic_ai.recognise, pydantic_ai.read),
+    Dialect("agent-framework", agent_framework.recognise, agent_framework.read),
+    Dialect("openllmetry", openllmetry.recognise, openllmetry.read),
+    Dialect("genai", genai.recognise, genai.read),
+)
+
+
+def dialect_of(span: Span) -> str | None:
+    """The dialect of a span; None where it says nothing of agents."""
+    return next((each.name for each in TABLE if each.recognise(span)), None)
+
+
+def read_span(span: Span) -> str | None:
+    """Fill in what a span tells; gives the name of its dialect."""
+    for each in TABLE:
+        if each.recognise(span):
+            span.told = each.read(span)
+            return each.name
+    return None

@@ -1,0 +1,67 @@
+"""AWS Distro for OpenTelemetry: content of OpenInference spans moved into an event named for its library.
+
+The body has `input.messages` and `output.messages`; their contents are JSON texts of LangChain, by whose shape a span
+is known to be a model call or a tool.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pantrace.model import Text, ToolCall
+
+from ..messages import call_from, messages_from
+from ..span import Event, Message, Span, Told, unpacked
+from . import genai
+
+
+def recognise(span: Span) -> bool:
+    return "openinference.span.kind" not in span.attributes and _event(span) is not None
+
+
+def _event(span: Span) -> Event | None:
+    for event in span.events:
+        body = event.plain.get("body")
+        if event.name == span.scope and isinstance(body, dict) and isinstance(body.get("output"), dict):
+            return event
+    return None
+
+
+def read(span: Span) -> Told:
+    event = _event(span)
+    told = Told(conversation=genai.conversation_of(span))
+    if event is None:
+        return told
+    body = event.plain["body"]
+    given, answer = _content(body.get("input")), _content(body["output"])
+    match answer:
+        case {"generations": [[dict(generation), *_], *_]}:
+            told.kind = "model"
+            told.heard = messages_from((body.get("input") or {}).get("messages") or [])
+            told.said = [_generated(generation)]
+        case {"type": "tool", "content": output, **rest}:
+            told.kind, told.name, told.call_id = "tool", _text(rest.get("name")), _text(rest.get("tool_call_id"))
+            told.arguments, told.output = given, output
+            told.failed = rest.get("status") == "error"
+    event.taken = told.kind != "other"
+    return genai.with_failure(told, span)
+
+
+def _content(side: Any) -> Any:
+    messages = side.get("messages") if isinstance(side, dict) else None
+    match messages:
+        case [{"content": content}, *_]:
+            return unpacked(content)
+    return None
+
+
+def _generated(raw: dict[str, Any]) -> Message:
+    message = raw.get("message")
+    listed = message.get("tool_calls") if isinstance(message, dict) else None
+    calls: list[ToolCall] = [call for each in listed or () if (call := call_from(each)) is not None]
+    text = raw.get("text")
+    return Message("assistant", (*((Text(text=text),) if isinstance(text, str) and text else ()), *calls))
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

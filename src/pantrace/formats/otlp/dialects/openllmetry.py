@@ -1,0 +1,87 @@
+"""OpenLLMetry (Traceloop): `traceloop.*`, and before 0.50 indexed `gen_ai.prompt.N.*` and `gen_ai.completion.N.*`.
+
+Newer versions tell content as the conventions do. Spans of LangChain's tasks repeat what their model calls say.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..messages import message_from, plain_output, tools_from
+from ..span import Kind, Message, Span, Told, unpacked
+from . import genai
+
+_KINDS: dict[str, Kind] = {"tool": "tool", "agent": "agent"}
+
+
+def recognise(span: Span) -> bool:
+    given = span.attributes.values
+    return any(key.startswith(("traceloop.", "gen_ai.prompt.", "gen_ai.completion.", "llm.request.")) for key in given)
+
+
+def read(span: Span) -> Told:
+    told = genai.read_attributes(span)
+    given = span.attributes
+    if told.kind == "other" and "gen_ai.operation.name" not in given:
+        kind = _KINDS.get(given.text("traceloop.span.kind") or "", "other")
+        told.kind = "model" if given.text("llm.request.type") in ("chat", "completion") else kind
+        if told.kind == "model":
+            told.usage = genai.usage_of(span)
+    if told.kind in ("model", "agent"):
+        _content(told, span)
+    elif told.kind == "tool":
+        told.name = told.name or given.text("traceloop.entity.name")
+        if told.arguments is None:
+            told.arguments = _input(given.json("traceloop.entity.input", "gen_ai.task.input"))
+        if told.output is None:
+            told.output = _output(given.json("traceloop.entity.output", "gen_ai.task.output"))
+        told.output = _output(unpacked(told.output)) if _is_langchain(unpacked(told.output)) else told.output
+    if told.kind == "agent":
+        told.name = told.name or given.text("traceloop.entity.name")
+    return genai.with_failure(told, span)
+
+
+def _content(told: Told, span: Span) -> None:
+    given = span.attributes
+    if heard := given.nested("gen_ai.prompt"):
+        told.heard = _messages(heard, "user")
+    if said := given.nested("gen_ai.completion"):
+        told.said = _messages(said, "assistant")
+        reason = said[-1].get("finish_reason")
+        told.stop = reason if isinstance(reason, str) else told.stop
+    if functions := given.nested("llm.request.functions"):
+        told.tools = tools_from(functions)
+
+
+def _messages(listed: list[dict[str, Any]], role: str) -> list[Message]:
+    unpacked_ = [{**each, "content": unpacked(each.get("content"))} for each in listed]
+    found = []
+    for each in unpacked_:
+        if not isinstance(each["content"], (str, list)) or each.get("role") == "tool":
+            each["content"] = listed[unpacked_.index(each)].get("content")
+        if (message := message_from(each, role)) is not None:
+            found.append(message)
+    return found
+
+
+def _is_langchain(value: Any) -> bool:
+    return isinstance(value, dict) and ("output" in value or "outputs" in value)
+
+
+def _input(value: Any) -> Any:
+    """LangChain's tools get a text of Python or JSON, wrapped."""
+    match value:
+        case {"inputs": dict(inner)}:
+            return inner
+        case {"input_str": str(text)}:
+            return unpacked(text)
+    return value
+
+
+def _output(value: Any) -> Any:
+    match value:
+        case {"output": {"kwargs": {"content": content}}}:
+            return plain_output(content)
+        case {"output": content} | {"outputs": content}:
+            return plain_output(content)
+    return value

@@ -1,0 +1,138 @@
+"""Groups: which traces are one conversation.
+
+Two turns of a conversation are two traces in every dialect. They belong together when they name the same conversation
+or session; where none is named, when a model call is given what another trace's model has said (a call's id, or a
+question with its answer). Traces that only declare agents belong to the conversation that comes next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Any
+
+from pantrace.model import Text, ToolCall
+
+from .dialects import read_span
+from .dialects.events import with_events
+from .plain import Plain
+from .span import Message, Span, Told
+from .thread import canonical
+
+
+class Groups:
+    """Learns of spans one by one; keeps a few numbers of each, whatever the spans hold."""
+
+    def __init__(self) -> None:
+        self._traces: dict[str, _Trace] = {}
+
+    def learn(self, plain: Plain, *, is_log: bool = False) -> None:
+        key = trace_of(plain)
+        trace = self._traces.setdefault(key, _Trace(key))
+        if is_log and plain.get("spanId"):
+            trace.learn_record(Span({"startTimeUnixNano": _time(plain)}, [plain]))
+        else:
+            trace.learn(Span(plain))
+
+    def names(self) -> dict[str, str]:
+        """Trace -> name of its conversation."""
+        found: dict[str, str] = {}
+        said: dict[bytes, str] = {}
+        ordered = sorted(self._traces.values(), key=lambda each: each.start)
+        waiting: list[str] = []
+        last: str | None = None
+        for trace in ordered:
+            name = trace.conversation
+            if name is None:
+                name = next((said[each] for each in trace.heard if each in said), None) or trace.key
+            if not trace.is_told:
+                waiting.append(trace.key)
+                continue
+            for each in trace.said:
+                said.setdefault(each, name)
+            found[trace.key] = last = name
+            found |= dict.fromkeys(waiting, name)
+            waiting = []
+        for key in waiting:
+            found[key] = last if last is not None else key
+        return found
+
+    @property
+    def is_told(self) -> bool:
+        """Whether any span says something of an agent, a model or a tool."""
+        return any(trace.is_told for trace in self._traces.values())
+
+
+def trace_of(plain: Plain) -> str:
+    """The trace of a span or a record; those without one are told apart by their session."""
+    trace = plain.get("traceId")
+    if isinstance(trace, str) and trace.strip("0"):
+        return trace
+    attributes = plain.get("attributes") or {}
+    session = attributes.get("session.id") or attributes.get("gen_ai.conversation.id")
+    return session if isinstance(session, str) else "no trace"
+
+
+class _Trace:
+    def __init__(self, key: str):
+        self.key = key
+        self.start = 1 << 63
+        self.is_told = False
+        self.heard: set[bytes] = set()
+        """What its first model call was given."""
+        self.said: set[bytes] = set()
+        self._first = 1 << 63
+        self._top: tuple[int, str] | None = None
+
+    def learn_record(self, span: Span) -> None:
+        """A log record of a span, which holds one message of many."""
+        told = Told(kind="model")
+        with_events(told, span)
+        self.start = min(self.start, span.start or 0)
+        self.is_told = self.is_told or bool(told.heard or told.said)
+        self.heard |= set(_marks(told.heard or ()))
+        self.said |= set(_marks(told.said or ()))
+
+    def learn(self, span: Span) -> None:
+        at = span.start or 0
+        self.start = min(self.start, at)
+        read_span(span)
+        told = span.told
+        self.is_told = self.is_told or told.kind in ("model", "tool", "agent")
+        # Sub-agents may have conversations of their own; the outermost span begins first.
+        if told.conversation is not None and (self._top is None or (at, bool(span.parent)) < (self._top[0], True)):
+            self._top = (at, told.conversation)
+        if told.kind == "model":
+            heard, said = told.heard or [], told.said or []
+            if at < self._first and heard:
+                self._first = at
+                self.heard = set(_marks(heard))
+            self.said |= set(_marks([*heard[-1:], *said]))
+
+    @property
+    def conversation(self) -> str | None:
+        return self._top[1] if self._top is not None else None
+
+
+def _time(plain: Plain) -> int:
+    value = plain.get("timeUnixNano") or plain.get("observedTimeUnixNano") or 0
+    return int(value) if isinstance(value, (int, str)) and str(value).isdecimal() else 0
+
+
+def _marks(messages: Iterable[Message]) -> Iterable[bytes]:
+    """What makes a conversation this one and no other: ids of calls, and answers beside their questions."""
+    before: str | None = None
+    for message in messages:
+        texts = [part.text for part in message.parts if isinstance(part, Text)]
+        calls = [part for part in message.parts if isinstance(part, ToolCall)]
+        for call in calls:
+            if call.id is not None:
+                yield _mark("call", call.id)
+        if message.role == "assistant" and texts and before is not None:
+            yield _mark("answer", before, texts[-1].strip())
+        if message.role == "user" and texts:
+            before = texts[-1].strip()
+
+
+def _mark(*words: Any) -> bytes:
+    return blake2b(canonical(list(words)), digest_size=12).digest()

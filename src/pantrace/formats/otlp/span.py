@@ -1,0 +1,212 @@
+"""Span: a plain span while it is read, and what its dialect makes of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pantrace.errors import ReadError
+from pantrace.model import Part, Score, StepError, Tool, Usage
+from pantrace.wire.json import decode
+
+from .plain import Plain
+
+NAME = "otlp"
+Kind = Literal["model", "tool", "agent", "setup", "other"]
+"""model: one call of a model; tool: one execution of a tool; agent: a run of an agent; setup: an agent was declared."""
+
+
+@dataclass
+class Message:
+    """One message of a model call, in any dialect's words."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    parts: tuple[Part, ...]
+    synthetic: bool = False
+    """Put there by the framework."""
+
+
+@dataclass
+class Told:
+    """What one span says. None: it does not say; an empty list: it says that there was nothing."""
+
+    kind: Kind = "other"
+    name: str | None = None
+    """Of the agent or the tool."""
+    agent: str | None = None
+    """The agent on whose behalf a model was asked."""
+    description: str | None = None
+    conversation: str | None = None
+    heard: list[Message] | None = None
+    """What the model or the agent was given, earlier turns included."""
+    said: list[Message] | None = None
+    instructions: str | None = None
+    tools: tuple[Tool, ...] | None = None
+    model: str | None = None
+    settings: dict[str, Any] | None = None
+    usage: Usage | None = None
+    stop: str | None = None
+    first_token: float | None = None
+    """Seconds."""
+    call_id: str | None = None
+    arguments: Any = None
+    output: Any = None
+    error: StepError | None = None
+    failed: bool = False
+    scores: list[Score] = field(default_factory=list)
+
+
+_INDEX = re.compile(r"\.(\d+)(?:\.|$)")
+
+
+class Attributes:
+    """Attributes of a span or an event that remembers which of them were read."""
+
+    def __init__(self, values: dict[str, Any]):
+        self.values = values
+        self.taken: set[str] = set()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.values
+
+    def get(self, key: str) -> Any:
+        """A value as it is; None where there is none."""
+        if (value := self.values.get(key)) is not None:
+            self.taken.add(key)
+        return value
+
+    def text(self, *keys: str) -> str | None:
+        """The first of these that is a text with something in it."""
+        for key in keys:
+            if isinstance(value := self.values.get(key), str) and value:
+                self.taken.add(key)
+                return value
+        return None
+
+    def number(self, *keys: str) -> int | float | None:
+        for key in keys:
+            if isinstance(value := self.values.get(key), (int, float)) and not isinstance(value, bool):
+                self.taken.add(key)
+                return value
+        return None
+
+    def count(self, *keys: str) -> int | None:
+        """A number of tokens: a whole one, not below zero."""
+        for key in keys:
+            value = self.values.get(key)
+            if isinstance(value, float) and value.is_integer():
+                value = int(value)
+            if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+                self.taken.add(key)
+                return value
+        return None
+
+    def json(self, *keys: str) -> Any:
+        """The first of these that is there: what a JSON text says, or the value itself."""
+        for key in keys:
+            if (value := self.get(key)) is not None:
+                return unpacked(value)
+        return None
+
+    def nested(self, prefix: str) -> list[dict[str, Any]]:
+        """Flattened lists (`prefix.0.role`, `prefix.0.tool_calls.1.id`) as the lists that they were."""
+        found: dict[str, Any] = {}
+        for key, value in self.values.items():
+            if key.startswith(prefix + ".") and value is not None:
+                self.taken.add(key)
+                inner = found
+                *path, last = key[len(prefix) + 1 :].split(".")
+                for step in path:
+                    below = inner.setdefault(step, {})
+                    inner = below if isinstance(below, dict) else inner
+                inner[last] = value
+        lists = _lists(found)
+        return [each for each in lists if isinstance(each, dict)] if isinstance(lists, list) else []
+
+
+def _lists(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if value and all(key.isdecimal() for key in value):
+        return [_lists(value[key]) for key in sorted(value, key=int)]
+    return {key: _lists(inner) for key, inner in value.items()}
+
+
+def unpacked(value: Any) -> Any:
+    """What a JSON text says; any other value as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return decode(value.encode("utf-8", "surrogatepass"))
+        except ReadError:
+            return value
+    return value
+
+
+class Event:
+    """An event of a span, or a log record that belongs to it."""
+
+    def __init__(self, plain: Plain, *, is_log: bool = False):
+        self.plain = plain
+        self.is_log = is_log
+        self.attributes = Attributes(plain.get("attributes") or {})
+        self.taken = False
+        name = plain.get("name") or self.attributes.values.get("event.name")
+        self.name = name if isinstance(name, str) else ""
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The content: of a log record its body, of an event its attributes."""
+        body = self.plain.get("body")
+        return body if isinstance(body, dict) else self.attributes.values
+
+
+class Span:
+    """A span with its place in the tree."""
+
+    def __init__(self, plain: Plain, logs: Iterable[Plain] = ()):
+        self.plain = plain
+        self.attributes = Attributes(plain.get("attributes") or {})
+        self.trace = _text(plain.get("traceId"))
+        self.id = _text(plain.get("spanId"))
+        self.parent = _text(plain.get("parentSpanId"))
+        self.name = _text(plain.get("name"))
+        self.start = nanoseconds(plain.get("startTimeUnixNano", plain.get("timeUnixNano")))
+        self.end = nanoseconds(plain.get("endTimeUnixNano"))
+        events = plain.get("events")
+        self.events = [Event(each) for each in events] if isinstance(events, list) else []
+        self.events += [Event(each, is_log=True) for each in logs]
+        self.children: list[Span] = []
+        self.told = Told()
+
+    @property
+    def scope(self) -> str:
+        """Name of the library that made it."""
+        scope = self.plain.get("scope")
+        return _text(scope.get("name")) if isinstance(scope, dict) else ""
+
+    @property
+    def at(self) -> float | None:
+        return None if self.start is None else self.start / 1_000_000_000
+
+    @property
+    def ended(self) -> float | None:
+        return None if self.end is None else self.end / 1_000_000_000
+
+    def below(self) -> Iterable[Span]:
+        """All spans under it."""
+        for child in self.children:
+            yield child
+            yield from child.below()
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def nanoseconds(value: Any) -> int | None:
+    """A moment; 0 means that there is none."""
+    if isinstance(value, str) and value.isdecimal():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

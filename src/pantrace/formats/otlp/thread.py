@@ -1,0 +1,295 @@
+"""Thread: the steps of one trajectory, told by its spans one after another.
+
+Every model call repeats the conversation so far. What was told before is recognised, piece by piece (a call by its id,
+a text by its words), and told once; what is new becomes steps. So it does not matter how a dialect cuts messages, nor
+whether it tells the history at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from pantrace.model import Kind, Media, Part, Role, Text, Thinking, ToolCall, ToolResult, Unknown
+from pantrace.wire.json import encode
+
+from .span import Message, Span, Told, unpacked
+
+_ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "agent", "tool": "tool"}
+
+
+@dataclass
+class Draft:
+    """A step while it may still change."""
+
+    role: Role
+    parts: list[Part]
+    span: Span | None = None
+    agent: str | None = None
+    kind: Kind = "message"
+    invocation: str | None = None
+    recorded: bool = True
+    """Whether the recording holds what was said; calls may be known from the spans of their tools all the same."""
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class _Item:
+    draft: Draft
+    place: int
+
+
+def canonical(value: Any) -> bytes:
+    """A value as it may be compared: JSON inside texts is the value that it says."""
+    return encode(_ordered(unpacked(value)))
+
+
+def _ordered(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _ordered(value[key]) for key in sorted(value)}
+    return [_ordered(each) for each in value] if isinstance(value, list) else value
+
+
+def keys_of(part: Part, role: str) -> list[tuple[Any, ...]]:
+    """Names under which a part is recognised when it is told again, the surest first."""
+    match part:
+        case Text():
+            return [("text", role, part.text.strip())] if part.text.strip() else []
+        case Thinking():
+            return [("thinking", part.text)] if part.text else []
+        case ToolCall():
+            told = ("call", part.name, canonical(part.arguments if part.arguments is not None else {}))
+            return [("call id", part.id), told] if part.id else [told]
+        case ToolResult():
+            output = ("result", canonical(part.output))
+            return [("result id", part.call_id)] if part.call_id else [output]
+        case Media():
+            return [("media", part.uri, part.data)]
+        case Unknown():
+            return [("unknown", canonical(part.raw))]
+    return []
+
+
+class Thread:
+    """Steps in the order told."""
+
+    def __init__(self) -> None:
+        self.drafts: list[Draft] = []
+        self.invocation: str | None = None
+        self.calls: dict[str, Draft] = {}
+        """Which step asked for a call, by the call's id."""
+        self._items: list[_Item] = []
+        self._places: dict[tuple[Any, ...], list[int]] = {}
+        self._executed: set[int] = set()
+        """Python ids of calls whose tools have spans."""
+
+    def add(self, draft: Draft) -> Draft:
+        draft.invocation = self.invocation
+        self.drafts.append(draft)
+        for place in range(len(draft.parts)):
+            self._note(draft, place)
+        return draft
+
+    def _note(self, draft: Draft, place: int) -> None:
+        part = draft.parts[place]
+        for key in keys_of(part, draft.role):
+            self._places.setdefault(key, []).append(len(self._items))
+        self._items.append(_Item(draft, place))
+        if isinstance(part, ToolCall) and part.id is not None:
+            self.calls.setdefault(part.id, draft)
+
+    def hear(self, messages: list[Message], span: Span, agent: str | None) -> list[str]:
+        """Tell what a model was given, as far as it is new; gives the system messages, which are the caller's."""
+        seen: set[int] = set()
+        pointer = 0
+        new: list[tuple[int, Message, list[Part]]] = []
+        last = -1
+        system: list[str] = []
+        for number, message in enumerate(messages):
+            if message.role == "system":
+                system += [part.text for part in message.parts if isinstance(part, Text)]
+                continue
+            fresh: list[Part] = []
+            for part in message.parts:
+                place = self._find(part, message.role, seen, pointer)
+                if place is None:
+                    fresh.append(part)
+                else:
+                    seen.add(place)
+                    pointer = max(pointer, place + 1)
+                    last = number
+                    self._complete(self._items[place], part)
+            if fresh:
+                new.append((number, message, fresh))
+        for number, message, parts in new:
+            self._hear_new(message, parts, span, agent, is_old=number < last)
+        return system
+
+    def _find(self, part: Part, role: str, seen: set[int], pointer: int) -> int | None:
+        for key in keys_of(part, _ROLES[role]):
+            places = [place for place in self._places.get(key, ()) if place not in seen]
+            if places:
+                return next((place for place in places if place >= pointer), places[0])
+        return None
+
+    def _complete(self, item: _Item, again: Part) -> None:
+        """What is told a second time may say more: a span of a tool without its answer, a call without arguments."""
+        part = item.draft.parts[item.place]
+        if isinstance(part, ToolCall) and isinstance(again, ToolCall) and part.arguments is None:
+            item.draft.parts[item.place] = msgspec.structs.replace(part, arguments=again.arguments)
+        elif isinstance(part, ToolResult) and isinstance(again, ToolResult) and again.output is not None:
+            # What the model saw counts; what the tool's span says in other words is kept with the span.
+            item.draft.parts[item.place] = msgspec.structs.replace(
+                part,
+                output=again.output,
+                failure=part.failure or again.failure,
+                error=part.error or again.error,
+                name=part.name or again.name,
+            )
+
+    def _hear_new(self, message: Message, parts: list[Part], span: Span, agent: str | None, *, is_old: bool) -> None:
+        role = _ROLES[message.role]
+        if role == "agent":
+            silent = next((each for each in reversed(self.drafts) if each.role == "agent" and each.span), None)
+            if silent is not None and not silent.recorded:
+                self._fill(silent, parts)
+                return
+            known = any(each.role == "agent" and each.span is not None for each in self.drafts)
+            self.add(Draft(role, parts, agent=agent, kind="synthetic" if known else "message"))
+            return
+        if role == "tool" or all(isinstance(part, ToolResult) for part in parts):
+            for part in parts:
+                if isinstance(part, ToolResult) and part.call_id in self.calls and part.name is None:
+                    part = msgspec.structs.replace(part, name=self._name_of(part.call_id))
+                self.add(Draft("tool", [part], agent=agent))
+            return
+        inserted = message.synthetic or (is_old and bool(self.drafts)) or self._is_busy()
+        self.add(Draft(role, parts, kind="synthetic" if inserted else "message"))
+
+    def _name_of(self, call_id: str | None) -> str | None:
+        draft = self.calls.get(call_id or "")
+        calls = [part for part in draft.parts if isinstance(part, ToolCall) and part.id == call_id] if draft else []
+        return calls[0].name if calls else None
+
+    def _is_busy(self) -> bool:
+        """Whether the agent is between a call and what it makes of the answer: nobody has asked anything then."""
+        last = next((each for each in reversed(self.drafts) if each.kind == "message"), None)
+        if last is None or last.role == "user":
+            return False
+        return last.role == "tool" or any(isinstance(part, ToolCall) for part in last.parts)
+
+    def _fill(self, draft: Draft, parts: list[Part]) -> None:
+        """The words of a model call whose span does not hold them, found in what the next one was given."""
+        known = {part.name for part in draft.parts if isinstance(part, ToolCall)}
+        for part in parts:
+            if isinstance(part, ToolCall) and part.id is None and part.name in known:
+                continue
+            draft.parts.append(part)
+            self._note(draft, len(draft.parts) - 1)
+        draft.recorded = True
+
+    def say(self, told: Told, span: Span, agent: str | None, fields: dict[str, Any]) -> Draft:
+        """What a model answered."""
+        parts = [part for message in told.said or () for part in message.parts]
+        return self.add(Draft("agent", parts, span, agent, recorded=told.said is not None, fields=fields))
+
+    def conclude(self, told: Told) -> None:
+        """What an agent answered in the end, where its last model call does not say it."""
+        last = next((each for each in reversed(self.drafts) if each.role == "agent"), None)
+        parts = [part for message in told.said or () for part in message.parts if isinstance(part, Text)]
+        if last is not None and not last.recorded and parts:
+            self._fill(last, list(parts))
+
+    def has_said(self, told: Told) -> bool:
+        """Whether all of it was told before."""
+        parts = [part for message in told.said or () for part in message.parts]
+        return all(any(key in self._places for key in keys_of(part, "agent")) for part in parts)
+
+    def execute(self, told: Told, span: Span, agent: str | None) -> str | None:
+        """A tool at work: its call is found or, where no model's words are recorded, known from this. Gives the id of
+        the call; None: it has none. A tool that nobody asked for raises KeyError."""
+        call = self._call(told, span, agent)
+        self._executed.add(id(call))
+        error = told.error
+        result = ToolResult(
+            call_id=call.id,
+            name=call.name,
+            output=told.output,
+            error=error.message if error is not None else None,
+            failure="error" if told.failed else None,
+            started=span.at,
+            ended=span.ended,
+        )
+        earlier = next((each for each in self._answers(call.id)), None) if call.id is not None else None
+        if earlier is None:
+            self.add(Draft("tool", [result], span, agent, fields={"at": span.at, "ended": span.ended}))
+        else:
+            place = next(n for n, part in enumerate(earlier.parts) if isinstance(part, ToolResult))
+            heard = earlier.parts[place]
+            assert isinstance(heard, ToolResult)
+            earlier.parts[place] = msgspec.structs.replace(
+                result, output=heard.output if heard.output is not None else result.output
+            )
+            earlier.span = earlier.span or span
+            earlier.fields.update(at=span.at, ended=span.ended)
+        return call.id
+
+    def _answers(self, call_id: str) -> Iterator[Draft]:
+        for place in self._places.get(("result id", call_id), ()):
+            if self._items[place].draft.span is None:
+                yield self._items[place].draft
+
+    def _call(self, told: Told, span: Span, agent: str | None) -> ToolCall:
+        name = told.name or ""
+        draft = self.calls.get(told.call_id or "")
+        if draft is not None:
+            return self._argued(draft, next(n for n, p in enumerate(draft.parts) if _has_id(p, told.call_id)), told)
+        open_ = [
+            (each, place, part)
+            for each in self.drafts
+            for place, part in enumerate(each.parts)
+            if isinstance(part, ToolCall) and id(part) not in self._executed and each.role == "agent"
+        ]
+        if told.call_id is None or not any(part.id for _, _, part in open_):
+            wanted = canonical(told.arguments if told.arguments is not None else {})
+            alike = [each for each in open_ if each[2].name == name]
+            for each, place, part in alike:
+                if canonical(part.arguments if part.arguments is not None else {}) == wanted:
+                    return self._argued(each, place, told)
+            if alike:
+                return self._argued(alike[0][0], alike[0][1], told)
+        last = next((each for each in reversed(self.drafts) if each.role == "agent"), None)
+        if last is not None and last.recorded and last.span is not None:
+            # A handover has a span of its own, under another name than the call that asked for it.
+            for each, place, part in open_:
+                if each is last and not any(True for _ in self._answers(part.id or "")):
+                    return self._argued(each, place, told)
+            if any(isinstance(part, ToolCall) for part in last.parts):
+                raise KeyError(name)
+        call = ToolCall(id=told.call_id, name=name, arguments=told.arguments)
+        if last is None or self.drafts[-1].role == "user" or (last.span is None and self._is_later(span)):
+            last = self.add(Draft("agent", [], agent=agent, recorded=False))
+        last.parts.append(call)
+        self._note(last, len(last.parts) - 1)
+        return call
+
+    def _is_later(self, span: Span) -> bool:
+        """Whether a tool began when the one before had ended: its call was another answer of the model's."""
+        ended = self.drafts[-1].fields.get("ended")
+        return ended is not None and span.at is not None and ended <= span.at
+
+    def _argued(self, draft: Draft, place: int, told: Told) -> ToolCall:
+        """A call with the arguments that its tool got, where it has none itself."""
+        call = draft.parts[place]
+        assert isinstance(call, ToolCall)
+        if call.arguments is None and told.arguments is not None:
+            call = msgspec.structs.replace(call, arguments=told.arguments)
+            draft.parts[place] = call
+        return call
+
+
+def _has_id(part: Part, call_id: str | None) -> bool:
+    return isinstance(part, ToolCall) and part.id == call_id

@@ -1,0 +1,64 @@
+"""Journals of pantrace's recorder: what a program had said when it was ended, or has said so far.
+
+Spec: `wire/journal.py`. A recording that was finished is a native file (or whatever was asked for), not a journal.
+Detect: `pantrace_recording` in the first line.
+Lost: nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pantrace.errors import ReadError
+from pantrace.model import Run, Sample, Source
+from pantrace.wire import files
+from pantrace.wire.head import Head
+from pantrace.wire.journal import Event, event_in, sample_of
+from pantrace.wire.rows import OnBroken
+from pantrace.wire.source import with_source
+
+from .format import Format
+
+NAME = "recording"
+
+
+def detect(head: Head) -> str | None:
+    version = head.record.get("pantrace_recording")
+    return str(version) if isinstance(version, int) else None
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    source = Source(format=NAME, path=str(path))
+
+    def samples() -> Iterator[Sample]:
+        try:
+            yield with_source(sample_of(_events(path, on_broken)), source)
+        except ReadError as error:
+            on_broken(error.at(path=str(path)))
+
+    return Run(name=path.name, source=source, samples=samples())
+
+
+def _events(path: Path, on_broken: OnBroken) -> Iterator[Event]:
+    held: ReadError | None = None
+    for number, line in files.lines(path):
+        if held is not None:
+            on_broken(held)
+        held = None
+        try:
+            yield event_in(line)
+        except ReadError as error:
+            # The last line of a killed program may be cut off: that is no reason to give up what stands before it.
+            held = error.at(path=str(path), place=f"line {number}")
+
+
+FORMAT = Format(
+    name=NAME,
+    title="journals of pantrace's recorder, for programs that were ended before they finished",
+    spec="`pantrace.recorder`",
+    detect=detect,
+    open=open_run,
+    suffix=".recording.jsonl",
+    nests=True,
+)

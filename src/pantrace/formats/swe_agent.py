@@ -1,0 +1,164 @@
+"""Trajectories of SWE-agent: the conversation as the model saw it, and beside it what each action did.
+
+Spec: github.com/SWE-agent/SWE-agent, docs/usage/trajectories.md; demonstrations hold the conversation alone.
+Detect: `history` of messages that name an agent.
+Lost: nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from pantrace.errors import ReadError
+from pantrace.model import (
+    Outcome,
+    Run,
+    Sample,
+    Source,
+    Step,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+    Usage,
+    said,
+)
+from pantrace.wire import files
+from pantrace.wire.head import Head
+from pantrace.wire.json import decode_document
+from pantrace.wire.openai_chat import step_from
+from pantrace.wire.rest import as_extra, rest_in
+from pantrace.wire.rows import OnBroken
+from pantrace.wire.source import with_source
+
+from .format import Format
+
+NAME = "swe-agent"
+
+
+def detect(head: Head) -> str | None:
+    match head.record:
+        case {"history": [{"role": str(), "agent": str()}, *_]}:
+            return "" if "trajectory" in head.record else "demonstration"
+        case {"trajectory": [{"action": str(), "observation": str(), "response": str()}, *_]}:
+            return ""
+    return None
+
+
+def load(row: Any) -> Sample:
+    if not isinstance(row, dict) or not isinstance(row.get("history"), list):
+        raise ReadError("a trajectory needs a history of messages")
+    info = row.get("info") if isinstance(row.get("info"), dict) else {}
+    assert isinstance(info, dict)
+    acted = row.get("trajectory") if isinstance(row.get("trajectory"), list) else []
+    assert isinstance(acted, list)
+    submission = info.get("submission")
+    steps = tuple(_steps(row["history"], acted))
+    rest = {key: value for key, value in row.items() if key not in ("history", "trajectory")}
+    # The last action may be missing in the history: the run ended with it.
+    if more := acted[sum("trajectory" in rest_in(step.extra, NAME) for step in steps) :]:
+        rest["trajectory"] = more
+    told = Trajectory(
+        steps=steps,
+        response=submission if isinstance(submission, str) and submission.strip() else None,
+        outcome=_outcome(info.get("exit_status")),
+        usage=_usage(info.get("model_stats")),
+        extra=as_extra(NAME, rest),
+    )
+    return Sample(id=str(row.get("environment") or NAME), trajectory=told)
+
+
+def _steps(history: list[Any], acted: list[Any]) -> Iterator[Step]:
+    """The messages; those that act keep beside them what the trajectory says of the action."""
+    number = 0
+    call: ToolCall | None = None
+    for place, message in enumerate(history):
+        try:
+            step = step_from(message, NAME)
+        except ReadError as error:
+            raise error.at(place=f"history[{place}]") from None
+        rest = rest_in(step.extra, NAME)
+        if isinstance(rest.get("agent"), str):
+            step = replace(step, agent=rest["agent"] if step.role == "agent" else None)
+        if rest.get("is_demo"):
+            yield replace(step, kind="synthetic")
+            continue
+        if step.role == "agent" and "action" in rest:
+            beside = acted[number] if number < len(acted) else None
+            number += 1
+            step, call = _acting(step, rest["action"], beside)
+        elif step.role == "tool":
+            # Several calls in one message are answered together.
+            ids = rest.get("tool_call_ids")
+            name = call.name if call is not None else None
+            if isinstance(ids, list) and ids and isinstance(ids[0], str):
+                step = replace(step, parts=tuple(_of_call(part, ids[0], name) for part in step.parts))
+            call = None
+        elif step.role == "user" and call is not None:
+            step = replace(step, role="tool", parts=(ToolResult(call_id=call.id, name=call.name, output=said(step)),))
+            call = None
+        yield step
+
+
+def _acting(step: Step, action: Any, beside: Any) -> tuple[Step, ToolCall | None]:
+    """A step with the call that its action is, and what the trajectory has beside it."""
+    kept = {**rest_in(step.extra, NAME), **({"trajectory": beside} if beside is not None else {})}
+    step = replace(step, extra=as_extra(NAME, kept))
+    found = next((part for part in step.parts if isinstance(part, ToolCall)), None)
+    if found is not None or not isinstance(action, str) or not action.strip():
+        return step, found
+    # Before there were tool calls, an action was a command of SWE-agent's own shell, named by its first word.
+    call = ToolCall(name=action.split()[0], arguments=action)
+    return replace(step, parts=(*step.parts, call)), call
+
+
+def _of_call(part: Any, call: str, name: str | None) -> Any:
+    return replace(part, call_id=part.call_id or call, name=part.name or name) if isinstance(part, ToolResult) else part
+
+
+def _outcome(status: Any) -> Outcome | None:
+    """Submitting is no success: somebody has to look at what was submitted."""
+    if not isinstance(status, str) or (status.startswith("submitted") and "(" not in status):
+        return None
+    limited = any(word in status for word in ("cost", "context", "limit", "time"))
+    return Outcome(status="limit" if limited else "error", reason=status)
+
+
+def _usage(stats: Any) -> dict[str, Usage] | None:
+    """Totals of the run. A model that is not asked costs nothing, and tells nothing: zeros are not reported."""
+    if not isinstance(stats, dict):
+        return None
+    words = {"input": "tokens_sent", "output": "tokens_received", "cost_usd": "instance_cost"}
+    found = {name: stats[key] for name, key in words.items() if isinstance(stats.get(key), (int, float)) and stats[key]}
+    return {"": Usage(**found)} if found else None
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    """One document, named by its file: SWE-agent calls it as its task."""
+    source = Source(format=NAME, path=str(path))
+
+    def samples() -> Iterator[Sample]:
+        try:
+            sample = load(decode_document(files.read_all(path)))
+        except ReadError as error:
+            on_broken(error.at(path=str(path)))
+            return
+        yield with_source(replace(sample, id=path.name.partition(".traj")[0]), source)
+
+    return Run(name=path.name, source=source, samples=samples())
+
+
+FORMAT = Format(
+    name=NAME,
+    title="SWE-agent trajectories (.traj) and demonstrations",
+    spec="https://swe-agent.com/latest/usage/trajectories/",
+    detect=detect,
+    load=load,
+    open=open_run,
+    layout="document",
+    suffix=".traj",
+    note="function calling and the older commands; demonstrations in YAML are not read",
+)

@@ -1,0 +1,85 @@
+"""The journal's file, and the native file to which a finished recording is added."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from itertools import count
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.model import Sample
+from pantrace.wire.journal import Event, event_in, sample_of
+from pantrace.wire.json import encode
+
+FIRST_LINE = b'{"pantrace":"2"}\n'
+"""Of a native file."""
+
+
+class Journal:
+    """A file that grows by whole lines. Each event is handed to the operating system at once: what was recorded
+    before the process is killed is in the file."""
+
+    def __init__(self, path: Path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, 0o644)
+        self._lock = threading.Lock()
+        self._encoder = msgspec.json.Encoder(enc_hook=str)
+        self._numbers = count(1)
+
+    def number(self) -> int:
+        """A number that nothing else in this recording has."""
+        return next(self._numbers)
+
+    def add(self, event: Event) -> None:
+        try:
+            line = self._encoder.encode(event) + b"\n"
+        except (UnicodeEncodeError, ValueError, OverflowError, TypeError):
+            line = encode(msgspec.to_builtins(event, enc_hook=str)) + b"\n"
+        with self._lock:
+            # One write for one line: lines of several threads never mix.
+            os.write(self._file, line)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def sample(self) -> Sample:
+        """What was recorded, as it will be read."""
+        with self.path.open("rb") as lines:
+            return sample_of(event_in(line) for line in lines if line.endswith(b"\n"))
+
+
+def add_to_native(sample: Sample, target: Path) -> None:
+    """Add a sample to a native file, which is made where there is none. Several processes may do so at once."""
+    import fcntl
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        start = b"" if os.fstat(file.fileno()).st_size else FIRST_LINE
+        file.write(start + encode(sample) + b"\n")
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it: objects of other libraries by their fields, else by their text. Numbers that JSON
+    has no word for become text, since null would say that there was none."""
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, float):
+        return value if isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(each) for each in value]
+    for method in ("model_dump", "to_dict"):
+        if callable(dump := getattr(value, method, None)) and not isinstance(value, type):
+            return plain(dump())
+    try:
+        return msgspec.to_builtins(value, enc_hook=str, str_keys=True)
+    except (TypeError, ValueError):
+        return str(value)

@@ -1,0 +1,147 @@
+"""The receiver: takes what OpenTelemetry exporters send over HTTP, and writes it down as it comes.
+
+It listens on this machine only. Each trace has a file of its own, to which export requests are added line by line, so
+that whatever was answered with "received" is in a file.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import zlib
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.wire.file_names import clean
+from pantrace.wire.json import decode_document, encode
+
+SIGNALS = {"traces": ("resourceSpans", "scopeSpans", "spans"), "logs": ("resourceLogs", "scopeLogs", "logRecords")}
+MOST_BYTES = 64_000_000
+"""Of one request, unpacked. Exporters send a few megabytes."""
+LOOSE = "untraced"
+"""The name under which records that belong to no trace are kept."""
+
+Decode = Callable[[bytes, str], dict[str, Any]]
+"""A protobuf export request of a signal, as OTLP/JSON has it; ReadError where it is none."""
+
+
+class Receiver(ThreadingHTTPServer):
+    """An OTLP/HTTP server that writes into a folder. Requests below `/of/KEY/` go to a folder of that name."""
+
+    daemon_threads = True
+
+    def __init__(self, folder: Path, decode: Decode, port: int = 0, on_spans: Callable[[int], None] = lambda _: None):
+        super().__init__(("127.0.0.1", port), _Request)
+        self.folder = folder
+        self.decode = decode
+        self.on_spans = on_spans
+        self._lock = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def url_of(self, key: str) -> str:
+        """Where one of several senders sends to."""
+        return f"{self.url}/of/{clean(key)}"
+
+    def folder_of(self, key: str) -> Path:
+        """Where what it sent is kept."""
+        return self.folder / clean(key)
+
+    def keep(self, request: dict[str, Any], signal: str, key: str | None) -> int:
+        """Write a request down, trace by trace; gives how many spans or records it held."""
+        folder = self.folder_of(key) if key else self.folder
+        by_trace, count = _by_trace(request, *SIGNALS[signal])
+        kind = "" if signal == "traces" else ".logs"
+        with self._lock:
+            folder.mkdir(parents=True, exist_ok=True)
+            for trace, part in by_trace.items():
+                file = os.open(
+                    folder / f"{clean(trace)}{kind}.otlp.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644
+                )
+                try:
+                    os.write(file, encode(part) + b"\n")
+                finally:
+                    os.close(file)
+        self.on_spans(count)
+        return count
+
+
+def _by_trace(request: dict[str, Any], top: str, middle: str, inner: str) -> tuple[dict[str, dict[str, Any]], int]:
+    """A request as one request for each trace, each with its resources and scopes."""
+    found: dict[str, dict[str, Any]] = {}
+    count = 0
+    for resource in request.get(top) or ():
+        for scope in resource.get(middle) or ():
+            sorted_: dict[str, list[Any]] = {}
+            for record in scope.get(inner) or ():
+                count += 1
+                sorted_.setdefault(str(record.get("traceId") or LOOSE), []).append(record)
+            for trace, records in sorted_.items():
+                part = {**resource, middle: [{**scope, inner: records}]}
+                found.setdefault(trace, {top: []})[top].append(part)
+    return found, count
+
+
+class _Request(BaseHTTPRequestHandler):
+    server: Receiver
+    protocol_version = "HTTP/1.1"
+    timeout = 30
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing is printed for each request."""
+
+    def do_POST(self) -> None:
+        *prefix, version, signal = ["", *self.path.partition("?")[0].strip("/").split("/")][-4:]
+        if version != "v1" or signal not in (*SIGNALS, "metrics"):
+            self._answer(404, b"traces go to /v1/traces, logs to /v1/logs")
+            return
+        key = prefix[-1] if len(prefix) >= 2 and prefix[-2] == "of" else None
+        as_json = "json" in (self.headers.get("content-type") or "")
+        try:
+            body = self._body()
+            if signal != "metrics":
+                request = decode_document(body) if as_json else self.server.decode(body, signal)
+                if not isinstance(request, dict):
+                    raise ReadError("an export request is an object")
+                self.server.keep(request, signal, key)
+        except ReadError as error:
+            self._answer(400, str(error).encode())
+        except OSError as error:
+            # The sender keeps what it has and tries again: a full disk may be emptied.
+            self._answer(503, f"cannot be written: {error.strerror}".encode())
+        except (AttributeError, TypeError) as error:
+            self._answer(400, f"not an export request: {error}".encode())
+        else:
+            self._answer(200, b"{}" if as_json else b"", "application/json" if as_json else "application/x-protobuf")
+
+    def _body(self) -> bytes:
+        size = self.headers.get("content-length")
+        if size is None or not size.isdigit() or int(size) > MOST_BYTES:
+            raise ReadError(f"a request needs a content-length of at most {MOST_BYTES:,} bytes")
+        data = self.rfile.read(int(size))
+        if (self.headers.get("content-encoding") or "") != "gzip":
+            return data
+        unpacker = zlib.decompressobj(wbits=31)
+        try:
+            found = unpacker.decompress(data, MOST_BYTES)
+        except zlib.error as error:
+            raise ReadError(f"not gzip: {error}") from None
+        if unpacker.unconsumed_tail:
+            raise ReadError(f"unpacks to more than {MOST_BYTES:,} bytes")
+        return found
+
+    def _answer(self, status: int, body: bytes, kind: str = "text/plain") -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        if status >= 400:
+            # What is left of the request would be taken for the next one.
+            self.send_header("connection", "close")
+            self.close_connection = True
+        self.end_headers()
+        self.wfile.write(body)

@@ -1,0 +1,134 @@
+"""Agents behind servers, on loopback: chat completions with stub tools, plain JSON, Agent2Agent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.asking import trial
+from loopback import Act, loopback
+from pantrace.agents import AgentFailed, Surroundings, agent_of
+from pantrace.engine.run import function_recorder
+from pantrace.errors import UsageError
+from pantrace.model import Case, ExpectedCall, Step, Text, ToolResult, said
+
+
+def agent(spec: str, **options: str) -> Any:
+    return agent_of(spec, Surroundings(recorder=function_recorder, options=options, keys={"openai": "sk-test"}))
+
+
+def reply(message: dict[str, Any], **more: Any) -> Act:
+    usage = {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14}
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}}
+    return Act(body=json.dumps({"model": "m-1", "choices": [choice], "usage": usage, **more}).encode())
+
+
+CALL = {
+    "content": None,
+    "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "stock", "arguments": "{}"}}],
+}
+
+
+def test_a_model_with_the_tools_of_the_case(tmp_path: Path) -> None:
+    case = Case(
+        id="c", available_tools=("stock", "mail"), expected_calls=(ExpectedCall(name="stock", outcome="12 left"),)
+    )
+    with loopback(lambda number, _: reply(CALL) if number == 0 else reply({"content": "12 are left"})) as server:
+        answer = agent("openai:m", base_url=server.url, temperature="0.5").ask("How many?", trial(tmp_path, case=case))
+    first, second = server.requests
+    assert [each["function"]["name"] for each in first["tools"]] == ["stock", "mail"]
+    assert first["temperature"] == 0.5
+    assert second["messages"][-1] == {"role": "tool", "tool_call_id": "c1", "name": "stock", "content": "12 left"}
+    assert [step.role for step in answer.steps] == ["agent", "tool", "agent"]
+    assert [step.usage.total for step in answer.steps if step.usage] == [14, 14]
+    assert said(answer.steps[-1]) == "12 are left"
+
+
+def test_a_model_that_only_calls_tools_comes_to_an_end(tmp_path: Path) -> None:
+    with loopback(lambda *_: reply(CALL)) as server, pytest.raises(AgentFailed, match="within 3 rounds") as failed:
+        agent("openai:m", base_url=server.url, rounds="3").ask(
+            "x", trial(tmp_path, case=Case(available_tools=("stock",)))
+        )
+    assert failed.value.status == "limit"
+    results = [part for step in failed.value.answer.steps for part in step.parts if isinstance(part, ToolResult)]
+    assert len(results) == 3 and all(each.failure == "error" for each in results)
+
+
+def test_what_was_said_before_is_said_again(tmp_path: Path) -> None:
+    asked = trial(tmp_path)
+    asked.history = [Step(role="user", parts=(Text(text="one"),)), Step(role="agent", parts=(Text(text="two"),))]
+    with loopback(lambda *_: reply({"content": "four"})) as server:
+        agent("openai:m", base_url=server.url, instructions="Be kind.").ask("three", asked)
+    (body,) = server.requests
+    assert [each["content"] for each in body["messages"]] == ["Be kind.", "one", "two", "three"]
+
+
+def test_plain_json(tmp_path: Path) -> None:
+    asked = trial(tmp_path)
+    with loopback(
+        lambda number, _: Act(body=json.dumps({"out": [{"text": f"hi {number}"}], "sid": 7}).encode())
+    ) as server:
+        web = agent(
+            server.url,
+            body='{"q": "{question}", "n": 1, "s": "{session}", "c": "{case}"}',
+            reply="out.0.text",
+            session="sid",
+        )
+        assert said(web.ask('say "hi"', asked).steps[0]) == "hi 0"
+        web.ask("again", asked)
+    first, second = server.requests
+    assert first == {"q": 'say "hi"', "n": 1, "s": "", "c": {"id": "c"}}
+    assert second["s"] == "7"
+    with pytest.raises(UsageError, match="is no JSON"):
+        agent("http://127.0.0.1:1/", body="{")
+
+
+@pytest.mark.parametrize(
+    ("act", "why", "again"),
+    [
+        (Act(status=500, body=b"oops"), "answered 500", True),
+        (Act(status=401, body=b"who?"), "is a key needed", False),
+        (Act(body=b"<html>"), "did not answer with JSON", False),
+        (Act(body=b'{"x": 1}'), "no text at 'answer' of the answer, which has x", False),
+        (Act(delay=30, body=b"{}"), "took longer than 0.5 s", False),
+        (Act(body=b'{"answer": "' + b"x" * 2000 + b'"}'), "more than 1,000 bytes", False),
+    ],
+)
+def test_servers_that_misbehave(tmp_path: Path, act: Act, why: str, again: bool) -> None:
+    with loopback(lambda *_: act) as server, pytest.raises(AgentFailed, match=why) as failed:
+        agent(server.url).ask("x", trial(tmp_path, seconds=0.5 if act.delay else 30, most_output=1000))
+    assert failed.value.again is again
+
+
+def test_nobody_listens(tmp_path: Path) -> None:
+    with loopback(lambda *_: Act()) as server:
+        url = server.url
+    with pytest.raises(AgentFailed, match=r"cannot be reached.*is it running") as failed:
+        agent(url).ask("x", trial(tmp_path, seconds=2))
+    assert failed.value.again
+
+
+def test_agent2agent(tmp_path: Path) -> None:
+    task: dict[str, Any] = {"kind": "task", "id": "t", "contextId": "k", "status": {"state": "working"}}
+    done = {
+        **task,
+        "status": {"state": "completed"},
+        "artifacts": [
+            {"artifactId": "a", "parts": [{"kind": "text", "text": "made"}, {"kind": "data", "data": {"x": 1}}]}
+        ],
+    }
+    with loopback(lambda number, _: Act(body=json.dumps({"result": task if number == 0 else done}).encode())) as server:
+        asked = trial(tmp_path)
+        answer = agent(f"a2a:{server.url}").ask("do it", asked)
+    assert [each["method"] for each in server.requests] == ["message/send", "tasks/get"]
+    assert [said(step) for step in answer.steps] == ["made"]
+    assert asked.memory["context"] == "k"
+    failing = {"error": {"code": -32600, "message": "no"}}
+    with (
+        loopback(lambda *_: Act(body=json.dumps(failing).encode())) as server,
+        pytest.raises(AgentFailed, match="code -32600"),
+    ):
+        agent(f"a2a:{server.url}").ask("x", trial(tmp_path))

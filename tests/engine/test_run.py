@@ -1,0 +1,290 @@
+"""From a question to a recording: datasets, trials, resuming, budgets, simulated users, two agents compared."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from base64 import b64decode
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pantrace
+from pantrace.agents import AgentFailed, Answer, Trial
+from pantrace.engine.read import Notes
+from pantrace.engine.run import Budget, Ran, read_recording, run_cases
+from pantrace.engine.run_cases import Asked, dataset, questions
+from pantrace.engine.run_trial import Conditions, try_case
+from pantrace.engine.simulated_user import END, SimulatedUser
+from pantrace.errors import ReadError, UsageError
+from pantrace.judges import Reply
+from pantrace.model import Case, Media, Sample, Step, Text, Usage, final_response, said, usage_total
+from scripted import Scripted
+
+CALLS: Counter[str] = Counter()
+LOCK = threading.Lock()
+
+
+def counting(question: str) -> str:
+    with LOCK:
+        CALLS[question] += 1
+    if question == "break":
+        raise RuntimeError("broken")
+    return f"answer to {question}"
+
+
+def spends(question: str, recorder: Any) -> None:
+    recorder.model("done", model="gpt-4.1-mini", usage={"input": 1000, "output": 100})
+
+
+def cases(*names: str) -> list[Asked]:
+    return [Asked(id=name, case=Case(id=name, question=name), turns=(name,)) for name in names]
+
+
+def conditions(folder: Path, **given: Any) -> Conditions:
+    return Conditions(folder=folder / "workspaces", read=read_recording, environment=dict(os.environ), **given)
+
+
+def ran(folder: Path, asked: list[Asked], function: str = "counting", **given: Any) -> Ran:
+    (found,) = run_cases(asked, {"": f"python:{__name__}:{function}"}, folder, conditions(folder), **given)
+    return found
+
+
+def recorded(found: Ran) -> list[Sample]:
+    return list(pantrace.read(found.recordings).samples)
+
+
+def test_every_trial_is_recorded_once_and_failures_are_samples(tmp_path: Path) -> None:
+    CALLS.clear()
+    first = ran(tmp_path, cases("a", "break", "b/c"), trials=2, jobs=3)
+    assert (first.ran, first.reused, len(first.failed)) == (6, 0, 2)
+    samples = recorded(first)
+    assert {(each.id, each.epoch) for each in samples} == {(name, n) for name in ("a", "break", "b/c") for n in (1, 2)}
+    broken = next(each for each in samples if each.id == "break")
+    assert broken.trajectory is not None and broken.trajectory.outcome is not None
+    assert broken.trajectory.outcome.status == "error" and "RuntimeError: broken" in str(
+        broken.trajectory.outcome.reason
+    )
+    again = ran(tmp_path, cases("a", "break", "b/c"), trials=3)
+    assert (again.ran, again.reused) == (3, 6)
+    assert CALLS == {"a": 3, "break": 3, "b/c": 3}
+    assert not list((tmp_path / "workspaces").iterdir())
+
+
+def test_a_case_that_has_changed_is_run_again(tmp_path: Path) -> None:
+    ran(tmp_path, cases("a", "b"))
+    changed = [*cases("a"), Asked(id="b", case=Case(id="b", question="other"), turns=("other",))]
+    again = ran(tmp_path, changed)
+    assert (again.ran, again.reused, again.superseded) == (1, 1, 1)
+    answers = {each.id: final_response(each.trajectory) for each in recorded(again) if each.trajectory}
+    assert answers == {"a": "answer to a", "b": "answer to other"}
+
+
+def test_another_agent_needs_another_directory(tmp_path: Path) -> None:
+    ran(tmp_path, cases("a"))
+    with pytest.raises(UsageError, match="holds recordings of"):
+        ran(tmp_path, cases("a"), "spends")
+
+
+def test_budgets_stop_before_the_next_trial(tmp_path: Path) -> None:
+    few = ran(tmp_path / "a", cases("a", "b", "c"), budget=Budget(trials=2))
+    assert (few.ran, few.left, few.stopped) == (2, 1, "--budget-trials")
+    rest = ran(tmp_path / "a", cases("a", "b", "c"))
+    assert (rest.ran, rest.reused) == (1, 2)
+    spent = ran(tmp_path / "b", cases("a", "b", "c"), "spends", budget=Budget(tokens=2000))
+    assert (spent.ran, spent.tokens, spent.left) == (2, 2200, 1)
+    assert spent.usd == pytest.approx(2 * (1000 * 0.4 + 100 * 1.6) / 1e6)
+
+
+def test_workspaces_and_what_changed_in_them(tmp_path: Path) -> None:
+    fixtures = tmp_path / "fixtures"
+    (fixtures / "a").mkdir(parents=True)
+    (fixtures / "a" / "notes.txt").write_text("one\ntwo\n")
+    code = "open('notes.txt', 'a').write('three\\n'); open('new.txt', 'w').write('x'); print('ok')"
+    command = f"cmd:{sys.executable} -c {json.dumps(code)}"
+    given = conditions(tmp_path / "out", fixtures=fixtures)
+    (found,) = run_cases(cases("a"), {"": command}, tmp_path / "out", given)
+    ((sample),) = recorded(found)
+    assert sample.trajectory is not None
+    part = sample.trajectory.steps[-1].parts[0]
+    assert isinstance(part, Media) and part.data is not None
+    difference = b64decode(part.data).decode()
+    assert "+three" in difference and "+++ b/new.txt" in difference and "-one" not in difference
+    assert final_response(sample.trajectory) == "ok"
+    assert (fixtures / "a" / "notes.txt").read_text() == "one\ntwo\n"
+    assert sample.trajectory.invocations[0].seconds is not None
+
+
+class Flaky:
+    """Cannot be reached twice, then answers."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def ask(self, question: str, trial: Trial) -> Answer:
+        self.asked += 1
+        if self.asked < 3:
+            raise AgentFailed("error", "nobody listens", again=True)
+        return Answer(steps=(Step(role="agent", parts=(Text(text="here"),)),))
+
+
+def test_only_what_did_not_arrive_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pantrace.engine.run_trial.PAUSES", (0.0,))
+    agent = Flaky()
+    sample = try_case(cases("a")[0], 1, agent, conditions(tmp_path))
+    assert sample.trajectory is not None and final_response(sample.trajectory) == "here"
+    sample = try_case(cases("a")[0], 1, Flaky(), conditions(tmp_path, retries=1))
+    assert sample.trajectory is not None and sample.trajectory.outcome is not None
+
+
+def test_a_simulated_user_plays_on_and_pays_for_itself(tmp_path: Path) -> None:
+    lines = iter(["Blue, please.", END])
+    judge = Scripted(lambda _: Reply(text=next(lines), usage=Usage(input=50, output=5), model="u"))
+    asked = Asked(
+        id="s", case=Case(id="s", question="A hat", goal="buy a blue hat"), turns=("A hat",), is_scenario=True
+    )
+    user = SimulatedUser("openai:u", lambda: judge)
+    (found,) = run_cases([asked], {"": f"python:{__name__}:spends"}, tmp_path, conditions(tmp_path, user=user))
+    ((sample),) = recorded(found)
+    assert sample.trajectory is not None
+    prompts = [step for step in sample.trajectory.steps if step.role == "user"]
+    assert [said(step) for step in prompts] == ["A hat", "Blue, please."]
+    assert [step.purpose for step in prompts] == [None, "simulated_user"]
+    total = usage_total(sample.trajectory)
+    assert total is not None and total.input == 2000
+    assert "buy a blue hat" in judge.requests[0].system and "Assistant: done" in judge.requests[0].prompt
+    with pytest.raises(UsageError, match="name a model with --user"):
+        run_cases([asked], {"": f"python:{__name__}:spends"}, tmp_path / "x", conditions(tmp_path))
+
+
+def good(question: str) -> str:
+    return "yes" if int(question) % 10 < 9 else "no"
+
+
+def poor(question: str) -> str:
+    return "yes" if int(question) % 10 < 4 else "no"
+
+
+def test_two_agents_take_turns_and_compare_finds_the_difference(tmp_path: Path) -> None:
+    asked = [
+        Asked(id=f"q{n}", case=Case(id=f"q{n}", question=str(n), reference="yes"), turns=(str(n),)) for n in range(40)
+    ]
+    agents = {"old": f"python:{__name__}:poor", "new": f"python:{__name__}:good"}
+    old, new = run_cases(asked, agents, tmp_path, conditions(tmp_path))
+    from pantrace.engine.evaluate import evaluate_into
+    from pantrace.engine.plan import load_plan, prepare
+
+    plan, text, folder = load_plan(None)
+    for each in (old, new):
+        evaluate_into([each.recordings], each.out, prepare(plan, folder, text, "plan"), text)
+    found = pantrace.compare(old.out, new.out, metrics=["exact_match"])
+    (row,) = found.comparisons
+    assert row.difference is not None and row.difference.value == pytest.approx(0.5)
+    assert row.verdict == "better"
+
+
+def asked_of(path: Path, **columns: str) -> list[Asked]:
+    return list(questions(dataset([path], columns, Notes()), follow_up=False))
+
+
+def test_datasets(tmp_path: Path) -> None:
+    table = tmp_path / "q.csv"
+    table.write_text("id,question,answer,level\n1,How?,So,easy\n2,Why?,,hard\n")
+    first, second = asked_of(table)
+    assert (first.turns, first.case.reference, first.case.labels) == (("How?",), "So", {"level": "easy"})
+    assert second.case.reference is None
+    lines = tmp_path / "q.jsonl"
+    lines.write_text('{"input": "How?", "target": "So", "metadata": {"a": 1}}\n')
+    ((row),) = asked_of(lines)
+    assert (row.id, row.case.question, row.case.reference) == ("1", "How?", "So")
+    lines.write_text('{"frage": "Wie?"}\n')
+    ((row),) = asked_of(lines, question="frage")
+    assert row.turns == ("Wie?",)
+    with pytest.raises(ReadError, match="no column holds the question; there are frage"):
+        asked_of(lines)
+    with pytest.raises(ReadError, match="there is no column 'nosuch'"):
+        asked_of(lines, question="nosuch")
+
+
+def test_prompts_of_recordings_are_asked_again(tmp_path: Path) -> None:
+    path = tmp_path / "old.trace.jsonl"
+    with pantrace.recorder(path, case="c") as rec:
+        rec.user("first")
+        rec.says("hm")
+        rec.user("second")
+    samples = list(pantrace.read(path).samples)
+    ((one),) = questions(samples, follow_up=False)
+    ((all_),) = questions(samples, follow_up=True)
+    assert (one.turns, all_.turns) == (("first",), ("first", "second"))
+
+
+SLOW = """
+import sys, time
+open(sys.argv[2], "a").write(sys.argv[1] + "\\n")
+time.sleep(0.05)
+print("done " + sys.argv[1])
+"""
+
+
+def test_kills_lose_nothing_and_run_nothing_twice_that_was_recorded(tmp_path: Path) -> None:
+    script, log, table = tmp_path / "agent.py", tmp_path / "log", tmp_path / "q.csv"
+    script.write_text(SLOW)
+    table.write_text("question\n" + "".join(f"q{n}\n" for n in range(24)))
+    agent = f"cmd:{sys.executable} {script} {{question}} {log}"
+    command = [sys.executable, "-m", "pantrace", "run", str(table), "--agent", agent, "--out", str(tmp_path / "out")]
+    kills = 0
+    for pause in (0.9, 1.4, 1.1, 1.7):
+        process = subprocess.Popen([*command, "--no-eval", "--jobs", "2"], stderr=subprocess.DEVNULL)
+        time.sleep(pause)
+        kills += process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert subprocess.run([*command, "--no-eval", "--json"], capture_output=True, check=True)
+    samples = list(pantrace.read(tmp_path / "out" / "recordings" / "run.trace.jsonl").samples)
+    assert sorted(each.id for each in samples) == sorted(str(n) for n in range(1, 25))
+    # Whatever was asked more often than recorded was under way when a kill came: at most two for each.
+    assert len(log.read_text().splitlines()) <= 24 + 2 * kills
+
+
+def test_a_plan_names_dataset_and_agents(tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "examples" / "run"
+    for each in ("questions.csv", "shop.py"):
+        (tmp_path / each).write_bytes((example / each).read_bytes())
+    table = 'dataset = ["questions.csv"]\nagents = { a = "python:shop:answer", b = "python:shop:answer" }\ntrials = 2'
+    (tmp_path / "plan.toml").write_text(f'[run]\n{table}\n[measure]\nmetrics = ["contains"]\n[gate]\n')
+    command = [sys.executable, "-m", "pantrace", "run", "--plan", "plan.toml", "--out", "out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    # No profile decides anything, which is not a pass.
+    assert done.returncode == 3, done.stderr
+    assert "a: 6 trials run" in done.stderr and "3 pairs" in done.stdout + done.stderr
+    assert (tmp_path / "out" / "b" / "run.json").exists()
+
+
+def test_what_lies_in_a_run_directory_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("question\nq\n")
+    code = "import shutil, sys; shutil.copy(sys.argv[1], 'copy.csv'); print('ok')"
+    agent = f"cmd:{sys.executable} -c {json.dumps(code)} {tmp_path / 'q.csv'}"
+    command = [
+        sys.executable,
+        "-m",
+        "pantrace",
+        "run",
+        "q.csv",
+        "--agent",
+        agent,
+        "--out",
+        "runs/one",
+        "--keep-workspaces",
+    ]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    kept = tmp_path / "runs" / "one" / "workspaces" / "1-1" / "workspace"
+    (kept / "deep").mkdir()
+    (kept / "deep" / "s.trace.jsonl").write_bytes((tmp_path / "runs/one/recordings/run.trace.jsonl").read_bytes())
+    assert len(list(pantrace.read(tmp_path / "runs").samples)) == 1

@@ -1,0 +1,96 @@
+"""`pantrace run` drives real coding agents against a scripted model: calls and tokens equal the model's own log."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pantrace
+from pantrace.model import Sample, call_pairs, final_response, usage_total
+from peers.agents.scripted_model import ScriptedModel, scripted_model
+
+PROGRAMS = Path(sys.prefix) / "node_modules" / ".bin"
+
+
+def surroundings(home: Path, **more: str) -> dict[str, str]:
+    """An environment in which a tool finds no settings of whoever runs the tests."""
+    kept = {name: value for name, value in os.environ.items() if name in ("LANG", "TMPDIR")}
+    return {**kept, "HOME": str(home), "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}", **more}
+
+
+def claude(home: Path, model: ScriptedModel) -> tuple[str, dict[str, str]]:
+    quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
+    given = surroundings(home, ANTHROPIC_BASE_URL=model.url, ANTHROPIC_API_KEY="sk-scripted", **quiet)
+    return "claude:--model scripted-1 --allowedTools Bash", given
+
+
+def codex(home: Path, model: ScriptedModel) -> tuple[str, dict[str, str]]:
+    (home / ".codex").mkdir()
+    provider = f'name = "scripted"\nbase_url = "{model.url}/v1"\nwire_api = "responses"\n'
+    settings = f'model = "scripted-1"\nmodel_provider = "scripted"\n[model_providers.scripted]\n{provider}'
+    (home / ".codex" / "config.toml").write_text(settings)
+    return "codex:--sandbox danger-full-access", surroundings(home)
+
+
+def opencode(home: Path, model: ScriptedModel) -> tuple[str, dict[str, str]]:
+    known = {"scripted-1": {"name": "scripted", "tool_call": True, "limit": {"context": 100_000, "output": 4000}}}
+    options = {"baseURL": f"{model.url}/v1", "apiKey": "scripted"}
+    provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": known}
+    settings: dict[str, Any] = {
+        "provider": {"scripted": provider},
+        "model": "scripted/scripted-1",
+        "small_model": "scripted/scripted-1",
+        "autoupdate": False,
+        "share": "disabled",
+    }
+    (home / "opencode.json").write_text(json.dumps(settings))
+    given = surroundings(home, OPENCODE_CONFIG=str(home / "opencode.json"), OPENCODE_DISABLE_MODELS_FETCH="1")
+    return "opencode", given
+
+
+AGENTS = {"claude": claude, "codex": codex, "opencode": opencode}
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_question_is_asked_recorded_and_counted(name: str, tmp_path: Path) -> None:
+    home, fixtures = tmp_path / "home", tmp_path / "fixtures"
+    home.mkdir()
+    fixtures.mkdir()
+    (fixtures / "note.txt").write_text("42\n")
+    (tmp_path / "q.csv").write_text("id,question,reference\nnote,What does the note say?,42\n")
+    with scripted_model() as model:
+        spec, environment = AGENTS[name](home, model)
+        command = [sys.executable, "-m", "pantrace", "run", "q.csv", "--agent", spec, "--fixtures", "fixtures"]
+        done = subprocess.run(
+            [*command, "--out", "out", "--no-eval", "--json", "--timeout", "300"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            check=True,
+        )
+    (ran,) = json.loads(done.stdout)["agents"]
+    assert ran["failed"] == [], done.stderr
+    sample = only(tmp_path / "out" / "recordings" / "run.trace.jsonl")
+    told = sample.trajectory
+    assert told is not None
+    # A session gets its title from the model, too; that is no part of what was asked.
+    calls = [each for each in model.calls if each["tool"] is not None or each is model.calls[-1]]
+    assert len(calls) == 2
+    (pair,) = call_pairs(told)
+    assert "cat note.txt" in str(pair.call.arguments)
+    assert pair.result is not None and "42" in str(pair.result.output)
+    assert str(final_response(told)).startswith("The note says 42")
+    total = usage_total(told)
+    assert total is not None
+    assert (total.input, total.output) == (sum(c["input"] for c in calls), sum(c["output"] for c in calls))
+
+
+def only(path: Path) -> Sample:
+    (sample,) = pantrace.read(path).samples
+    return sample

@@ -1,0 +1,170 @@
+"""The receiver takes what exporters send, trace by trace, and what it took is read."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+import pantrace
+from goldens import ROOT as GOLDEN
+from pantrace.engine.collect import collecting
+from pantrace.engine.run import read_recording, run_cases
+from pantrace.engine.run_cases import Asked
+from pantrace.engine.run_trial import Conditions
+from pantrace.formats.otlp.protobuf import encode
+from pantrace.model import Case, call_pairs, final_response
+
+ATTRIBUTES = {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.request.model": "m",
+    "gen_ai.usage.input_tokens": 12,
+    "gen_ai.usage.output_tokens": 3,
+    "gen_ai.input.messages": json.dumps([{"role": "user", "parts": [{"type": "text", "content": "hello"}]}]),
+    "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "hi there"}]}]),
+}
+
+
+def request(trace: str = "0af7651916cd43dd8448eb211c80319c") -> dict[str, object]:
+    told = [
+        {"key": key, "value": {"intValue": str(value)} if isinstance(value, int) else {"stringValue": value}}
+        for key, value in ATTRIBUTES.items()
+    ]
+    span = {
+        "traceId": trace,
+        "spanId": "b7ad6b7169203331",
+        "name": "chat m",
+        "kind": 3,
+        "startTimeUnixNano": "1794000000000000000",
+        "endTimeUnixNano": "1794000001000000000",
+        "attributes": told,
+    }
+    return {
+        "resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [{"scope": {"name": "x"}, "spans": [span]}]}]
+    }
+
+
+def post(url: str, body: bytes, *, path: str = "/v1/traces", **headers: str) -> tuple[int, bytes]:
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=20)
+    try:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request("POST", parts.path + path, body, named)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+JSON = {"content_type": "application/json"}
+PROTOBUF = {"content_type": "application/x-protobuf"}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("words", [JSON, PROTOBUF])
+def test_json_and_protobuf_are_read_alike(tmp_path: Path, words: dict[str, str], packed: bool) -> None:
+    body = json.dumps(request()).encode() if words is JSON else encode(request(), "Request")
+    with collecting(tmp_path) as receiver:
+        extra = {"content_encoding": "gzip"} if packed else {}
+        status, _ = post(receiver.url, gzip.compress(body) if packed else body, **words, **extra)
+    assert status == 200
+    assert [each.name for each in tmp_path.iterdir()] == ["0af7651916cd43dd8448eb211c80319c.otlp.jsonl"]
+    (sample,) = pantrace.read(tmp_path).samples
+    assert sample.trajectory is not None and final_response(sample.trajectory) == "hi there"
+    (usage,) = [step.usage for step in sample.trajectory.steps if step.usage]
+    assert (usage.input, usage.output) == (12, 3)
+
+
+def test_traces_lie_apart_and_senders_too(tmp_path: Path) -> None:
+    both = request("a" * 32)
+    both["resourceSpans"] += request("b" * 32)["resourceSpans"]  # type: ignore[operator]
+    with collecting(tmp_path) as receiver:
+        assert post(receiver.url, json.dumps(both).encode(), **JSON)[0] == 200
+        assert post(receiver.url_of("case 1"), json.dumps(request()).encode(), **JSON)[0] == 200
+    names = sorted(each.relative_to(tmp_path).as_posix() for each in tmp_path.rglob("*.jsonl"))
+    assert len(names) == 3 and [name[0] for name in names[:2]] == ["a", "b"] and "/" in names[2]
+
+
+@pytest.mark.parametrize(
+    ("body", "path", "headers", "status"),
+    [
+        (b"{", "/v1/traces", JSON, 400),
+        (b"[]", "/v1/traces", JSON, 400),
+        (b'{"resourceSpans": 5}', "/v1/traces", JSON, 400),
+        (b'{"resourceSpans": [5]}', "/v1/traces", JSON, 400),
+        (b"\xff\xff\xff", "/v1/traces", PROTOBUF, 400),
+        (b"not gzip", "/v1/traces", {**JSON, "content_encoding": "gzip"}, 400),
+        (gzip.compress(b"[" * 70_000_000), "/v1/traces", {**JSON, "content_encoding": "gzip"}, 400),
+        (b"{}", "/v1/nothing", JSON, 404),
+        (b"{}", "/", JSON, 404),
+        (b"", "/v1/metrics", PROTOBUF, 200),
+    ],
+)
+def test_what_is_no_export_is_answered_so(
+    tmp_path: Path, body: bytes, path: str, headers: dict[str, str], status: int
+) -> None:
+    with collecting(tmp_path) as receiver:
+        assert post(receiver.url, body, path=path, **headers)[0] == status
+        # It goes on.
+        assert post(receiver.url, json.dumps(request()).encode(), **JSON)[0] == 200
+
+
+SENDER = """
+import json, os, sys, urllib.request
+url = os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] + "/v1/traces"
+sent = urllib.request.Request(url, sys.argv[1].encode(), {"content-type": "application/json"})
+urllib.request.urlopen(sent, timeout=20).read()
+print("printed, not told")
+"""
+
+
+def test_run_records_what_an_agent_sends(tmp_path: Path) -> None:
+    body = json.dumps(request())
+    command = f"cmd:{shlex.quote(sys.executable)} -c {shlex.quote(SENDER)} {shlex.quote(body)}"
+    with collecting(tmp_path / "collected") as receiver:
+        given = Conditions(folder=tmp_path / "w", read=read_recording, environment=dict(os.environ), collector=receiver)
+        asked = [Asked(id="a/b", case=Case(id="a/b", question="hello"), turns=("hello",))]
+        (ran,) = run_cases(asked, {"": command}, tmp_path / "out", given)
+    (sample,) = pantrace.read(ran.recordings).samples
+    assert ran.failed == [] and sample.trajectory is not None
+    assert final_response(sample.trajectory) == "hi there"
+    assert len([step for step in sample.trajectory.steps if step.role == "user"]) == 1
+
+
+def test_the_command_says_where_it_listens_and_ends_when_told(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pantrace", "collect", "--out", "runs", "--port", "0"]
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        url = process.stdout.readline().split()[2].rstrip(";")
+        assert post(url, json.dumps(request()).encode(), **JSON)[0] == 200
+        process.send_signal(signal.SIGINT)
+        told = process.stderr.read()
+        assert process.wait(30) == 0
+    assert "1 spans and records in 1 requests" in told
+
+
+def test_golden_exports_come_back(tmp_path: Path) -> None:
+    """What real exporters wrote to files is sent again, and read as the files are."""
+    path = next(each for each in sorted((GOLDEN / "otlp").glob("*.json")) if not each.name.endswith("native.json"))
+    with collecting(tmp_path) as receiver:
+        assert post(receiver.url, path.read_bytes(), **JSON)[0] == 200
+    was = [each.trajectory for each in pantrace.read(path).samples]
+    now = [each.trajectory for each in pantrace.read(tmp_path).samples]
+    calls = [[len(call_pairs(each)) for each in side if each is not None] for side in (was, now)]
+    assert calls[0] == calls[1] and sum(calls[0]) > 0
