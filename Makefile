@@ -56,6 +56,8 @@ bench: .venv/ready ## Ratios to reach; against peers only where their environmen
 	  peer=$${pair%%:*}; script=bench/$${pair#*:}.py; \
 	  if test -x .venvs/$$peer/bin/python; then .venvs/$$peer/bin/python $$script || exit 1; \
 	  else echo "$$script needs its peer: make .venvs/$$peer/ready"; fi; done
+	@if test -x .venvs/browser/bin/python -a -x /usr/bin/chromium; then .venvs/browser/bin/python bench/viewer.py; \
+	else echo "bench/viewer.py needs a browser: make browser"; fi
 
 .venvs/browser/ready: tests/browser/requirements.txt pyproject.toml
 	$(PYTHON) -m venv .venvs/browser

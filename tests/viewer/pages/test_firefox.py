@@ -60,7 +60,7 @@ def test_keys_search_and_links_work(window: Window, addresses: Callable[..., str
     window.until("!!document.querySelector('#step-13.current')")
 
 
-def test_the_table_sorts_filters_and_compares(window: Window, addresses: Callable[..., str], tmp_path: Path) -> None:
+def test_the_table_sorts_and_runs_are_compared(window: Window, addresses: Callable[..., str], tmp_path: Path) -> None:
     other = tmp_path / "other.eval"
     shutil.copy(EXAMPLES / "inspect" / "basic.eval", other)
     window.open(addresses("file", EXAMPLES / "inspect" / "basic.eval", other) + "#/run/0/samples")
