@@ -16,8 +16,9 @@ export function measureCards(run, table, pick) {
     const metric = metricOf(run, name);
     metrics.set(metric, [...(metrics.get(metric) || []), name]);
   }
-  const filled = [...metrics].filter(([, all]) => all.some((name) => known.get(name)?.value != null || table.scores[name]));
-  const empty = [...metrics].filter((each) => !filled.includes(each));
+  const hasValue = ([, all]) => all.some((name) => known.get(name)?.value != null || table.scores[name]);
+  const filled = [...metrics].filter(hasValue);
+  const empty = [...metrics].filter((each) => !hasValue(each));
   const card = ([metric, all]) => metricCard(metric, all, run, table, known, pick);
   return [h('div.measures', {}, filled.map(card)),
     empty.length ? [h('h2', {}, 'Without any value'), h('div.measures.empty', {}, empty.map(card))] : null];
