@@ -1,4 +1,5 @@
-"""The demo: read the bundled recordings, show one, measure, check, convert, and say what each conversion lost."""
+"""The demo, a tour of a minute: look at recordings of five systems, evaluate and gate them, convert them, and write one
+report to look at."""
 
 from __future__ import annotations
 
@@ -8,20 +9,9 @@ import sys
 from pathlib import Path
 
 from pantrace.cli import main as pantrace
-from pantrace.cli.output import table
-from pantrace.engine.matrix import cells
 
 ROOT = Path(__file__).parent.parent
-EXAMPLES = Path("examples")
 OUT = Path("demo-out")
-SOURCES = [
-    ("opencode", EXAMPLES / "opencode"),
-    ("adk", EXAMPLES / "adk/garden_shop.evalset_result.json"),
-    ("inspect", EXAMPLES / "inspect/basic.eval"),
-    ("openadapt", EXAMPLES / "openadapt/login"),
-    ("explain", EXAMPLES / "explain/cases.explain.jsonl"),
-]
-TARGETS = ["vertex-seed", "adk-jsonl", "openadapt-episodes", "explain", "inspect"]
 
 
 def run(*words: str) -> None:
@@ -36,27 +26,26 @@ def run(*words: str) -> None:
             raise
 
 
+def say(text: str) -> None:
+    """What comes next, and why."""
+    print(f"\n# {text}", flush=True)
+
+
 def main() -> None:
     """Five systems, one path."""
     shutil.rmtree(OUT, ignore_errors=True)
-    print("Recordings of five systems lie in examples/. What are they?")
-    run("detect", "examples")
-    print("\nWhat did an agent do?")
-    run("show", "examples/opencode/bad_tool_calls.json")
-    print(
-        "\nHow did they do, and is that good enough? (offline; n/a is not zero, and what cannot be decided is no pass)"
-    )
+    say("1. Recordings of five systems lie in examples/. What did they do, and what did it cost?")
+    run("show", "examples", "--sort", "cost")
+    say("2. One of them had trouble with its tools. What happened?")
+    run("show", "examples", "--sample", "ses_e1f8", "--no-pager")
+    say("3. Are they good enough? A plan measures, checks and decides them; the gate ends with 1 if one fails.")
     run("eval", "examples", "--plan", "examples/eval.toml", "--out", str(OUT / "results"), "--gate")
-    print("\nWhat each format keeps, in %: for its own tools · for pantrace only · lost")
-    found = cells(SOURCES, TARGETS, OUT)
-    rows = [[name, *(cell.words() for cell in found if cell.source == name)] for name, _ in SOURCES]
-    table(["from / to", *TARGETS], rows)
-    written = sorted(path for path in OUT.rglob("*") if path.is_file() and "results" not in path.parts)
-    print(f"\nWrote {len(written)} files to {OUT}/, among them {OUT}/opencode.inspect.eval for `inspect view`.")
-    print("\nAll of it in one file that opens in any browser:")
+    say("4. The same sessions for another tool, and exactly what it cannot hold.")
+    run("convert", "examples/opencode", str(OUT / "sessions.eval"))
+    run("convert", "examples/opencode", "--to", "vertex", "-o", str(OUT / "sessions.vertex.jsonl"))
+    say("5. All of it in one file that opens in any browser.")
     run("report", str(OUT / "results"), "-o", str(OUT / "report.html"))
-    print("\nNext: pantrace eval YOUR_RUNS --out results/today, or pantrace convert YOUR_RUNS --to inspect -o out.eval")
-    print(f"Look at what happened here: open {OUT / 'report.html'} in a browser.")
+    print(f"\nOpen {OUT}/report.html to see it. Next: pantrace eval YOUR_RUNS --out results/today")
 
 
 if __name__ == "__main__":

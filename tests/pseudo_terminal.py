@@ -55,6 +55,8 @@ class Seen:
     """Whether the next thing to be printed would be bold or coloured."""
     colours: frozenset[str] = frozenset()
     """Colours on the screen at the end."""
+    cells: list[list[tuple[str, str, bool]]] = field(default_factory=list)
+    """Each line as its letters, with their colours and whether they are bold: for pictures."""
     settings_kept: bool = True
     """Whether the terminal is set as it was: echo, lines, signals."""
 
@@ -209,5 +211,14 @@ class _Screen:
             column=cursor.x,
             styled=cursor.attrs._replace(data=" ") != self._screen.default_char,
             colours=frozenset(colour for cell in cells for colour in (cell.fg, cell.bg)) - {"default"},
+            cells=self._cells(),
             settings_kept=settings_kept,
         )
+
+    def _cells(self) -> list[list[tuple[str, str, bool]]]:
+        every = range(self._screen.columns)
+        lines = [*self._screen.history.top, *(self._screen.buffer[row] for row in range(ROWS))]
+        found = [[(line[column].data, line[column].fg, line[column].bold) for column in every] for line in lines]
+        while found and not any(letter.strip() for letter, _, _ in found[-1]):
+            found.pop()
+        return found

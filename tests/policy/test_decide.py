@@ -377,8 +377,10 @@ def test_a_profile_that_cannot_decide_is_refused(text: str, message: str, tmp_pa
 
 
 def test_an_unknown_profile_is_not_a_default() -> None:
-    with pytest.raises(UsageError, match="built in: assessment_strict"):
+    with pytest.raises(UsageError, match=r"did you mean prep_default\?"):
         load_profile("prep_defualt")
+    with pytest.raises(UsageError, match="built in: assessment_strict"):
+        load_profile("our own")
 
 
 @needs_corpus

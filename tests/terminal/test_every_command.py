@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from pantrace.cli import cli
+from pantrace.cli import cli, main
 from pseudo_terminal import PANTRACE, ROOT, environment, pantrace, untroubled, watch
 
 COMMANDS = cli.list_commands(click.Context(cli))
@@ -23,9 +24,9 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
         ("not calibrated: 5 labelled samples, of at least 50", "label \\ score"),
     ),
     "check": (
-        "check examples --rules examples/rules.toml --ci",
+        "check examples --rules examples/rules.toml",
         1,
-        ("13 samples, 26 checks: 76.5% of what applied passed", "there is no final response"),
+        ("Failed: 13 of 17 checks passed (76.5 %) in 13 samples, 4 failed", "there is no final response"),
     ),
     "collect": (
         "collect --out collected --port 0 --minutes 0.01",
@@ -37,15 +38,23 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
         3,
         ("difference", "inconclusive", "McNemar exact", "only 5 pairs"),
     ),
-    "convert": ("convert examples/opencode --to vertex-seed -o out.json", 0, ("wrote 2 samples as vertex-seed",)),
+    "convert": (
+        "convert examples/opencode --to vertex-seed -o out.json",
+        0,
+        ("Wrote 2 samples as vertex-seed", "Not kept: "),
+    ),
     "detect": ("detect examples", 0, ("opencode", "inspect", "openadapt-episodes", "no known format")),
     "eval": (
         "eval examples --plan examples/eval.toml --out out --gate",
         1,
-        ("demo-profile: 7 passed, 3 failed", "results in out", "gate (at least 100% must pass): failed"),
+        ("Failed: 7 of 13 samples passed, 3 failed", "results are in out"),
     ),
     "formats": ("formats", 0, ("Inspect AI logs", "openadapt-episodes", "--option for writing")),
-    "gate": ("gate results --profile examples/profile.toml", 1, ("gate (at least 100% must pass): failed",)),
+    "gate": (
+        "gate results --profile examples/profile.toml",
+        1,
+        ("Failed: 7 of 13 samples passed demo-profile", "4 samples failed:"),
+    ),
     "init": ("init plan.toml", 0, ("wrote plan.toml; next: pantrace eval",)),
     "judge": (
         "judge examples/explain --rubric HelpfulnessExplain --judge openai:m --replay --cache replies.sqlite",
@@ -61,8 +70,9 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "migrate": ("migrate examples/openadapt/eval.json -o new", 0, ("openadapt-eval: migrated",)),
     "plot": ("plot examples/openadapt/eval.json -o picture.svg", 0, ("drew 1 evaluation to picture.svg",)),
     "power": ("power --delta 0.05", 0, ("1,438 cases: a difference of 0.05 is found 80% of the time", "Assumed: ")),
+    "profiles": ("profiles prep_default", 0, ("weighted mean of at least: 3.65", "TaskAdherenceExplain 3.7 0.2")),
     "query": ("query results SELECT", 0, ("ANSWERS 13", "RECOVERS 13")),
-    "redact": ("redact examples/opencode -o clean", 0, ("wrote 2 samples as opencode", "no secret was found")),
+    "redact": ("redact examples/opencode -o clean", 0, ("Wrote 2 samples as opencode", "no secret was found")),
     "report": ("report results -o report.html", 0, ("wrote report.html: 13 samples of 1 run",)),
     "rubrics": ("rubrics", 0, ("HelpfulnessExplain", "Is the answer free of harm")),
     "run": (
@@ -72,11 +82,15 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
     ),
     "schema": ("schema", 0, ('"title": "one line of a pantrace native file',)),
     "show": (
-        "show examples/opencode/bad_tool_calls.json",
+        "show examples/opencode/bad_tool_calls.json --no-pager",
         0,
         ("S4: Make bad tool calls.", "Recovered from three bad tool calls.", "total: 9875 in (4937 cached), 70 out"),
     ),
-    "validate": ("validate examples/explain", 1, ("1 checked:", "errors", "'walk-3' is not an agent's name")),
+    "validate": (
+        "validate examples/explain",
+        1,
+        ("Not valid: 2 errors, 11 warnings", "'walk-3' is not an agent's name"),
+    ),
     "view": ("view nothing.json --no-open", 2, ("nothing.json: no such file or directory",)),
 }
 """Command -> its words, its exit code, and what must stand on the screen, however it is folded."""
@@ -118,20 +132,58 @@ def test_command(name: str, columns: int, folder: Path) -> None:
         assert text in seen.words, seen.text
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help(name: str, folder: Path) -> None:
-    seen = pantrace(name, "--help", folder=folder)
+SCREENS = {
+    "help": ("--help", 0),
+    "eval": ("eval examples --plan examples/eval.toml --out out --gate", 1),
+    "gate": ("gate results --profile examples/profile.toml", 1),
+    "check": ("check examples --rules examples/rules.toml", 1),
+    "measure": ("measure examples/opencode", 0),
+    "measure-per-sample": ("measure examples/opencode --per sample", 0),
+    "validate": ("validate examples/explain", 1),
+    "convert": ("convert examples/opencode --to vertex-seed -o out.json", 0),
+    "show-list": ("show examples --sort cost", 0),
+    "show-one": ("show examples --sample ses_e1f8 --no-pager", 0),
+    "error": ("convert examples/opencode --to vertx -o out.json", 2),
+}
+"""Screens that are held whole: name -> words, exit code. PANTRACE_ACCEPT=1 writes them anew; read the diff."""
+FOLDER = Path(__file__).parent / "screens"
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("name", SCREENS)
+def test_screen(name: str, columns: int, folder: Path) -> None:
+    line, code = SCREENS[name]
+    # In colour on the narrow screen, without it on the wide one: the letters must be the same as in the file.
+    seen = pantrace(
+        *line.split(), folder=folder, columns=columns, variables={"NO_COLOR": "1"} if columns == 120 else None
+    )
     untroubled(seen)
-    assert seen.code == 0
-    assert seen.lines[0].startswith(f"Usage: pantrace {name}")
+    assert seen.code == code, seen.text
+    assert columns == 80 or not seen.colours
+    golden = FOLDER / f"{name}.{columns}.txt"
+    if os.environ.get("PANTRACE_ACCEPT"):
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(seen.text + "\n")
+    assert seen.text + "\n" == golden.read_text()
+
+
+@pytest.mark.parametrize("name", ["eval", "error"])
+def test_verdicts_and_errors_are_red(name: str, folder: Path) -> None:
+    assert "red" in pantrace(*SCREENS[name][0].split(), folder=folder).colours
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_wrong_usage(name: str, folder: Path) -> None:
-    seen = pantrace(name, "--no-such-option", folder=folder)
-    untroubled(seen)
-    assert seen.code == 2
-    assert "No such option" in seen.words
+def test_help_and_wrong_usage(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main([name, "--help"])
+    told = capsys.readouterr().out
+    assert end.value.code == 0
+    assert told.startswith(f"Usage: pantrace {name}")
+    assert max(map(len, told.split("\n"))) <= 120
+    with pytest.raises(SystemExit) as end:
+        main([name, "--no-such-option"])
+    assert end.value.code == 2
+    assert capsys.readouterr().err.startswith("error: No such option")
 
 
 def test_the_demo(tmp_path: Path) -> None:
@@ -141,11 +193,12 @@ def test_the_demo(tmp_path: Path) -> None:
     untroubled(seen)
     assert seen.code == 0, seen.text
     for text in (
-        "$ pantrace detect examples",
+        "$ pantrace show examples --sort cost",
         "Recovered from three bad tool calls.",
-        "demo-profile: 7 passed, 3 failed",
-        "What each format keeps, in %",
-        "Next: pantrace eval YOUR_RUNS",
+        "Failed: 7 of 13 samples passed, 3 failed",
+        "Wrote 2 samples as vertex-agent to demo-out/sessions.vertex.jsonl",
+        "Open demo-out/report.html to see it.",
     ):
         assert text in seen.words
+    assert (tmp_path / "demo-out/report.html").stat().st_size > 100_000
     assert (tmp_path / "demo-out/results/run.json").exists()

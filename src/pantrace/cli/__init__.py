@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,39 +12,59 @@ import click
 from pantrace import __version__
 from pantrace.errors import PantraceError
 
-COMMANDS = {
-    "aggregate": "Means over several evaluations, null left out and counted.",
-    "calibrate": "Hold judges against labels: do they agree with people?",
-    "check": "Check recordings against rule files: what must be said, called, or called first.",
-    "collect": "Record what OpenTelemetry sends: an OTLP receiver on this machine.",
-    "compare": "Say whether run B is better than run A, or whether it is noise.",
-    "convert": "Write recordings as another format and report what was lost.",
-    "detect": "Say which format a file is, and what data it holds.",
-    "diagnose": "Say why samples failed, grouped by cause.",
-    "eval": "Evaluate recordings: read, measure, check, decide, keep, report.",
-    "formats": "List the formats, what they read and write, and their options.",
-    "gate": "Decide a run directory by a profile, without measuring again.",
-    "init": "Write a commented plan for eval.",
-    "judge": "Grade recordings by rubrics, with a language model as judge.",
-    "measure": "Measure recordings with deterministic metrics.",
-    "metrics": "List the metrics, their formulas, and when they do not apply.",
-    "migrate": "Bring files of an older version of their format up to date.",
-    "plot": "Draw evaluations: comparison, distribution, paired difference, pass^k.",
-    "power": "Say how many cases a comparison needs to see a difference.",
-    "query": "Ask run directories a question in SQL.",
-    "redact": "Replace secrets in recordings.",
-    "report": "Write runs and recordings as one file to look at and to send.",
-    "run": "Put questions to an agent, record what it does, and say how it did.",
-    "rubrics": "List the rubrics that judges grade by, or show some of them whole.",
-    "schema": "Print the JSON Schema of the native format.",
-    "show": "Print a recording as a readable transcript.",
-    "validate": "Name every place where a file is not as its format demands.",
-    "view": "Show runs and recordings in the browser, and label them.",
+GROUPS = {
+    "Look": {
+        "show": "List samples with tokens and cost, or print one of them.",
+        "view": "Show runs and recordings in the browser, and label them.",
+        "report": "Write runs and recordings as one HTML or Markdown file.",
+        "detect": "Say which format a file is, and what data it holds.",
+    },
+    "Convert": {
+        "convert": "Write recordings as another format, and say what was lost.",
+        "validate": "Say whether files are as their format demands.",
+        "migrate": "Bring files of an older version of their format up to date.",
+        "redact": "Replace secrets in recordings.",
+        "formats": "List the formats that can be read and written.",
+    },
+    "Measure": {
+        "measure": "Measure recordings: tokens, cost, time, tool use, accuracy.",
+        "check": "Check recordings against rules: what must be said or called.",
+        "metrics": "List the metrics with formulas, or explain some of them.",
+    },
+    "Judge": {
+        "judge": "Grade recordings by rubrics, with a language model as judge.",
+        "calibrate": "Compare judges with people's labels.",
+        "rubrics": "List the rubrics that judges grade by, or show some whole.",
+    },
+    "Run": {
+        "run": "Put questions to an agent, record what it does, and decide.",
+        "collect": "Record what OpenTelemetry sends: a receiver on this machine.",
+    },
+    "Decide": {
+        "eval": "Evaluate recordings: measure, check, judge, decide, keep.",
+        "gate": "Decide a run directory by a profile or against a baseline.",
+        "profiles": "List the profiles that samples are decided by.",
+        "init": "Write a commented plan for eval.",
+    },
+    "Compare": {
+        "compare": "Say whether run B is better than run A, or whether it is noise.",
+        "diagnose": "Say why samples failed, grouped by cause.",
+        "plot": "Draw evaluations: comparison, distribution, differences.",
+        "power": "Say how many cases a comparison needs.",
+        "aggregate": "Average several evaluations.",
+    },
+    "Keep": {
+        "query": "Ask run directories a question in SQL.",
+        "schema": "Print the JSON Schema of the native format.",
+    },
 }
+"""Commands by what a person wants, the common ones first."""
+
+COMMANDS = {name: told for group in GROUPS.values() for name, told in group.items()}
 
 EPILOG = """
-Exit codes: 0 fine (or pass), 1 fail (violations, losses refused, a gate not passed), 2 wrong usage or unreadable input,
-3 could not decide.
+Exit codes: 0 fine or passed, 1 failed (a gate, a rule, violations, a loss that --strict refuses), 2 wrong usage or
+unreadable input, 3 could not decide. Shell completion: docs/commands.md.
 """
 
 
@@ -72,8 +91,9 @@ class Lazy(click.Group):
             raise _ReaderGone from None  # click would end with 1, which says that something failed a gate
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(9), told) for name, told in commands.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -91,13 +111,14 @@ class Lazy(click.Group):
 @click.group(cls=Lazy, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="pantrace")
 def cli() -> None:
-    """Read any agent's log, write it as any other format, and know exactly what was lost.
+    """Read any agent's recorded runs: look at them, convert, measure, judge, gate and compare them.
 
     \b
-    pantrace detect runs/                                what is in there?
-    pantrace show session.json                           what did the agent do?
-    pantrace convert runs/ --to vertex-seed -o out.json  another format, with a loss report
-    pantrace validate out.json                           is it as the format demands?
+    pantrace show runs/ --sort cost           what did it do, what did it cost?
+    pantrace convert runs/ log.eval           another format, and what was lost
+    pantrace eval runs/ --out results/today   is it good enough?
+    pantrace compare results/a results/today  is it better than before?
+    pantrace report results/today -o a.html   one file to look at and to send
     """
 
 
@@ -112,10 +133,14 @@ def main(arguments: list[str] | None = None) -> Any:
     except click.Abort:
         sys.exit(130)
     except click.ClickException as error:
-        error.show()
+        _complain(error.format_message())
+        context = getattr(error, "ctx", None)
+        if context is not None:
+            click.echo(f"usage: {context.get_usage().removeprefix('Usage: ')}", err=True)
+            click.echo(f"       `{context.command_path} --help` explains it", err=True)
         sys.exit(2)
     except PantraceError as error:
-        click.echo(f"pantrace: {error}", err=True)
+        _complain(str(error))
         sys.exit(error.exit_code)
     except (BrokenPipeError, _ReaderGone):
         # Nothing is left to say, not even at interpreter exit. The code is the one that shells give to whoever ends
@@ -128,17 +153,30 @@ def main(arguments: list[str] | None = None) -> Any:
         if os.environ.get("PANTRACE_DEBUG"):
             raise
         where = f"{str(error.filename)[:200]}: " if error.filename else ""
-        click.echo(f"pantrace: {where}{error.strerror or error}", err=True)
+        _complain(f"{where}{error.strerror or error}")
         sys.exit(2)
     except MemoryError:
-        click.echo("pantrace: not enough memory for this input: split it, or read it on a larger machine", err=True)
+        _complain("not enough memory for this input: split it, or read it on a larger machine")
         sys.exit(2)
     except Exception as error:
         if os.environ.get("PANTRACE_DEBUG"):
             raise
         what = f"{type(error).__name__}: {error}"
-        click.echo(f"pantrace: internal error, please report it: {what} (PANTRACE_DEBUG=1 shows where)", err=True)
+        _complain(f"internal error, please report it: {what} (PANTRACE_DEBUG=1 shows where)")
         sys.exit(70)
+
+
+def _complain(text: str) -> None:
+    """An error, on stderr: what happened, where, and what to do."""
+    from .output import folded, harmless, width_of
+
+    line = folded(f"error: {harmless(text)}", width_of(sys.stderr), "       ")
+    click.echo(click.style("error:", fg="red", bold=True) + line.removeprefix("error:"), err=True, color=_in_colour())
+
+
+def _in_colour() -> bool | None:
+    """Never where the person has said so; else as click finds it: on a terminal."""
+    return False if os.environ.get("NO_COLOR") else None
 
 
 def _open_closed_streams() -> None:
@@ -146,7 +184,7 @@ def _open_closed_streams() -> None:
     with it what is printed."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
-            stream = Path(os.devnull).open("r" if name == "stdin" else "w")  # noqa: SIM115 -- as long as the process
+            stream = open(os.devnull, "r" if name == "stdin" else "w")  # noqa: SIM115, PTH123 -- pathlib is slow to import; as long as the process
             setattr(sys, name, stream)
 
 

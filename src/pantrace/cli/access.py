@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
-from urllib.parse import urlsplit
-
-import msgspec
+from typing import TYPE_CHECKING, NamedTuple
 
 from pantrace.errors import UsageError
-from pantrace.judges import PROVIDERS, split_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _KEYS = {
     "openai": ("OPENAI_API_KEY",),
@@ -24,7 +23,7 @@ _KEYS_BY_HOST = {
 """Servers that speak OpenAI's protocol and whose keys have names of their own."""
 
 
-class Reached(msgspec.Struct, frozen=True):
+class Reached(NamedTuple):
     """Judges by their full names, and how to get to them."""
 
     models: tuple[str, ...]
@@ -36,6 +35,8 @@ class Reached(msgspec.Struct, frozen=True):
 
 def reach(names: Iterable[str], base_url: str | None, *, asking: bool) -> Reached:
     """The judges that were named. With a server of one's own, a model without a provider is one of that server."""
+    from pantrace.judges import split_name
+
     models = tuple(dict.fromkeys(_full_name(name, base_url) for name in names))
     providers = {split_name(model)[0] for model in models}
     if base_url and len(providers) > 1:
@@ -48,11 +49,15 @@ def reach(names: Iterable[str], base_url: str | None, *, asking: bool) -> Reache
 
 
 def _full_name(name: str, base_url: str | None) -> str:
+    from pantrace.judges import PROVIDERS
+
     return name if name.partition(":")[0] in PROVIDERS or base_url is None else f"openai:{name}"
 
 
 def judge_key(provider: str, base_url: str | None) -> str:
     """The key of a provider from the usual environment variables."""
+    from urllib.parse import urlsplit
+
     host = urlsplit(base_url or "").hostname or ""
     own = next((names for end, names in _KEYS_BY_HOST.items() if host == end or host.endswith(f".{end}")), None)
     names = own or _KEYS[provider]
@@ -70,6 +75,8 @@ def _held() -> tuple[str, ...]:
 
 def cache_file(named: str | None) -> Path:
     """Where replies are kept: as named, else in the user's cache folder."""
+    from pathlib import Path
+
     if named:
         return Path(named)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pantrace" / "judge.sqlite"

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pantrace.engine.aggregate import Group, Summary, aggregate, group_evaluations
-from pantrace.engine.metric_values import Evaluation, copies_among, read_evaluations, warnings_of, without_groups
-from pantrace.engine.read import Notes
-from pantrace.engine.reliability import reliability_words
 from pantrace.errors import UsageError
-from pantrace.metrics import full_address, measure_named
-from pantrace.model import Unit, in_words
 
 from .arguments import as_json, expand, from_format, sources
-from .left_out import left_out, tell_left_out
 from .output import harmless, print_json, say, table
+
+if TYPE_CHECKING:
+    from pantrace.engine.aggregate import Group
+    from pantrace.engine.metric_values import Evaluation
+    from pantrace.engine.read import Notes
+    from pantrace.model import Unit
 
 
 @click.command("aggregate")
@@ -52,6 +51,13 @@ def command(
     pantrace aggregate experiments/*.json
     pantrace aggregate experiments/ --by backend --by dsl_mode --json
     """
+    from pantrace.engine.aggregate import aggregate, group_evaluations
+    from pantrace.engine.metric_values import copies_among, read_evaluations, warnings_of, without_groups
+    from pantrace.engine.read import Notes
+    from pantrace.metrics import full_address
+
+    from .left_out import tell_left_out
+
     fields = [name for text in by for name in text.split(",")]
     notes = Notes.keeping()
     found = read_evaluations(expand(sources), format=from_, by=fields, notes=notes)
@@ -81,6 +87,8 @@ def command(
 def _document(
     found: list[Evaluation], whole: Group, groups: list[Group], by: list[str], null_as_zero: bool, notes: Notes
 ) -> dict[str, Any]:
+    from .left_out import left_out
+
     return {
         **whole.documented(),
         "null_as_zero": null_as_zero,
@@ -116,6 +124,8 @@ def _document(
 
 
 def _summaries(group: Group) -> dict[str, Any]:
+    from pantrace.engine.aggregate import Summary
+
     fields = [name for name in Summary.__struct_fields__ if name != "metric"]
     return {name: {field: getattr(each, field) for field in fields} for name, each in group.metrics.items()}
 
@@ -143,11 +153,15 @@ def _print(groups: list[Group], by: list[str], metrics: list[str]) -> None:
 
 def _unit(name: str) -> Unit | None:
     """Of one of our measures; a stored number has none, and stays as its file has it."""
+    from pantrace.metrics import measure_named
+
     found = measure_named(name) if "." in name else None
     return found.unit if found is not None else None
 
 
 def _words(unit: Unit | None, value: float | None, low: float | None = None, high: float | None = None) -> str:
+    from pantrace.model import in_words
+
     if value is None:
         return "-"
 
@@ -159,6 +173,8 @@ def _words(unit: Unit | None, value: float | None, low: float | None = None, hig
 
 
 def _explain(whole: Group, found: list[Evaluation], null_as_zero: bool) -> None:
+    from pantrace.engine.reliability import reliability_words
+
     units = {name: unit for each in found for name, unit in each.units.items()}
     totals = ", ".join(f"{value:.0f} {units[name]}" for name, value in whole.totals.items())
     noun = "evaluation" if len(found) == 1 else "evaluations"

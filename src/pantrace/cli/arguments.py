@@ -2,27 +2,54 @@
 
 from __future__ import annotations
 
-import atexit
-import glob
 import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from functools import wraps
-from pathlib import Path
-from tempfile import mkdtemp
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pantrace.engine.select import Selection, parse_since
-from pantrace.engine.where import parse_where
 from pantrace.errors import NothingWritten, UsageError
-from pantrace.wire.limits import allow_unpacked
 
+from .complete import complete_formats, complete_metrics, complete_samples
 from .output import say
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pantrace.engine.select import Selection
+    from pantrace.engine.usual_places import Kept
+
+
+class Option(click.Option):
+    """An option that still understands old spellings, which its help does not show."""
+
+    def __init__(self, declared: Any, *, old: tuple[str, ...] = (), **others: Any):
+        super().__init__([*declared, *old], **others)
+        self.old = old
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        told: tuple[str, str] | None = self._today(lambda: super(Option, self).get_help_record(ctx))
+        return told
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        told: str = self._today(lambda: super(Option, self).get_error_hint(ctx))
+        return told
+
+    def _today(self, make: Callable[[], Any]) -> Any:
+        kept = self.opts
+        self.opts = [name for name in kept if name not in self.old]
+        try:
+            return make()
+        finally:
+            self.opts = kept
+
+
+def option(*names: str, old: tuple[str, ...] = (), **others: Any) -> Callable[[Any], Any]:
+    """An option with the spellings that it had before."""
+    return click.option(*names, cls=Option, old=old, **others)
 
 
 def size(text: str) -> int:
@@ -36,6 +63,8 @@ def size(text: str) -> int:
 
 def _allow(context: click.Context, option: click.Parameter, size: int | None) -> None:
     if size is not None:
+        from pantrace.wire.limits import allow_unpacked
+
         allow_unpacked(size)
 
 
@@ -49,16 +78,66 @@ max_unpacked = click.option(
 )
 
 
+def sources_or_home(command: Any) -> Any:
+    """The recordings that a command reads; without any, those that well-known tools keep on this machine."""
+    return _sources(command, required=False)
+
+
 def sources(command: Any) -> Any:
     """The recordings that a command reads, and how much it may unpack of them."""
+    return _sources(command, required=True)
+
+
+def _sources(command: Any, *, required: bool) -> Any:
     command = max_unpacked(command)
     # Parameters are kept back to front: seldom needed, it comes last in the help.
     command.__click_params__.insert(0, command.__click_params__.pop())
-    return click.argument("sources", nargs=-1, required=True, metavar="PATH...")(command)
+    shown = "PATH..." if required else "[PATH]..."
+    return click.argument("sources", nargs=-1, required=required, metavar=shown)(command)
 
 
-from_format = click.option("--from", "from_", metavar="FORMAT", help="Read as this format instead of detecting it.")
-as_json = click.option("--json", "as_json", is_flag=True, help="Machine-readable output on stdout.")
+def kept_at_home(since: float | None = None) -> list[Kept]:
+    """What well-known tools keep on this machine, and wrote to since then; UsageError when there is nothing."""
+    from pathlib import Path
+
+    from pantrace.engine.usual_places import kept_in, usual_places
+
+    found = [each for place in usual_places(Path.home(), Path.cwd(), os.environ) for each in kept_in(place)]
+    wanted = [each for each in found if since is None or each.newest >= since]
+    if not wanted:
+        raise UsageError("no tool that is known keeps recordings on this machine; name a path")
+    return wanted
+
+
+from_format = click.option(
+    "-f",
+    "--from",
+    "from_",
+    metavar="FORMAT",
+    shell_complete=complete_formats,
+    help="Read as this format instead of detecting it.",
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+as_csv = click.option("--csv", "as_csv", is_flag=True, help="Print the result as CSV.")
+verbose = click.option("-v", "--verbose", is_flag=True, help="List everything that is otherwise cut short.")
+
+
+def to_format(help_text: str, **others: Any) -> Callable[[Any], Any]:
+    """`-t/--to FORMAT`."""
+    return click.option("-t", "--to", metavar="FORMAT", shell_complete=complete_formats, help=help_text, **others)
+
+
+def output(help_text: str, metavar: str = "FILE", **others: Any) -> Callable[[Any], Any]:
+    """`-o/--output FILE`; the command gets it as `out`."""
+    return click.option("-o", "--output", "out", metavar=metavar, help=help_text, **others)
+
+
+def metric_names(help_text: str) -> Callable[[Any], Any]:
+    """`--metric NAME`, as often as needed; the command gets them as `metrics`."""
+    return click.option(
+        "--metric", "metrics", multiple=True, metavar="NAME", shell_complete=complete_metrics, help=help_text
+    )
+
 
 sub_agents = click.option("--sub-agents", is_flag=True, help="Take each sub-agent as a sample of its own, too.")
 
@@ -71,15 +150,20 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
         *arguments: Any,
         since: str | None,
         until: str | None,
-        sessions: tuple[str, ...],
+        samples: tuple[str, ...],
         wheres: tuple[str, ...],
         limit: int | None,
         **others: Any,
     ) -> Any:
+        from datetime import UTC, datetime
+
+        from pantrace.engine.select import Selection, parse_since
+        from pantrace.engine.where import parse_where
+
         chosen = Selection(
             since=parse_since(since, datetime.now(UTC)) if since else None,
             until=parse_since(until, datetime.now(UTC), "--until") if until else None,
-            sessions=sessions,
+            sessions=samples,
             where=tuple(parse_where(text) for text in wheres),
             limit=limit,
         )
@@ -91,25 +175,33 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
         _tell(chosen)
         return given
 
-    for option in (
+    for declared in (
         click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N samples."),
         click.option(
             "--where",
             "wheres",
             multiple=True,
             metavar="COND",
-            help="Only samples where FIELD OP VALUE holds: agent=build, label.difficulty!=easy, title~^S1, "
-            "trajectory.steps.usage.input>1000. Repeat to require several; docs/select.md lists the fields.",
+            help="Only samples where this holds: agent=build, label.difficulty!=easy, title~^S1, cost>0.01, "
+            "created>2026-11-15. Repeat to require several; docs/select.md lists the fields.",
         ),
-        click.option("--session", "sessions", multiple=True, metavar="ID", help="Only this sample; repeat for more."),
-        click.option("--until", metavar="TIME", help="Only samples created until then."),
+        option(
+            "--sample",
+            "samples",
+            old=("--session",),
+            multiple=True,
+            metavar="ID",
+            shell_complete=complete_samples,
+            help="Only this sample; the start of its id is enough. Repeat for more.",
+        ),
+        click.option("--until", metavar="TIME", help="Only samples created up to this time."),
         click.option(
             "--since",
             metavar="TIME",
-            help="Only samples created since then: 30m, 2h, 7d, today, 2026-11-15, 2026-11-15T08:00.",
+            help="Only samples created since this time: 30m, 2h, 7d, today, 2026-11-15, 2026-11-15T08:00.",
         ),
     ):
-        with_choice = option(with_choice)
+        with_choice = declared(with_choice)
     return with_choice
 
 
@@ -124,6 +216,8 @@ def _tell(chosen: Selection) -> None:
 
 def expand(patterns: tuple[str, ...]) -> list[Path]:
     """Paths, with patterns that the shell has left alone; `-` is standard input."""
+    from pathlib import Path
+
     found: list[Path] = []
     for pattern in patterns:
         found += [_poured(pattern)] if pattern == "-" or Path(pattern).is_fifo() else _matching(pattern)
@@ -131,6 +225,9 @@ def expand(patterns: tuple[str, ...]) -> list[Path]:
 
 
 def _matching(pattern: str) -> list[Path]:
+    import glob
+    from pathlib import Path
+
     path = Path(pattern)
     if path.exists() or not glob.has_magic(pattern):
         return [path]
@@ -150,6 +247,8 @@ def keep_inputs(
     """Refuse to write over sources and what is read beside them, before any of it is read.
 
     `recordings` are outputs that a later run would read, `others` are tables, lists and pictures."""
+    from pathlib import Path
+
     from pantrace.engine.overwriting import Output, refuse_overwriting
 
     recordings, others = list(recordings), list(others)
@@ -164,6 +263,11 @@ def keep_inputs(
 
 def _poured(source: str) -> Path:
     """A file with all that comes out of a pipe, which can be read only once; it is gone when the command ends."""
+    import atexit
+    import shutil
+    from pathlib import Path
+    from tempfile import mkdtemp
+
     folder = Path(mkdtemp(prefix="pantrace-stdin-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     target = folder / "stdin"

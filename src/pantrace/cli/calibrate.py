@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from math import isfinite
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pantrace import __version__
-from pantrace.engine.calibrate import Minimums, calibration, observe
-from pantrace.engine.labels import read_labels
-from pantrace.engine.read import Notes, read_pile
-from pantrace.engine.reports import estimate_words
 from pantrace.errors import UsageError
-from pantrace.judges import CALIBRATION_FILE, Calibration, add_calibrations
-from pantrace.stats import Estimate
-from pantrace.store import is_run_directory
-from pantrace.wire.output import writing
 
 from .arguments import as_json, expand, from_format, keep_inputs, sources
-from .left_out import tell_left_out
 from .output import harmless, print_json, say, table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pantrace.judges import Calibration
+    from pantrace.stats import Estimate
 
 
 @click.command("calibrate")
@@ -37,7 +34,7 @@ from .output import harmless, print_json, say, table
 @click.option("--min-kappa", type=click.FloatRange(-1, 1), help="Least kappa.")
 @click.option("--min-accuracy", type=click.FloatRange(0, 1), help="Least accuracy.")
 @click.option(
-    "-o", "--output", "out", metavar="FILE", help=f"Where to keep it; for a run directory: {CALIBRATION_FILE}."
+    "-o", "--output", "out", metavar="FILE", help="Where to keep it; for a run directory: calibration.json in it."
 )
 @click.option("--details", is_flag=True, help="Tables of labels and scores also for many metrics.")
 @click.option("--gate", is_flag=True, help="Exit 1 if a judge falls short.")
@@ -75,6 +72,16 @@ def command(
 
     Exit code: 0; 1 with --gate if a judge falls short; 3 if no score has a label.
     """
+    from pathlib import Path
+
+    from pantrace.engine.calibrate import Minimums, calibration, observe
+    from pantrace.engine.labels import read_labels
+    from pantrace.engine.read import Notes, read_pile
+    from pantrace.judges import add_calibrations
+    from pantrace.wire.output import writing
+
+    from .left_out import tell_left_out
+
     keep_inputs(sources, beside=[labels], others=[out])
     notes = Notes.keeping()
     paths = expand(sources)
@@ -125,6 +132,11 @@ def _thresholds(given: tuple[str, ...]) -> dict[str, float]:
 
 def _target(paths: list[Path], out: str | None) -> Path | None:
     """Where calibrations are kept; nowhere unless asked, or a single run directory is calibrated."""
+    from pathlib import Path
+
+    from pantrace.judges import CALIBRATION_FILE
+    from pantrace.store import is_run_directory
+
     if out is not None:
         return Path(out)
     return paths[0] / CALIBRATION_FILE if len(paths) == 1 and is_run_directory(paths[0]) else None
@@ -149,6 +161,8 @@ def _tell(found: list[Calibration], details: bool) -> None:
 
 
 def _words(estimate: Estimate | None) -> str:
+    from pantrace.engine.reports import estimate_words
+
     return estimate_words(estimate).rpartition(" n=")[0] or "-"
 
 
@@ -157,6 +171,8 @@ FEW = 3
 
 
 def _tell_one(found: Calibration, in_full: bool) -> None:
+    from pantrace.engine.reports import estimate_words
+
     if found.bands and in_full:
         table(
             ["label", "n", "mean score"], [[each.label, str(each.n), estimate_words(each.mean)] for each in found.bands]

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from pantrace.engine.check import CheckReport, as_junit, run_rules, unknown_tools
-from pantrace.engine.check import as_json as report_json
-from pantrace.engine.measure import load_plugins
-from pantrace.engine.read import Notes, read_pile, split_children, watch
-from pantrace.engine.select import Selection
-from pantrace.rules import load_rules
-from pantrace.wire.json import encode
-from pantrace.wire.output import writing
-
-from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources, sub_agents
-from .left_out import tell_left_out
+from .answer import LISTED, few, named_reasons, share, verdict
+from .arguments import as_json, expand, from_format, keep_inputs, option, output, selecting, sources, sub_agents
 from .output import print_json, say, table
 from .progress import progress
+
+if TYPE_CHECKING:
+    from pantrace.engine.check import CheckReport
+    from pantrace.engine.select import Selection
+    from pantrace.model import Score
+
+CI_RATE = 0.8
+"""What the old `--ci` demanded where it named no threshold."""
 
 
 @click.command("check")
@@ -26,8 +25,15 @@ from .progress import progress
 @from_format
 @click.option("--rules", "rules", multiple=True, metavar="FILE|PACK", help="A rule file or a pack; repeat for more.")
 @click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Also the checks of this Python file.")
-@click.option("--threshold", type=click.FloatRange(0, 1), default=0.8, show_default=True, help="Pass rate for --ci.")
-@click.option("--ci", is_flag=True, help="Exit 1 below the threshold, 3 when nothing applied or a check failed to run.")
+@option(
+    "--min-pass-rate",
+    "min_pass_rate",
+    old=("--threshold",),
+    type=click.FloatRange(0, 1),
+    metavar="X",
+    help="The share of checks that must pass; all of them if not given.",
+)
+@click.option("--ci", is_flag=True, hidden=True, help=f"As --min-pass-rate {CI_RATE}, unless that is given.")
 @click.option(
     "--count-not-applicable-as",
     "as_",
@@ -36,7 +42,7 @@ from .progress import progress
     help="`pass` counts as the original Layer 1 did.",
 )
 @click.option("--junit", metavar="FILE", help="Write JUnit XML.")
-@click.option("-o", "out", metavar="FILE", help="Write the report as JSON.")
+@output("Write the report as JSON.")
 @click.option("--verbose", "-v", is_flag=True, help="Also list what passed and what did not apply.")
 @sub_agents
 @selecting
@@ -46,7 +52,7 @@ def command(
     from_: str | None,
     rules: tuple[str, ...],
     plugins: tuple[str, ...],
-    threshold: float,
+    min_pass_rate: float | None,
     ci: bool,
     as_: str,
     junit: str | None,
@@ -62,8 +68,23 @@ def command(
 
     \b
     pantrace check runs/ --rules stateless-handoff
-    pantrace check runs/ --rules my-rules.toml --ci --threshold 0.9 --junit check.xml
+    pantrace check runs/ --rules my-rules.toml --min-pass-rate 0.9 --junit check.xml
+
+    Exit code: 0 rules kept, 1 rules broken (more than --min-pass-rate allows), 3 no rule applied or a check could not
+    be run.
     """
+    from pathlib import Path
+
+    from pantrace.engine.check import CheckReport, as_junit, run_rules, unknown_tools
+    from pantrace.engine.check import as_json as report_json
+    from pantrace.engine.measure import load_plugins
+    from pantrace.engine.read import Notes, read_pile, split_children, watch
+    from pantrace.rules import load_rules
+    from pantrace.wire.json import encode
+    from pantrace.wire.output import writing
+
+    from .left_out import tell_left_out
+
     if not rules and not plugins:
         raise click.UsageError("name a rule file or a pack with --rules, or checks with --plugin")
     keep_inputs(sources, beside=[*rules, *plugins], others=[out, junit])
@@ -80,47 +101,81 @@ def command(
         if path:
             with writing(Path(path)) as file:
                 file.write(data)
+    rate = min_pass_rate if min_pass_rate is not None else CI_RATE if ci else 1.0
+    code = _exit_code(report, rate)
     if as_json:
         print_json(report_json(report))
     else:
-        _tell(report, verbose)
+        _tell(report, code, rate, verbose)
     tell_left_out(notes)
     for word in unknown_tools(report, loaded):
         say(f"warning: no recording has a tool {word!r}; is it spelt as the agent calls it?")
-    raise click.exceptions.Exit(_exit_code(report, threshold) if ci else 0)
+    raise click.exceptions.Exit(code)
 
 
-def _exit_code(report: CheckReport, threshold: float) -> int:
+def _exit_code(report: CheckReport, demanded: float) -> int:
     rate = report.pass_rate(report.scores)
     if rate is None or report.count(report.scores)["errored"]:
         return 3
-    return 0 if rate >= threshold else 1
+    return 0 if rate >= demanded else 1
 
 
-def _tell(report: CheckReport, verbose: bool) -> None:
-    summary = report_json(report)
-    rows = []
-    for name, counts in summary["checks_by_id"].items():
-        rate = counts["pass_rate"]
-        numbers = [str(counts[key]) for key in ("passed", "failed", "not_applicable", "errored")]
-        rows.append([name, counts["name"], *numbers, "-" if rate is None else f"{rate:.0%}"])
-    columns = ["rule", "name", "passed", "failed", "n/a", "errors", "rate"]
-    table(columns, rows, right=("passed", "failed", "n/a", "errors", "rate"))
-    found = [
-        [
-            sample.id,
-            score.name,
-            report.verdict(score).replace("_", " "),
-            score.explanation or "",
-            ", ".join(score.evidence),
+def _tell(report: CheckReport, code: int, demanded: float, verbose: bool) -> None:
+    from pantrace.engine.check import as_json as report_json
+
+    counts = report.count(report.scores)
+    _tell_verdict(report, counts, code, demanded)
+    for kinds, words in ((("failed",), "broke a rule"), (("errored",), "could not be checked")):
+        found = [
+            (sample.id, [_reason(score) for score in scores if report.verdict(score) in kinds])
+            for sample, scores in report.sessions
         ]
+        found = [(name, reasons) for name, reasons in found if reasons]
+        if found:
+            shown = found if verbose else found[:LISTED]
+            named_reasons(f"{few(len(found), 'sample')} {words}:", shown, len(found), "-v lists all of them")
+    rows = []
+    for name, each in report_json(report)["checks_by_id"].items():
+        rate = each["pass_rate"]
+        numbers = [str(each[key]) for key in ("passed", "failed", "not_applicable", "errored")]
+        rows.append([name, each["name"], *numbers, "-" if rate is None else f"{rate * 100:.3g} %"])
+    if rows:
+        click.echo()
+        columns = ["rule", "name", "passed", "failed", "n/a", "errors", "rate"]
+        table(columns, rows, right=("passed", "failed", "n/a", "errors", "rate"), spare=("name",))
+    if verbose:
+        _tell_others(report)
+
+
+def _tell_verdict(report: CheckReport, counts: dict[str, int], code: int, demanded: float) -> None:
+    passed, failed, errored = counts["passed"], counts["failed"], counts["errored"]
+    applied = passed + failed
+    head = {0: "Passed", 1: "Failed", 3: "Could not decide, which is not a pass"}[code]
+    of = few(len(report.sessions), "sample")
+    if not applied and not errored:
+        verdict(f"{head}: no rule applies to any of the {of}." if report.sessions else f"{head}: no samples.", None)
+        return
+    told = [f"{passed:,} of {few(applied, 'check')} passed ({share(passed, applied)}) in {of}"] if applied else []
+    told += [f"{failed:,} failed"] if failed else []
+    told += [f"{few(errored, 'check')} could not be run"] if errored else []
+    told += [f"{counts['not_applicable']:,} did not apply"] if counts["not_applicable"] else []
+    must = "" if demanded == 1 or not applied else f"; at least {demanded * 100:.4g} % must pass"
+    verdict(f"{head}: {', '.join(told)}{must}.", {0: True, 1: False, 3: None}[code])
+
+
+def _reason(score: Score) -> str:
+    steps = ", ".join(score.evidence)
+    return f"{score.name}: {score.explanation or 'no reason given'}{f' ({steps})' if steps else ''}"
+
+
+def _tell_others(report: CheckReport) -> None:
+    """What passed, and what did not apply."""
+    rows = [
+        [sample.id, score.name, report.verdict(score).replace("_", " "), score.explanation or ""]
         for sample, scores in report.sessions
         for score in scores
-        if verbose or report.verdict(score) in ("failed", "errored")
+        if report.verdict(score) not in ("failed", "errored")
     ]
-    if found:
+    if rows:
         click.echo()
-        table(["sample", "rule", "", "reason", "step"], found)
-    rate = summary["summary"]["pass_rate"]
-    words = "nothing applied" if rate is None else f"{rate:.1%} of what applied passed"
-    say(f"{len(report.sessions)} samples, {len(report.scores)} checks: {words}")
+        table(["sample", "rule", "", "reason"], rows)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
-from pathlib import Path
 
 import click
-
-from pantrace.engine.collect import collecting
 
 from .output import say
 
@@ -29,6 +26,10 @@ def command(out: str, port: int, minutes: float | None) -> None:
     OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 python my_agent.py
     pantrace eval runs/ --out results/
     """
+    from pathlib import Path
+
+    from pantrace.engine.collect import collecting
+
     counts = {"requests": 0, "spans": 0}
     lock = threading.Lock()
 

@@ -4,37 +4,32 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pantrace.engine.convert import convert, parse_options, to_stream
-from pantrace.engine.loss_report import Report, percent
-from pantrace.engine.select import Selection
 from pantrace.errors import LossRefused, NothingWritten, UsageError
-from pantrace.formats import by_name
-from pantrace.model import Loss
-from pantrace.wire.json import encode
-from pantrace.wire.output import writing
 
-from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources
-from .left_out import left_out, tell_left_out
+from .arguments import as_json, expand, from_format, keep_inputs, output, selecting, sources, to_format, verbose
 from .output import print_json, say, table
 from .progress import progress
+
+if TYPE_CHECKING:
+    from contextlib import ExitStack
+    from pathlib import Path
+
+    from pantrace.engine.loss_report import Report
+    from pantrace.engine.select import Selection
+    from pantrace.model import Loss
+
+SUFFIXES = {".eval": "inspect", ".trace.jsonl": "native", ".trace.jsonl.zst": "native"}
+"""File names that say which format is to be written."""
 
 
 @click.command("convert")
 @sources
-@click.option("--to", required=True, metavar="FORMAT", help="The format to write; `pantrace formats` lists them.")
-@click.option(
-    "-o",
-    "out",
-    default="-",
-    metavar="OUT",
-    help="File to write, a directory for formats with one sample per file, or - for stdout (the default).",
-)
+@to_format("The format to write (`pantrace formats` lists them); not needed where the output's name says it: log.eval.")
+@output("File to write; a directory for formats with one sample per file; - is stdout.", default=None)
 @from_format
 @click.option("--option", "options", multiple=True, metavar="K=V", help="A writer's option; repeat for more.")
 @click.option("--loss", metavar="FILE", help="Write every loss as a JSON line {sample, path, what, why}.")
@@ -45,11 +40,12 @@ from .progress import progress
     "--no-sub-agents", is_flag=True, help="Leave sub-agents out; else they go where the format has room, or get rows."
 )
 @selecting
+@verbose
 @as_json
 def command(
     sources: tuple[str, ...],
-    to: str,
-    out: str,
+    to: str | None,
+    out: str | None,
     from_: str | None,
     options: tuple[str, ...],
     loss: str | None,
@@ -58,21 +54,33 @@ def command(
     strict: bool,
     no_sub_agents: bool,
     chosen: Selection,
+    verbose: bool,
     as_json: bool,
 ) -> None:
     """Write recordings as another format and report what was lost.
 
-    PATH is a file, a directory or a pattern; several are read as one pile. What the target cannot carry is measured by
-    reading back what was written, summed up on stderr, and listed in full with --loss. Broken records are named and
-    left out. Inputs are never changed; an output appears only when all of it is written and measured. Exit code 1 if no
-    sample could be written.
+    PATH is a file, a directory or a pattern; several are read as one pile. The last one may be the output, if it does
+    not exist yet. What the target cannot hold is measured by reading back what was written: the summary says what was
+    not kept, --loss FILE lists every value. Broken records are named and left out. Inputs are never changed; an output
+    appears only when all of it is written and measured.
 
     \b
-    pantrace convert opencode.db --to vertex-seed -o sessions.json
+    pantrace convert session.json log.eval
+    pantrace convert opencode.db --to vertex -o sessions.jsonl
     pantrace convert runs/ --to native -o all.trace.jsonl.zst --since 7d --loss lost.jsonl
     pantrace convert session.json --to opencode -o - --strict
+
+    Exit code: 0, 1 if nothing could be written or --strict refuses a loss, 2 on unreadable input.
     """
+    from contextlib import ExitStack
+    from pathlib import Path
+
+    from pantrace.engine.convert import convert, parse_options, to_stream
+    from pantrace.formats import by_name
+
+    sources, out, to = _target(sources, out, to)
     target = by_name(to)
+    to = target.name
     given = parse_options(target, dict(_pair(text) for text in options))
     if as_json and out == "-":
         raise UsageError("--json and the output cannot both go to stdout: name a file with -o")
@@ -112,7 +120,30 @@ def command(
     if as_json:
         print_json(summary(report))
     else:
-        tell(report)
+        tell(report, verbose=verbose, listed=loss is not None)
+
+
+def _target(sources: tuple[str, ...], out: str | None, to: str | None) -> tuple[tuple[str, ...], str, str]:
+    """Inputs, output and format; the last path is the output where it does not exist and none is named."""
+    from pathlib import Path
+
+    if out is None and len(sources) > 1 and not Path(sources[-1]).exists() and _format_of(sources[-1], to) is not None:
+        *inputs, out = sources
+        sources = tuple(inputs)
+    to = to or (_format_of(out, None) if out else None)
+    if to is None:
+        named = f"{out} does not say which format to write" if out else "no format to write is named"
+        known = ", ".join(f"{suffix} is {name}" for suffix, name in SUFFIXES.items())
+        raise UsageError(f"{named}: add --to FORMAT (`pantrace formats` lists them; {known})")
+    return sources, out or "-", to
+
+
+def _format_of(name: str, to: str | None) -> str | None:
+    from pathlib import Path
+
+    if to is not None:
+        return to if Path(name).suffix else None
+    return next((form for suffix, form in SUFFIXES.items() if name.endswith(suffix)), None)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -123,6 +154,9 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _loss_writer(stack: ExitStack, path: Path) -> Callable[[Loss], None]:
+    from pantrace.wire.json import encode
+    from pantrace.wire.output import writing
+
     file = stack.enter_context(writing(path))
     return lambda loss: void(file.write(encode(loss) + b"\n"))
 
@@ -133,6 +167,8 @@ def void(_: Any) -> None:
 
 def summary(report: Report) -> dict[str, Any]:
     """A report as the JSON of --json."""
+    from .left_out import left_out
+
     return {
         "to": report.to,
         "read": report.notes.formats,
@@ -159,11 +195,28 @@ def summary(report: Report) -> dict[str, Any]:
     }
 
 
-def tell(report: Report) -> None:
-    """A report for a person, on stderr."""
-    tell_left_out(report.notes)
-    for sample, why in report.refused:
-        say(f"refused: {sample}: {why}")
+def tell(report: Report, *, verbose: bool = False, listed: bool = False) -> None:
+    """A report for a person, on stderr: what was written, what was not kept, then what else there is to know."""
+    from pantrace.engine.loss_words import loss_lines, reasons
+
+    from .answer import few
+    from .left_out import tell_left_out
+
+    read = ", ".join(f"{count} {name}" for name, count in report.notes.formats.items())
+    say(f"Wrote {few(report.samples, 'sample')} as {report.to}{_where(report.outputs)} (read {read or 'nothing'}).")
+    for line in loss_lines(report, None if verbose else 6):
+        say(line)
+    if report.losses:
+        why = reasons(report, None if verbose else 3)
+        more = "" if listed or verbose else " -v shows the paths, --loss FILE lists every value."
+        say(f"Why: {'; '.join(why)}.{more}")
+    if verbose and report.losses:
+        rows = [[f"{count:,}", path, what] for (path, what, _), count in report.losses.most_common()]
+        table(["values", "path", "what happened"], rows, right=("values",), err=True)
+    if report.notes.unread is not None and (told := report.notes.unread.sentence()) is not None:
+        say(told)
+    for sample, why_not in report.refused:
+        say(f"not written: {sample}: {why_not}")
     if report.repairs:
         say(f"repaired, so that {report.to}'s own tools can read it:")
         for (path, what), count in report.repairs.most_common():
@@ -173,36 +226,8 @@ def tell(report: Report) -> None:
     for old, new in report.renamed:
         say(f"renamed: {old} occurs more than once, here as {new}")
     for sample, name in report.named:
-        say(f"named: {sample} is no file name, here in {name}; its id in the file is unchanged")
-    read = ", ".join(f"{count} {name}" for name, count in report.notes.formats.items())
-    where = _where(report.outputs)
-    say(f"read {read or 'nothing'}; wrote {report.samples} samples as {report.to}{where}")
-    if report.notes.unread is not None and (sentence := report.notes.unread.sentence()) is not None:
-        say(sentence)
-    if not report.measured:
-        say("loss was not measured (--no-loss)")
-    else:
-        say(_loss_words(report))
-        rows = [[f"{count:,}", path, what, why] for (path, what, why), count in report.losses.most_common(12)]
-        if rows:
-            table(["values", "path", "what", "why"], rows, right=("values",), err=True)
-        if len(report.losses) > 12:
-            say(f"and {len(report.losses) - 12} more kinds; --loss FILE lists every one")
-        if report.carried:
-            kinds = ", ".join(path for path, _ in report.carried.most_common(4))
-            more = f" and {len(report.carried) - 4} more kinds" if len(report.carried) > 4 else ""
-            say(f"kept under a `pantrace` key, which {report.to}'s own tools ignore: {kinds}{more}")
-
-
-def _loss_words(report: Report) -> str:
-    """The answer, and the three shares where they say more."""
-    count = sum(report.losses.values())
-    answer = f"lost: {count:,} values of {len(report.losses)} kinds" if count else "nothing was lost"
-    shares = report.shares
-    if shares is None or shares["kept"] == 1:
-        return answer
-    kept, ours, lost = (percent(shares[name]) for name in ("kept", "kept_for_pantrace_only", "lost"))
-    return f"{answer}; kept for {report.to}'s own tools: {kept}, kept for pantrace only: {ours}, lost: {lost}"
+        say(f"file name: {sample} cannot be one, so it is in {name}; its id in the file is unchanged")
+    tell_left_out(report.notes)
 
 
 def _where(outputs: list[Path]) -> str:

@@ -3,41 +3,50 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pantrace.engine.balance import Balance
-from pantrace.engine.contents import contents
-from pantrace.engine.read import Notes, inputs, open_run
 from pantrace.errors import ReadError, UnknownFormat
-from pantrace.formats import Format
-from pantrace.model import header_of
-from pantrace.wire.head import Head
 
-from .arguments import as_json, expand, from_format, sources
-from .left_out import left_out
+from .arguments import as_json, expand, from_format, kept_at_home, sources_or_home
 from .output import print_json, say, table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pantrace.engine.read import Notes
+    from pantrace.formats import Format
 
 LISTED = 100
 """Ignored files are listed up to here."""
 
 
 @click.command("detect")
-@sources
+@sources_or_home
 @from_format
 @click.option("--quick", is_flag=True, help="Only name the format; do not read the samples.")
 @as_json
 def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: bool) -> None:
     """Say which format a file is, by its content, and what data it holds.
 
+    Without a path, list what well-known tools keep on this machine (Claude Code, Codex, OpenCode, Gemini CLI, Qwen
+    Code, Copilot, OpenHands; logs/ and .adk here), by tool and project. Nothing is opened for that.
+
     \b
+    pantrace detect
     pantrace detect runs/
     pantrace detect log.eval --json
 
     Exit code: 0, or 2 if a path named is of no known format or cannot be read.
     """
+    from pantrace.engine.read import Notes
+
+    from .left_out import left_out
+
+    if not sources:
+        _tell_home(as_json)
+        return
     notes = Notes.keeping()
     found: list[dict[str, Any]] = []
     for path in expand(sources):
@@ -57,12 +66,41 @@ def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: b
         _tell_left_out(notes)
     unread = [each for each in found if each["format"] is None]
     for each in unread if not as_json else ():
-        say(f"pantrace: {each['path']}: {each['error']}")
+        say(f"error: {each['path']}: {each['error']}")
     raise click.exceptions.Exit(2 if unread else 0)
+
+
+def _tell_home(as_json: bool) -> None:
+    """What is kept where, the newest of each tool first."""
+    from pantrace.wire.times import time_text
+
+    kept = kept_at_home()
+    if as_json:
+        print_json([{**each._asdict(), "path": str(each.path)} for each in kept])
+        return
+    rows = [
+        [
+            each.tool,
+            each.project or "",
+            (time_text(each.newest) or "")[:16].replace("T", " "),
+            str(each.files),
+            f"{each.bytes / 1e6:,.1f} MB",
+            "" if each.format else "cannot be read yet",
+            str(each.path),
+        ]
+        for each in kept
+    ]
+    columns = ["tool", "project", "newest (UTC)", "files", "size", "note", "path"]
+    if not any(row[5] for row in rows):
+        columns, *rows = [[*row[:5], row[6]] for row in (columns, *rows)]
+    table(columns, rows, right=("files", "size"), spare=("path",))
+    say("next: `pantrace show --since 1d` lists the sessions of the last day, whatever tool made them")
 
 
 def _inside(path: Path, from_: str | None, quick: bool, notes: Notes) -> list[dict[str, Any]]:
     """All inputs of a path. One in a directory that cannot be read does not hide the others."""
+    from pantrace.engine.read import inputs
+
     found = []
     for each in list(inputs([path], from_, notes)):
         try:
@@ -89,6 +127,11 @@ def _tell_left_out(notes: Notes) -> None:
 
 
 def _described(path: Path, chosen: Format, variant: str, quick: bool, notes: Notes) -> dict[str, Any]:
+    from pantrace.engine.balance import Balance
+    from pantrace.engine.contents import contents
+    from pantrace.engine.read import open_run
+    from pantrace.model import header_of
+
     files = notes.belonging[path] + (not path.is_dir())
     row: dict[str, Any] = {"path": str(path), "format": chosen.name, "version": variant or None, "files": files}
     if quick:
@@ -106,6 +149,8 @@ def _described(path: Path, chosen: Format, variant: str, quick: bool, notes: Not
 
 def _keys(path: Path) -> list[str]:
     """Keys of the first record, with those of the objects in it; empty for what is not JSON."""
+    from pantrace.wire.head import Head
+
     found: list[str] = []
     for key, value in Head(path).record.items():
         found.append(key)

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from msgspec.structs import replace
 
-from pantrace.diagnosis import Diagnosis, Group, Opinion, as_markdown, place_words, seen_words, show_words, waste_words
-from pantrace.diagnosis import as_json as diagnosis_json
-from pantrace.diagnosis.agent_code import read_code
-from pantrace.diagnosis.question import BUDGET, SYSTEM, Question
-from pantrace.engine.diagnose import EXAMPLES, diagnose_pile
-from pantrace.engine.diagnose_judge import questions_for, with_opinions
-from pantrace.engine.judge import Access, Bench, bench
-from pantrace.engine.measure import References
-from pantrace.engine.read import Notes, read_pile
-from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
-from pantrace.judges import Settings
-from pantrace.normalise.secrets import Redactor
-from pantrace.wire.json import encode
-from pantrace.wire.output import writing
 
 from .access import cache_file, reach
-from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources
-from .judge import tell_judging
-from .left_out import left_out, tell_left_out
+from .arguments import as_json, expand, from_format, keep_inputs, output, selecting, sources
 from .output import console, harmless, print_json, say, table
 from .progress import progress
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pantrace.diagnosis import Diagnosis, Group, Opinion
+    from pantrace.diagnosis.question import Question
+    from pantrace.engine.judge import Access, Bench
+    from pantrace.engine.read import Notes
+    from pantrace.engine.select import Selection
 
 LISTED = 8
 """Groups whose examples are printed."""
@@ -40,8 +32,11 @@ ERRORS = 3
 @sources
 @from_format
 @click.option("--reference", metavar="PATH", help="What is expected, joined by sample or case id, else by prompt.")
-@click.option("--examples", type=click.IntRange(0, 100), default=EXAMPLES, show_default=True, help="Of each group.")
-@click.option("-o", "out", metavar="OUT", help="Write the diagnosis: .md reads well in a pull request, .json has all.")
+@click.option("--examples", type=click.IntRange(0, 100), default=3, show_default=True, help="Of each group.")
+@output("Write the diagnosis: .md reads well in a pull request, .json has all.")
+@click.option(
+    "--trace-analysis", metavar="FILE", help="Write what openadapt-evals' TraceAnalyzer tells of GUI runs (JSON)."
+)
 @click.option(
     "--judge",
     "model",
@@ -50,7 +45,7 @@ ERRORS = 3
 )
 @click.option("--base-url", metavar="URL", help="Another server that speaks the provider's protocol.")
 @click.option("--source", "folder", metavar="DIR", help="With --judge: show it the agent's code, too.")
-@click.option("--max-chars", type=click.IntRange(min=2000), default=BUDGET, show_default=True, help="In one question.")
+@click.option("--max-chars", type=click.IntRange(min=2000), default=60_000, show_default=True, help="In one question.")
 @click.option("--cache", metavar="FILE", help="Where replies are kept; by default in the user's cache folder.")
 @click.option("--replay", is_flag=True, help="Answer from the cache only.")
 @click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop asking beyond so many calls.")
@@ -68,6 +63,7 @@ def command(
     reference: str | None,
     examples: int,
     out: str | None,
+    trace_analysis: str | None,
     model: str | None,
     base_url: str | None,
     folder: str | None,
@@ -93,6 +89,21 @@ def command(
     pantrace diagnose runs/ --reference golden.evalset.json -o why.md
     pantrace diagnose results/today --judge openai:gpt-4.1-mini --source my_agent/
     """
+    from pathlib import Path
+
+    from pantrace.diagnosis import as_markdown
+    from pantrace.diagnosis.agent_code import read_code
+    from pantrace.engine.diagnose import diagnose_pile
+    from pantrace.engine.diagnose_judge import questions_for, with_opinions
+    from pantrace.engine.judge import Access
+    from pantrace.engine.measure import References
+    from pantrace.engine.read import Notes, read_pile
+    from pantrace.wire.json import encode
+    from pantrace.wire.output import writing
+
+    from .judge import tell_judging
+    from .left_out import tell_left_out
+
     ending = Path(out or "").suffix.lower()
     if out is not None and ending not in (".md", ".json"):
         raise UsageError(f"-o {out}: the name must end in .md or .json")
@@ -100,7 +111,7 @@ def command(
         raise UsageError(f"{'--source' if folder else '--replay'} needs --judge (--dry-run shows what would be asked)")
     if examples == 0 and (model or dry_run):
         raise UsageError("--examples 0 leaves a judge nothing to look at")
-    keep_inputs(sources, beside=[reference], others=[out, cache])
+    keep_inputs(sources, beside=[reference], others=[out, cache, trace_analysis])
     judging = None
     if model is not None or dry_run:
         access = Access(timeout=timeout, attempts=retries + 1, calls=budget_calls)
@@ -134,6 +145,8 @@ def command(
         text = as_markdown(found) if ending == ".md" else encode(_json(found, notes), indent=2).decode() + "\n"
         with writing(Path(out)) as file:
             file.write(text.encode("utf-8", "replace"))
+    if trace_analysis is not None:
+        _write_trace_analysis(trace_analysis, paths, from_, chosen)
     if as_json:
         print_json(_json(found, notes))
     else:
@@ -143,13 +156,27 @@ def command(
     tell_left_out(notes)
     for path in unfinished:
         say(f"{path}: the run has not come to its end; what it holds so far was diagnosed")
-    if out is not None:
-        say(f"wrote {out}")
+    for written in filter(None, (out, trace_analysis)):
+        say(f"wrote {written}")
     if judging is not None:
         tell_judging(judging)
         if found.opinions and all(each.problem is not None for each in found.opinions):
             say(f"the judge gave no usable answer: {found.opinions[0].problem}")
             raise click.exceptions.Exit(3)
+
+
+def _write_trace_analysis(target: str, paths: list[Path], format_name: str | None, chosen: Selection) -> None:
+    from pathlib import Path
+
+    from pantrace.engine.diagnose import results_of
+    from pantrace.engine.read import Notes
+    from pantrace.engine.trace_analysis import trace_analysis
+    from pantrace.wire.json import encode
+    from pantrace.wire.output import writing
+
+    whole = trace_analysis(result.sample for _, result in results_of(paths, format_name, Notes(), chosen))
+    with writing(Path(target)) as file:
+        file.write(encode(whole, indent=1) + b"\n")
 
 
 def _bench(
@@ -162,6 +189,12 @@ def _bench(
     no_redact: bool,
     characters: int,
 ) -> Bench:
+    from msgspec.structs import replace
+
+    from pantrace.engine.judge import Bench, bench
+    from pantrace.judges import Settings
+    from pantrace.normalise.secrets import Redactor
+
     judges = reach((model,) if model else (), base_url, asking=not dry_run and not replay)
     settings = Settings(models=judges.models, characters=characters)
     if dry_run:
@@ -171,6 +204,8 @@ def _bench(
 
 
 def _print_questions(questions: list[Question]) -> None:
+    from pantrace.diagnosis.question import SYSTEM
+
     click.echo(harmless(f"--- system\n{SYSTEM}\n"))
     for number, each in enumerate(questions, 1):
         click.echo(harmless(f"=== group {number}\n{each.prompt}\n"))
@@ -178,10 +213,16 @@ def _print_questions(questions: list[Question]) -> None:
 
 
 def _json(found: Diagnosis, notes: Notes) -> dict[str, object]:
+    from pantrace.diagnosis import as_json as diagnosis_json
+
+    from .left_out import left_out
+
     return diagnosis_json(found) | left_out(notes)
 
 
 def _print(found: Diagnosis) -> None:
+    from pantrace.diagnosis import place_words
+
     click.echo(harmless(found.sentence))
     if found.samples:
         _wrapped(found.counts)
@@ -199,6 +240,8 @@ def _print(found: Diagnosis) -> None:
 
 
 def _print_table(found: Diagnosis) -> None:
+    from pantrace.diagnosis import waste_words
+
     click.echo()
     rows = [
         [str(number), each.title, f"{each.samples:,}", f"{each.share:.0%}", f"{each.passed:,}", waste_words(each.waste)]
@@ -209,6 +252,8 @@ def _print_table(found: Diagnosis) -> None:
 
 
 def _print_group(number: int, group: Group, opinion: Opinion | None) -> None:
+    from pantrace.diagnosis import place_words, seen_words, show_words
+
     click.echo(harmless(f"\n{number}. {group.title} ({group.samples:,})"))
     if seen := seen_words(group):
         _wrapped(seen, "   ")

@@ -3,47 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec.structs import replace
 
-from pantrace.engine.calibration_files import uncalibrated
-from pantrace.engine.denominator import denominator_words
-from pantrace.engine.evaluate import evaluate_into
-from pantrace.engine.intake import Done
-from pantrace.engine.judge import Access, Bench, bench
-from pantrace.engine.plan import JudgeTable, Ready, load_plan, prepare
-from pantrace.engine.reduce import total_words
-from pantrace.engine.reports import (
-    as_junit,
-    as_markdown,
-    decided_samples,
-    estimate_words,
-    repeats,
-    write_explain_report,
-)
-from pantrace.engine.select import Selection
-from pantrace.engine.summary import EvalSummary, gate_code, summarise
-from pantrace.engine.workshop import LOG, SUMMARY, write_workshop
-from pantrace.errors import UsageError
-from pantrace.judges import Calibrations, Managed, Project, Settings
-from pantrace.wire.output import writing
-
-from .access import cache_file, reach
-from .arguments import as_json, calibration_files, expand, from_format, keep_inputs, selecting, sources
-from .google_cloud import google_cloud, named_project
-from .judge import tell_judging
-from .left_out import left_out, tell_left_out
-from .output import print_json, say, table
+from .answer import few
+from .arguments import as_json, calibration_files, expand, from_format, keep_inputs, selecting, sources, verbose
+from .google_cloud import google_cloud
+from .output import print_json, say
 from .progress import progress
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pantrace.engine.intake import Done
+    from pantrace.engine.judge import Bench
+    from pantrace.engine.plan import JudgeTable, Ready
+    from pantrace.engine.select import Selection
+    from pantrace.engine.summary import EvalSummary
+    from pantrace.judges import Project
 
 
 @click.command("eval")
 @sources
 @click.option("--out", "out", required=True, metavar="DIR", help="Run directory to write, or to go on with.")
-@click.option("--plan", "plan", metavar="FILE", help="Plan (TOML); `pantrace init` writes one. Without it: everything.")
+@click.option("--plan", "plan", metavar="FILE", help="Plan (TOML, or an eval_config.yaml); `pantrace init` writes one.")
 @from_format
 @click.option("--judge", "models", multiple=True, metavar="PROVIDER:MODEL", help="Judge what is to be judged.")
 @click.option("--base-url", metavar="URL", help="Server of the judge (any that speaks OpenAI's protocol).")
@@ -56,11 +40,19 @@ from .progress import progress
 @click.option("--no-redact", is_flag=True, help="Send texts to judges as they are, secrets included.")
 @calibration_files
 @click.option("--gate", is_flag=True, help="Exit 1 if a sample fails, 3 if one could not be decided.")
+@click.option(
+    "--min-pass-rate",
+    type=click.FloatRange(0, 1),
+    metavar="X",
+    help="With --gate: the share of samples that must pass. The plan's, else 1.",
+)
+@click.option("--by", metavar="LABEL", help="Also show the numbers by this label of the cases, or by agent.")
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
-@click.option("--markdown", metavar="FILE", help="Write the summary as Markdown.")
+@click.option("--markdown", metavar="FILE", help="Write the result as Markdown.")
 @click.option("--report", metavar="FILE", help="Write evals and decisions as a report of the Explain policy (JSON).")
 @click.option("--workshop", metavar="DIR", help="Write eval_summary.json and question_answer_log.md of ADK's workshop.")
 @selecting
+@verbose
 @as_json
 def command(
     sources: tuple[str, ...],
@@ -79,22 +71,22 @@ def command(
     no_redact: bool,
     calibrations: tuple[str, ...],
     gate: bool,
+    min_pass_rate: float | None,
+    by: str | None,
     junit: str | None,
     markdown: str | None,
     report: str | None,
     workshop: str | None,
     chosen: Selection,
+    verbose: bool,
     as_json: bool,
 ) -> None:
-    """Evaluate recordings: read, measure, check, decide, keep, report.
+    """Evaluate recordings: read, measure, check, judge, decide, and keep the results.
 
-    Results go to a run directory. The same command after an interruption goes on where it was; on unchanged input it
-    measures nothing again. Afterwards the directory holds what these inputs give and nothing else: what an input gave
-    before it was edited or removed is set aside. Each case is decided by the profile it names, else by the plan's; what
-    could not be evaluated does not pass.
-
-    The table has the mean over cases of each metric, and under `together` what it comes to over all samples: a ratio
-    of sums (pooled) or a sum. What has no value is left out of both and counted.
+    The answer comes first: how many samples passed, which failed and why. Then come the numbers: for each metric the
+    mean over cases. The results are kept in a run directory. Run the same command again after an interruption and it
+    continues; on unchanged input it measures nothing twice. Each case is decided by the profile it names, else by the
+    plan's. A sample that could not be evaluated does not pass.
 
     \b
     pantrace eval runs/ --out results/today
@@ -102,8 +94,31 @@ def command(
 
     Exit code: 0; with --gate or a [gate] in the plan 1 (failed) or 3 (could not decide).
     """
+    from pathlib import Path
+
+    from msgspec.structs import replace
+
+    from pantrace.engine.comparative import compare_evaluated
+    from pantrace.engine.evaluate import evaluate_into
+    from pantrace.engine.foreign_plan import is_config, unused_paths
+    from pantrace.engine.plan import load_plan, prepare
+    from pantrace.engine.reports import decided_samples, write_explain_report
+    from pantrace.engine.select import Selection
+    from pantrace.engine.summary import gate_code, summarise
+    from pantrace.engine.workshop import LOG, SUMMARY, write_workshop
+    from pantrace.judges import Managed
+
+    from .compare import all_fields, tell_comparisons
+    from .compare import as_markdown as compared_markdown
+    from .decided import decision_words, tell_doubts, tell_failures, tell_numbers, tell_verdict
+    from .google_cloud import named_project
+    from .judge import tell_judging
+    from .left_out import left_out
+
     path = Path(plan) if plan else None
     loaded, text, folder = load_plan(path)
+    if path is not None and is_config(path) and (told := unused_paths(path)):
+        say(told)
     ready = prepare(loaded, folder, text, str(path or "plan"), calibrations=[*map(Path, calibrations)])
     keep_inputs(
         sources,
@@ -137,11 +152,20 @@ def command(
             judging=judging,
         )
     summary = summarise(Path(out), ready.checks)
-    write_reports(Path(out), summary, junit, markdown)
+    sides = compare_evaluated(Path(out))
+    write_reports(Path(out), summary, junit, markdown, more=compared_markdown(sides) if sides is not None else "")
     if report:
         write_explain_report(Path(out), Path(report))
     if workshop:
         write_workshop(Path(out), Path(workshop))
+    code, rate = None, 1.0
+    if gating := gate or min_pass_rate is not None or loaded.gate is not None:
+        rate = min_pass_rate if min_pass_rate is not None else loaded.gate.min_pass_rate if loaded.gate else 1.0
+        used = {each.profile for each in summary.decisions}
+        complete = (loaded.gate is not None and loaded.gate.complete) or any(
+            each.complete for each in ready.profiles.values() if each.name in used
+        )
+        code = gate_code(summary, rate, complete=complete)
     if as_json:
         print_json(
             {
@@ -151,26 +175,39 @@ def command(
                 "judging": judging.summary() if judging else None,
                 "summary": summary,
                 "decisions": decided_samples(Path(out)),
+                **({"comparison": all_fields(sides)} if sides is not None else {}),
             }
         )
+        if code is not None:
+            say(f"{'passed' if code == 0 else 'not passed'}: {decision_words(summary.decisions)}")
     else:
-        tell_summary(summary)
+        tell_verdict(summary, code, rate, out)
+        tell_failures(summary, Path(out), verbose)
+        tell_numbers(summary, verbose, by)
+        if sides is not None:
+            click.echo(f"\n{' against '.join(reversed(sides.runs))}:\n")
+            tell_comparisons(sides, flips=10)
         _tell_done(done, out)
         if judging is not None:
             tell_judging(judging)
-    if gate or loaded.gate is not None:
-        rate = loaded.gate.min_pass_rate if loaded.gate is not None else 1.0
-        used = {each.profile for each in summary.decisions}
-        complete = (loaded.gate is not None and loaded.gate.complete) or any(
-            each.complete for each in ready.profiles.values() if each.name in used
-        )
-        raise click.exceptions.Exit(tell_gate(Path(out), summary, rate, ready.calibrations, complete=complete))
+    if gating:
+        tell_doubts(Path(out), summary, ready.calibrations, None, complete)
+        raise click.exceptions.Exit(code or 0)
 
 
 def _judging(ready: Ready, table: JudgeTable, vertex: Project | None, cache: str | None, replay: bool) -> Bench | None:
     """The judges that the plan or the command line names; None when there is nothing that they would do."""
+    from msgspec.structs import replace
+
+    from pantrace.engine.judge import Access, bench
+    from pantrace.judges import Managed, Settings
+
+    from .access import cache_file, reach
+
     judges = reach(table.models, table.base_url, asking=not replay)
     if replay and not judges.models and not any(isinstance(rubric, Managed) for rubric in ready.rubrics):
+        from pantrace.errors import UsageError
+
         raise UsageError("--replay needs a judge: replies are kept by its name")
     if not judges.models and not ready.rubrics and vertex is None:
         return None
@@ -208,18 +245,18 @@ def _counts(done: Done) -> dict[str, object]:
 
 
 def _tell_done(done: Done, out: str) -> None:
+    from .left_out import tell_left_out
+
     tell_left_out(done.notes)
     if done.prompted:
-        say(f"{done.prompted} samples were joined with the reference by their first prompt, not by an id")
+        say(f"{few(done.prompted, 'sample')} matched with the reference by the first prompt, not by an id")
     if done.unmatched:
-        say(f"{done.unmatched} samples have no counterpart in the reference")
+        say(f"{few(done.unmatched, 'sample')} not found in the reference")
     for line in _changes(done):
         say(line)
-    say(f"{_samples(done.measured)} measured, {done.reused} reused; results in {out}")
-
-
-def _samples(count: int) -> str:
-    return f"{count} sample" if count == 1 else f"{count} samples"
+    say(
+        f"{few(done.measured, 'sample')} measured, {done.reused:,} reused; results are in {out} (`pantrace view {out}`)"
+    )
 
 
 def _changes(done: Done) -> Iterator[str]:
@@ -231,7 +268,7 @@ def _changes(done: Done) -> Iterator[str]:
         more = f" and {len(done.damaged) - 3} more" if len(done.damaged) > 3 else ""
         yield f"renewed: {names}{more} (damaged or missing)"
     elif done.renewed:
-        yield f"{_samples(done.renewed)} judged again: not every question had been answered"
+        yield f"{few(done.renewed, 'sample')} judged again: not every question had been answered"
     gone = []
     if done.superseded:
         gone.append(f"{done.superseded} superseded (input edited, or no longer selected)")
@@ -244,92 +281,24 @@ def _changes(done: Done) -> Iterator[str]:
 
 
 def write_reports(
-    out: Path, summary: EvalSummary, junit: str | None, markdown: str | None, profile: str | None = None
+    out: Path,
+    summary: EvalSummary,
+    junit: str | None,
+    markdown: str | None,
+    profile: str | None = None,
+    *,
+    more: str = "",
 ) -> None:
     """The files that were asked for, before any exit."""
+    from pathlib import Path
+
+    from pantrace.engine.reports import as_junit, as_markdown, decided_samples
+    from pantrace.wire.output import writing
+
     if junit:
         with writing(Path(junit)) as file:
             file.write(as_junit(out, profile))
     if markdown:
         with writing(Path(markdown)) as file:
             page = as_markdown(summary, f"Evaluation of {out.name}", decided_samples(out, profile))
-            file.write(page.encode())
-
-
-def tell_summary(summary: EvalSummary) -> None:
-    """Metrics and decisions as tables."""
-    columns = ["metric", "maker", "value", "together", "scored", "n/a", "unscored", "why not"]
-    rows = [
-        [
-            each.metric,
-            each.maker or "",
-            estimate_words(each.estimate, each.unit, scored=each.scored),
-            total_words(each.together, each.unit, briefly=True),
-            str(each.scored),
-            str(each.not_applicable),
-            str(each.unscored),
-            (each.why_not or "") if not each.scored else "",
-        ]
-        for each in summary.metrics
-        if each.headline
-    ]
-    _table(columns, rows, right=("scored", "n/a", "unscored"), spare=("maker", "together"))
-    shown = [each for each in summary.groups if each.estimate is not None and each.headline]
-    if len(shown) > 40:
-        say(f"{len(shown)} rows by group: those of deterministic metrics are in --markdown and --json")
-        shown = [each for each in shown if each.maker != "check"]
-    if shown:
-        click.echo()
-        _table(
-            ["group", "metric", "value", "together"],
-            [
-                [
-                    each.group or "",
-                    each.metric,
-                    estimate_words(each.estimate, each.unit),
-                    total_words(each.together, each.unit),
-                ]
-                for each in shown
-            ],
-        )
-    for each in summary.decisions:
-        click.echo(
-            f"\n{each.profile}: {each.passed} passed, {each.failed} failed, {each.undecided} could not be decided"
-            f" (pass rate {estimate_words(each.rate, 'share')})"
-        )
-        for reason, count in each.reasons:
-            click.echo(f"  {count} x {reason}")
-    for name, told in repeats(summary):
-        click.echo(f"repeats, {name}: {told}")
-    click.echo(f"\n{denominator_words(summary.denominator)}")
-
-
-def _table(
-    columns: list[str], rows: list[list[str]], *, right: tuple[str, ...] = (), spare: tuple[str, ...] = ()
-) -> None:
-    """A table; the column `together` stands in it only where a metric has such a number."""
-    place = columns.index("together")
-    if not any(row[place] for row in rows):
-        columns, *rows = [[*row[:place], *row[place + 1 :]] for row in (columns, *rows)]
-    table(columns, rows, right=right, spare=spare)
-
-
-def tell_gate(
-    out: Path,
-    summary: EvalSummary,
-    rate: float,
-    calibrations: Calibrations,
-    profile: str | None = None,
-    *,
-    complete: bool = False,
-) -> int:
-    """Say how the gate went, and on which judges it rests that nobody has calibrated; gives the exit code."""
-    code = gate_code(summary, rate, profile, complete=complete)
-    if doubtful := uncalibrated(out, calibrations, profile):
-        named = ", ".join(dict.fromkeys(each.metric for each in doubtful))
-        say(f"warning: decided by judges that were not calibrated: {named} (`pantrace calibrate`)")
-    if complete and not summary.denominator.complete:
-        say(f"not complete, and the gate demands it: {denominator_words(summary.denominator)}")
-    words = {0: "passed", 1: "failed", 3: "could not decide, which is not a pass"}
-    say(f"gate (at least {rate:.0%} must pass): {words[code]}")
-    return code
+            file.write("\n".join(filter(None, (page, more))).encode())

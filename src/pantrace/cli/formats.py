@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
-
-from pantrace.formats import Format, all_formats
 
 from .arguments import as_json
 from .output import print_json, table
+
+if TYPE_CHECKING:
+    from pantrace.formats import Format
 
 
 @click.command("formats")
@@ -22,6 +22,8 @@ def command(as_json: bool) -> None:
     pantrace formats
     pantrace formats --json | jq '.[] | select(.writes) | .name'
     """
+    from pantrace.formats import all_formats
+
     found = all_formats()
     if as_json:
         print_json([describe(each) for each in found])
@@ -53,6 +55,8 @@ def describe(format_: Format) -> dict[str, Any]:
 
 def option_list(format_: Format) -> list[dict[str, Any]]:
     """The writer's options with their defaults and help."""
+    import msgspec
+
     documented = field_docs(format_.options)
     return [
         {

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pantrace.engine.calibration_files import calibrations_for
-from pantrace.engine.compare_runs import compare, exit_code
-from pantrace.engine.evaluate import decide_again
-from pantrace.engine.known_names import refuse_unknown
-from pantrace.engine.reports import decided_samples, write_explain_report
-from pantrace.engine.summary import summarise
-from pantrace.errors import UsageError
-from pantrace.policy import load_profile, profile_names
-from pantrace.store import is_run_directory
-
-from .arguments import as_json, calibration_files, keep_inputs
-from .compare import GATE, all_fields, tell_comparisons
-from .eval import tell_gate, tell_summary, write_reports
+from .arguments import as_json, calibration_files, keep_inputs, metric_names, verbose
+from .complete import complete_profiles
 from .output import print_json, say
+
+if TYPE_CHECKING:
+    from pantrace.policy import Profile
 
 
 @click.command("gate")
 @click.argument("directory", metavar="DIR")
-@click.option("--profile", metavar="NAME|FILE", help="Profile to decide by.")
+@click.option(
+    "--profile",
+    metavar="NAME|FILE",
+    shell_complete=complete_profiles,
+    help="Profile to decide by; `pantrace profiles` lists them.",
+)
 @click.option("--baseline", metavar="DIR", help="Also demand that the run is no worse than this one: see --margin.")
 @click.option(
     "--margin",
@@ -34,14 +30,22 @@ from .output import print_json, say
     metavar="X|X%|NAME=X",
     help="By how much a metric may be worse than in the baseline; a number, or a share of the baseline's mean.",
 )
-@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Compare only this metric; repeat for more.")
+@metric_names("With --baseline: compare only this metric; repeat for more.")
 @click.option("--cluster", metavar="NAME", help="Cases that belong together, when compared with the baseline.")
-@click.option("--min-pass-rate", type=click.FloatRange(0, 1), default=1.0, show_default=True, metavar="X")
+@click.option(
+    "--min-pass-rate",
+    type=click.FloatRange(0, 1),
+    default=1.0,
+    show_default=True,
+    metavar="X",
+    help="The share of samples that must pass.",
+)
 @click.option("--complete", is_flag=True, help="Do not pass while a case was not run, not read or left out.")
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
-@click.option("--markdown", metavar="FILE", help="Write the summary as Markdown.")
+@click.option("--markdown", metavar="FILE", help="Write the result as Markdown.")
 @click.option("--report", metavar="FILE", help="Write evals and decisions as a report of the Explain policy (JSON).")
 @calibration_files
+@verbose
 @as_json
 def command(
     directory: str,
@@ -56,6 +60,7 @@ def command(
     markdown: str | None,
     report: str | None,
     calibrations: tuple[str, ...],
+    verbose: bool,
     as_json: bool,
 ) -> None:
     """Decide a run directory by a profile, without measuring or judging again.
@@ -73,14 +78,26 @@ def command(
 
     Exit code: 0 pass, 1 fail, 2 refused, 3 could not decide.
     """
+    from pathlib import Path
+
+    from pantrace.engine.compare_runs import compare, exit_code
+    from pantrace.errors import UsageError
+    from pantrace.policy import profile_names
+    from pantrace.store import is_run_directory
+
+    from .compare import GATE, all_fields, tell_comparisons
+
     if not is_run_directory(Path(directory)):
         raise UsageError(f"{directory} is not a run directory; `pantrace eval … --out DIR` makes one")
     if profile is None and baseline is None:
-        raise UsageError("name what to decide by: --profile NAME, --baseline DIR, or both")
+        raise UsageError(
+            "nothing to decide by: name a profile (--profile NAME), a baseline (--baseline DIR), or both; "
+            f"built-in profiles are {', '.join(profile_names())} (`pantrace profiles`)"
+        )
     if baseline is None and (margins or metrics or cluster):
-        raise UsageError("--margin, --metric and --cluster go with --baseline DIR")
+        raise UsageError("--margin, --metric and --cluster need --baseline DIR")
     if profile is None and (junit or markdown or report or calibrations or complete):
-        raise UsageError("--junit, --markdown, --report, --calibration and --complete go with --profile")
+        raise UsageError("--junit, --markdown, --report, --calibration and --complete need --profile")
     keep_inputs([directory], beside=[profile, baseline, *calibrations], recordings=[report], others=[junit, markdown])
     # Before anything is decided: a baseline that cannot be compared with is an error, not a decision.
     against = None
@@ -89,21 +106,10 @@ def command(
     told: dict[str, Any] = {}
     codes: list[int] = []
     if profile is not None:
-        out = Path(directory)
-        chosen = load_profile(profile)
-        refuse_unknown(chosen, out, file=None if profile in profile_names() else Path(profile))
-        known = calibrations_for(out, [*map(Path, calibrations)])
-        decide_again(out, chosen, known)
-        summary = summarise(out)
-        write_reports(out, summary, junit, markdown, chosen.name)
-        if report:
-            write_explain_report(out, Path(report), chosen.name)
-        if not as_json:
-            tell_summary(summary)
-        told |= {"profile": chosen.name, "profiles": profile_names(), "summary": summary}
-        told["decisions"] = decided_samples(out, chosen.name)
-        demanded = complete or chosen.complete
-        codes.append(tell_gate(out, summary, min_pass_rate, known, chosen.name, complete=demanded))
+        code, told = _decide(
+            directory, profile, min_pass_rate, complete, junit, markdown, report, calibrations, verbose, as_json
+        )
+        codes.append(code)
     if against is not None:
         told["baseline"] = all_fields(against)
         codes.append(exit_code(against.comparisons))
@@ -114,3 +120,57 @@ def command(
         print_json(told)
     # Failed beats undecided, and both beat passed.
     raise click.exceptions.Exit(1 if 1 in codes else max(codes))
+
+
+def _decide(
+    directory: str,
+    profile: str,
+    rate: float,
+    complete: bool,
+    junit: str | None,
+    markdown: str | None,
+    report: str | None,
+    calibrations: tuple[str, ...],
+    verbose: bool,
+    as_json: bool,
+) -> tuple[int, dict[str, Any]]:
+    """Decide by a profile, write and tell it; gives the exit code and the JSON."""
+    from pathlib import Path
+
+    from pantrace.engine.calibration_files import calibrations_for
+    from pantrace.engine.evaluate import decide_again
+    from pantrace.engine.known_names import refuse_unknown
+    from pantrace.engine.reports import decided_samples, write_explain_report
+    from pantrace.engine.summary import gate_code, summarise
+    from pantrace.policy import load_profile, profile_names
+
+    from .decided import decision_words, tell_doubts, tell_failures, tell_numbers, tell_verdict
+    from .eval import write_reports
+
+    out = Path(directory)
+    chosen = load_profile(profile)
+    refuse_unknown(chosen, out, file=None if profile in profile_names() else Path(profile))
+    known = calibrations_for(out, [*map(Path, calibrations)])
+    decide_again(out, chosen, known)
+    summary = summarise(out)
+    write_reports(out, summary, junit, markdown, chosen.name)
+    if report:
+        write_explain_report(out, Path(report), chosen.name)
+    demanded = complete or chosen.complete
+    code = gate_code(summary, rate, chosen.name, complete=demanded)
+    if as_json:
+        mine = [each for each in summary.decisions if each.profile == chosen.name]
+        say(f"{'passed' if code == 0 else 'not passed'}: {decision_words(mine)}")
+    else:
+        tell_verdict(summary, code, rate, directory, chosen.name)
+        tell_failures(summary, out, verbose, chosen.name)
+        tell_numbers(summary, verbose, only=_deciding(chosen))
+    tell_doubts(out, summary, known, chosen.name, demanded)
+    told = {"profile": chosen.name, "profiles": profile_names(), "summary": summary}
+    return code, {**told, "decisions": decided_samples(out, chosen.name)}
+
+
+def _deciding(profile: Profile) -> set[str]:
+    """The metrics that a profile speaks of."""
+    tables = (profile.thresholds, profile.limits, profile.weights)
+    return {*(name for each in tables for name in each), *profile.hard_fail.metrics}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pantrace.errors import UsageError
-from pantrace.judges import Project
+
+if TYPE_CHECKING:
+    from pantrace.judges import Project
 
 
 def google_cloud(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -25,6 +27,8 @@ def google_cloud(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def named_project(project: str | None, location: str | None, base_url: str | None) -> Project | None:
     """The project that the options or the environment name; None where they name none. Half a name is refused."""
+    from pantrace.judges import Project
+
     found = project or os.environ.get("GOOGLE_CLOUD_PROJECT")
     place = location or os.environ.get("GOOGLE_CLOUD_LOCATION")
     if found and place:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from pantrace.errors import UsageError
-from pantrace.wire.output import writing
 
 PLAN = """\
 # A plan for `pantrace eval RUNS --plan {name} --out results/today`.
@@ -61,6 +58,10 @@ def command(path: str, force: bool) -> None:
     \b
     pantrace init eval.toml
     """
+    from pathlib import Path
+
+    from pantrace.wire.output import writing
+
     target = Path(path)
     if target.exists() and not force:
         raise UsageError(f"{target} is there already; --force writes over it")

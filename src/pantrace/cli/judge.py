@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
-from pantrace.engine.convert import write_run
-from pantrace.engine.judge import Access, Bench, bench, judge_all, plan_questions
-from pantrace.engine.measure import Row, row
-from pantrace.engine.read import Notes, read_pile, split_children
-from pantrace.engine.rubric_selection import select_rubrics
-from pantrace.engine.select import Selection
-from pantrace.engine.tables import write_table
 from pantrace.errors import UsageError
-from pantrace.judges import BUDGET, AnyRubric, Managed, Settings, guidelines_from, is_managed, with_guidelines
-from pantrace.model import Run, Sample, Score, with_samples
-from pantrace.normalise.secrets import Redactor
 
 from .access import cache_file, reach
-from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources, sub_agents
+from .arguments import as_json, expand, from_format, keep_inputs, option, output, selecting, sources, sub_agents
 from .google_cloud import google_cloud, named_project, required_project
-from .left_out import tell_left_out
 from .output import harmless, print_json, say, table
 from .progress import progress
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pantrace.engine.judge import Bench
+    from pantrace.engine.measure import Row
+    from pantrace.engine.read import Notes
+    from pantrace.engine.select import Selection
+    from pantrace.judges import AnyRubric
+    from pantrace.model import Run, Sample, Score
+
+MAX_CHARS = 100_000
+"""What the engine takes where nobody says otherwise."""
 KINDS = ("json", "jsonl", "csv", "parquet", "native")
 """What `-o` may hold: scores, or as native the samples with them."""
 
@@ -58,16 +57,28 @@ KINDS = ("json", "jsonl", "csv", "parquet", "native")
 )
 @click.option("--base-url", metavar="URL", help="Another server that speaks the provider's protocol.")
 @google_cloud
-@click.option("--samples", type=click.IntRange(1, 100), default=1, show_default=True, help="Verdicts of each judge.")
+@option(
+    "--repeats",
+    "repeats",
+    old=("--samples",),
+    type=click.IntRange(1, 100),
+    default=1,
+    show_default=True,
+    help="How often each judge is asked.",
+)
 @click.option(
     "--combine", type=click.Choice(["mean", "majority"]), help="By default grades by mean, pass and fail by majority."
 )
-@click.option("--temperature", type=float, metavar="T", help="By default 0 for one sample, 0.7 for several.")
-@click.option("--seed", type=int, metavar="N", help="Sent to the provider, plus the number of the sample.")
+@click.option("--temperature", type=float, metavar="T", help="By default 0 where a judge is asked once, 0.7 for more.")
+@click.option("--seed", type=int, metavar="N", help="Sent to the provider, plus the number of the repeat.")
 @click.option("--weighted", is_flag=True, help="Weigh grades by log-probabilities, where the provider tells them.")
 @click.option("--max-tokens", type=click.IntRange(min=16), default=2000, show_default=True, help="Of one reply.")
 @click.option(
-    "--max-chars", type=click.IntRange(min=2000), default=BUDGET, show_default=True, help="Of material in one prompt."
+    "--max-chars",
+    type=click.IntRange(min=2000),
+    default=MAX_CHARS,
+    show_default=True,
+    help="Of one prompt.",
 )
 @click.option("--cache", metavar="FILE", help="Where replies are kept; by default in the user's cache folder.")
 @click.option("--replay", is_flag=True, help="Answer from the cache only, and say what is missing.")
@@ -81,12 +92,7 @@ KINDS = ("json", "jsonl", "csv", "parquet", "native")
 @click.option("--retries", type=click.IntRange(0, 20), default=4, show_default=True, help="How often to ask again.")
 @click.option("--no-redact", is_flag=True, help="Send texts as they are, secrets included.")
 @click.option("--dry-run", is_flag=True, help="Show the prompts, the number of calls and the tokens; ask nothing.")
-@click.option(
-    "-o",
-    "out",
-    metavar="OUT",
-    help="Write the scores (.json, .jsonl, .csv, .parquet), or the samples with them (.trace.jsonl).",
-)
+@output("Write the scores (.json, .jsonl, .csv, .parquet), or the samples with them (.trace.jsonl).")
 @click.option(
     "--format", "format_", type=click.Choice(KINDS), help="What to write; by default what the name of -o says."
 )
@@ -102,7 +108,7 @@ def command(
     base_url: str | None,
     project: str | None,
     location: str | None,
-    samples: int,
+    repeats: int,
     combine: str | None,
     temperature: float | None,
     seed: int | None,
@@ -143,6 +149,15 @@ def command(
     pantrace judge runs/ --rubric pair-programming.yaml --judge openai:gpt-4.1-mini
     pantrace judge runs/ --rubric vertex:general_quality_v1 --guidelines pair-programming.yaml --project my-project
     """
+    from pantrace.engine.judge import Access, Bench, bench
+    from pantrace.engine.read import Notes, read_pile, split_children
+    from pantrace.engine.rubric_selection import select_rubrics
+    from pantrace.judges import Managed, Settings, guidelines_from, is_managed, with_guidelines
+    from pantrace.model import with_samples
+    from pantrace.normalise.secrets import Redactor
+
+    from .left_out import tell_left_out
+
     asked = select_rubrics(names)
     if asked.measured:
         listed = ", ".join(asked.measured)
@@ -159,7 +174,7 @@ def command(
     judges = reach(models, base_url, asking=not dry_run and not replay)
     settings = Settings(
         models=judges.models,
-        samples=samples,
+        samples=repeats,
         combine=combine,  # type: ignore[arg-type]
         temperature=temperature,
         max_tokens=max_tokens,
@@ -224,6 +239,16 @@ def _refuse_outputs(
 
 
 def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | None, kind: Any, as_json: bool) -> None:
+    from pathlib import Path
+
+    import msgspec
+
+    from pantrace.engine.convert import write_run
+    from pantrace.engine.judge import judge_all
+    from pantrace.engine.measure import Row, row
+    from pantrace.engine.tables import write_table
+    from pantrace.model import with_samples
+
     rows: list[Row] = []
     native = out is not None and kind == "native"
     with progress("samples") as count:
@@ -254,6 +279,8 @@ def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | No
 
 def _kind_of(out: str) -> str:
     """What a file's name says of its content."""
+    from pathlib import Path
+
     if ".trace.jsonl" in Path(out).name:
         return "native"
     kind = Path(out).suffix.removeprefix(".")
@@ -301,6 +328,10 @@ def _dry_run(
     cache: Path,
     as_json: bool,
 ) -> None:
+    import msgspec
+
+    from pantrace.engine.judge import plan_questions
+
     found = list(plan_questions(samples, rubrics, unasked, cache))
     total = {
         "calls": sum(each.calls for each in found),

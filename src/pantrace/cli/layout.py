@@ -17,17 +17,19 @@ class Layout:
     left_out: tuple[str, ...] = ()
 
 
-def fit(columns: Sequence[Sequence[str]], room: int, spare: Sequence[str] = ()) -> Layout:
+def fit(columns: Sequence[Sequence[str]], room: int, spare: Sequence[str] = (), *, firm: bool = False) -> Layout:
     """A layout that breaks no word, for columns of cells with their heads in front.
 
     Where it is too wide, the widest texts are folded first; then the columns `spare` are left out one by one; what
-    still does not fit has its longest words broken."""
+    still does not fit has its longest words broken. `firm`: columns are left out before anything is folded."""
     wanted = [_widest(line for cell in cells for line in cell.split("\n")) for cells in columns]
     least = [_widest(word for cell in cells for word in cell.split()) for cells in columns]
     shown = dict(enumerate(cells[0] for cells in columns))
     left_out: list[str] = []
     if sum(wanted) + 3 * (len(wanted) - 1) <= room:
         return Layout(dict(enumerate(wanted)))
+    if firm and (layout := _unfolded(wanted, shown, room, spare)) is not None:
+        return layout
     for name in [None, *(name for name in spare if name in shown.values())]:
         if name is not None:
             shown = {place: head for place, head in shown.items() if head != name}
@@ -42,6 +44,18 @@ def fit(columns: Sequence[Sequence[str]], room: int, spare: Sequence[str] = ()) 
         if sum(widths.values()) <= left:
             break
     return Layout(widths, True, tuple(left_out))
+
+
+def _unfolded(wanted: Sequence[int], shown: dict[int, str], room: int, spare: Sequence[str]) -> Layout | None:
+    """The layout with the fewest columns left out in which nothing is folded; None if there is none."""
+    left_out: list[str] = []
+    for name in [None, *(name for name in spare if name in shown.values())]:
+        if name is not None:
+            left_out.append(name)
+        kept = {place: wanted[place] for place, head in shown.items() if head not in left_out}
+        if sum(kept.values()) + 2 * (len(kept) - 1) <= room:
+            return Layout(kept, True, tuple(left_out))
+    return None
 
 
 def _widest(texts: Iterable[str]) -> int:

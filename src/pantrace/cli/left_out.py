@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
-
-from pantrace.engine.read import Notes
+from typing import TYPE_CHECKING, Any
 
 from .output import say
+
+if TYPE_CHECKING:
+    from pantrace.engine.read import Notes
 
 
 def tell_left_out(notes: Notes) -> None:

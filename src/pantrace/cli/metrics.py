@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
-
-from pantrace.engine.measure import load_plugins
-from pantrace.metrics import ALIASES, Metric, all_metrics, by_name
-from pantrace.wire.json import encode
 
 from .arguments import as_json
-from .formats import field_docs
 from .output import print_json, say, table
+
+if TYPE_CHECKING:
+    import msgspec
+
+    from pantrace.metrics import Metric
 
 
 @click.command("metrics")
@@ -30,6 +28,11 @@ def command(names: tuple[str, ...], plugins: tuple[str, ...], as_json: bool) -> 
     pantrace metrics cache_efficiency trajectory_accuracy
     pantrace metrics --json | jq '.[].measures[] | {address, unit, better}'
     """
+    from pathlib import Path
+
+    from pantrace.engine.measure import load_plugins
+    from pantrace.metrics import ALIASES, all_metrics, by_name
+
     own = load_plugins([Path(path) for path in plugins])
     found = [own.get(name) or by_name(name) for name in names] or [*all_metrics(), *own.values()]
     if as_json:
@@ -75,12 +78,18 @@ def _measure(each: dict[str, Any]) -> str:
 
 
 def _setting(each: dict[str, Any]) -> str:
+    from pantrace.wire.json import encode
+
     default = "" if each["default"] in (None, (), [], {}) else f" (default: {encode(each['default']).decode()})"
     return f"{each['help']}{default}".strip()
 
 
 def describe(each: Metric) -> dict[str, Any]:
     """What the list says of one metric."""
+    import msgspec
+
+    from .formats import field_docs
+
     documented = each.documented
     docs = field_docs(each.settings)
     return {
@@ -101,6 +110,8 @@ def describe(each: Metric) -> dict[str, Any]:
 
 
 def _default(field: msgspec.structs.FieldInfo) -> Any:
+    import msgspec
+
     if field.default is not msgspec.NODEFAULT:
         return msgspec.to_builtins(field.default)
     return field.default_factory() if field.default_factory is not msgspec.NODEFAULT else None

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import click
 
-from pantrace.engine.migrate import migrate
-
-from .arguments import as_json, expand, sources
+from .arguments import as_json, expand, output, sources
 from .output import print_json, say, table
 
 
 @click.command("migrate")
 @sources
-@click.option(
-    "-o", "out", metavar="DIR", help="Folder to write to, or a file for one input; without it, one file is printed."
-)
+@output("Folder to write to, or a file for one input; without it, one file is printed.", metavar="PATH")
 @as_json
 def command(sources: tuple[str, ...], out: str | None, as_json: bool) -> None:
     """Bring files of an older version of their format up to date. Inputs are never changed.
@@ -25,6 +21,8 @@ def command(sources: tuple[str, ...], out: str | None, as_json: bool) -> None:
     pantrace migrate old/eval_*.json -o migrated/
     pantrace migrate eval_base.json > eval_base_today.json
     """
+    from pantrace.engine.migrate import migrate
+
     done = migrate(expand(sources), out)
     if as_json:
         print_json(

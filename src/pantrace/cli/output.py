@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pantrace.wire.json import encode
-
-from .layout import fit
-
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
 
 
 def print_json(value: Any) -> None:
     """One JSON document on stdout."""
+    from pantrace.wire.json import encode
+
     sys.stdout.write(encode(value, indent=2).decode() + "\n")
 
 
@@ -48,29 +48,77 @@ def table(
     *,
     right: tuple[str, ...] = (),
     spare: tuple[str, ...] = (),
+    total: bool = False,
+    firm: bool = False,
     err: bool = False,
 ) -> None:
     """A plain table that breaks no word if it can. Where it is too wide for that, columns that can be spared are left
-    out, the first named first, and named below it."""
+    out, the first named first, and named below it. With `total`, the last row stands apart; with
+    `firm`, columns are left out before any cell is folded."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
+    from .layout import fit
+
     target = console(err=err)
     cells = [[harmless(cell) for cell in column] for column in zip(columns, *rows, strict=True)]
-    layout = fit(cells, target.width, spare)
+    layout = fit(cells, target.width, spare, firm=firm)
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=layout.tight)
     for place, width in layout.widths.items():
         name = columns[place]
         grid.add_column(name, justify="right" if name in right else "left", overflow="fold", width=width)
-    for texts in zip(*(cells[place][1:] for place in layout.widths), strict=True):
-        grid.add_row(*map(Text, texts))
+    for number, texts in enumerate(zip(*(cells[place][1:] for place in layout.widths), strict=True), 1):
+        grid.add_row(*map(Text, texts), end_section=total and number == len(rows) - 1)
     target.print(grid)
     if layout.left_out:
-        say(f"left out in {target.width} columns: {', '.join(layout.left_out)} (--json has all)")
+        say(f"no room in {target.width} columns for: {', '.join(layout.left_out)} (--json has everything)")
 
 
 def say(text: str) -> None:
-    """A line for the person, on stderr, behind all that was printed before it."""
+    """A line for the person, on stderr, behind all that was printed before it; folded where it meets a terminal."""
     sys.stdout.flush()
-    click.echo(harmless(text), err=True)
+    click.echo(folded(harmless(text), width_of(sys.stderr)), err=True)
+
+
+def width_of(stream: Any) -> int | None:
+    """Columns of the terminal that a stream leads to; None where there is none, and nothing has to be folded."""
+    try:
+        if not stream.isatty():
+            return None
+        told = os.environ.get("COLUMNS", "")
+        return int(told) if told.isdigit() and int(told) else os.get_terminal_size(stream.fileno()).columns or None
+    except (OSError, ValueError):
+        return None
+
+
+def folded(text: str, width: int | None, indent: str = "") -> str:
+    """Text in lines of at most so many cells, broken between words; a number stays with its percent sign. Only a word
+    that is wider than a line is left to the terminal."""
+    if width is None:
+        return text
+    return "\n".join(_folded_line(line, width, indent) for line in text.split("\n"))
+
+
+def _cells_of(text: str) -> Callable[[str], int]:
+    """How the width of a text is counted; the letters of most are one cell wide."""
+    if text.isascii():
+        return len
+    from rich.cells import cell_len
+
+    return cell_len
+
+
+def _folded_line(text: str, width: int, indent: str) -> str:
+    cells = _cells_of(text)
+    if cells(text) <= width:
+        return text
+    margin = text[: len(text) - len(text.lstrip(" "))]
+    lines, line = [], margin
+    for word in text.replace(" %", "\0%").split():
+        wider = f"{line} {word}" if line.strip() else line + word
+        if cells(wider) > width and line.strip() and cells(margin + indent + word) <= width:
+            lines.append(line)
+            wider = margin + indent + word
+        line = wider
+    return "\n".join([*lines, line]).replace("\0", " ")

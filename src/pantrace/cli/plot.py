@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING
 
 import click
 
-from pantrace.engine.metric_values import read_evaluations, warnings_of
-from pantrace.engine.plot import Kind, figure, kind_of, label_names, save
-from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
-from pantrace.metrics import full_address
-from pantrace.plots import KINDS
 
-from .arguments import as_json, expand, from_format, keep_inputs, sources
-from .left_out import tell_left_out
+from .arguments import as_json, expand, from_format, keep_inputs, metric_names, output, sources
 from .output import print_json, say
+
+if TYPE_CHECKING:
+    from pantrace.engine.plot import Kind
+
+FIGURES = ("comparison", "distribution", "paired", "passk")
+KINDS = ("png", "svg", "pdf", "html", "vl.json")
 
 
 @click.command("plot")
@@ -29,10 +28,10 @@ from .output import print_json, say
     metavar="A,B",
     help="A name for each evaluation, in order, instead of the files' names; repeat or part by commas.",
 )
-@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric; repeat for more.")
+@metric_names("Only this metric; repeat for more.")
 @click.option(
     "--kind",
-    type=click.Choice(get_args(Kind)),
+    type=click.Choice(FIGURES),
     default="comparison",
     show_default=True,
     help="comparison: bars of all metrics; distribution: of samples' scores; paired: case by case between two "
@@ -44,7 +43,7 @@ from .output import print_json, say
     help="For paired: cases that belong together: task, scenario, agent or a label's name, as in `compare`.",
 )
 @click.option("--title", metavar="TEXT", help="A title instead of the usual one.")
-@click.option("-o", "out", metavar="OUT", required=True, help="Picture to write: .png, .svg, .pdf, .html or .vl.json.")
+@output("Picture to write: .png, .svg, .pdf, .html or .vl.json.", required=True)
 @click.option(
     "--format", "format_", type=click.Choice(KINDS), help="What to write; by default what the name of -o says."
 )
@@ -72,6 +71,15 @@ def command(
     pantrace plot monday.eval tuesday.eval --kind paired --metric accuracy -o change.html
     pantrace plot results/a results/b --kind paired --metric reward --cluster task -o change.png
     """
+    from pathlib import Path
+
+    from pantrace.engine.metric_values import read_evaluations, warnings_of
+    from pantrace.engine.plot import figure, kind_of, label_names, save
+    from pantrace.engine.read import Notes
+    from pantrace.metrics import full_address
+
+    from .left_out import tell_left_out
+
     keep_inputs(sources, others=[out])
     target = Path(out)
     written = format_ or kind_of(target)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 
 
 def _number(text: str | None) -> float | None:
+    from fractions import Fraction
+
     if text is None:
         return None
     try:
@@ -120,6 +121,6 @@ def _tell(plan: Plan, *, backwards: bool, case_cost: float) -> None:
             ],
             right=("trials per case", "cases", "trials in all", "cost"),
         )
-        best = f"{plan.cheapest.cases:,} cases, {plan.cheapest.trials} trials of each"
+        best = f"{plan.cheapest.cases:,} cases, {plan.cheapest.trials} trial{'s' * (plan.cheapest.trials > 1)} of each"
         hint = "" if case_cost else " (a case counts nothing: --case-cost says what one more costs)"
         click.echo(f"cheapest: {best}{hint}")

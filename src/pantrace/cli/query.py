@@ -8,8 +8,6 @@ import sys
 
 import click
 
-from pantrace.store import query
-
 from .arguments import as_json
 from .output import print_json, table
 
@@ -27,6 +25,8 @@ def command(words: tuple[str, ...], as_csv: bool, as_json: bool) -> None:
     pantrace query results/today "select name, avg(value) from scores where status = 'scored' group by name"
     pantrace query results/* "select run, count(*) from samples group by run" --csv
     """
+    from pantrace.store import query
+
     if len(words) < 2:
         raise click.UsageError("name at least one run directory, then the question")
     answer = query(list(words[:-1]), words[-1])

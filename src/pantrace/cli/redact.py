@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from pantrace.engine.redact import redact
-from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
-from pantrace.normalise.secrets import Redactor, Replacement
-from pantrace.wire.json import encode
-from pantrace.wire.output import writing
 
-from .arguments import as_json, expand, from_format, keep_inputs, selecting, sources
-from .convert import tell
+from .arguments import as_json, expand, from_format, keep_inputs, output, selecting, sources, to_format
 from .output import print_json, say, table
+
+if TYPE_CHECKING:
+    from pantrace.engine.select import Selection
+    from pantrace.normalise.secrets import Replacement
 
 
 @click.command("redact")
 @sources
-@click.option("-o", "out", required=True, metavar="OUT", help="File or directory to write.")
-@click.option("--to", metavar="FORMAT", help="Write another format than the input's.")
+@output("File or directory to write.", required=True)
+@to_format("Write another format than the input's.")
 @from_format
 @click.option("--emails", is_flag=True, help="Also replace e-mail addresses.")
 @click.option("--pattern", "patterns", multiple=True, metavar="NAME=REGEX", help="Also replace this; repeat for more.")
@@ -52,6 +50,15 @@ def command(
     pantrace redact session.json -o clean/
     pantrace redact runs/ --to native -o clean.trace.jsonl --emails --list replaced.jsonl
     """
+    from pathlib import Path
+
+    from pantrace.engine.redact import redact
+    from pantrace.normalise.secrets import Redactor
+    from pantrace.wire.json import encode
+    from pantrace.wire.output import writing
+
+    from .convert import tell
+
     keep_inputs(sources, recordings=[out], others=[listing])
     found: list[Replacement] = []
     paths = expand(sources)

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from pantrace.engine.read import Notes
-from pantrace.engine.select import Selection
 from pantrace.errors import NothingWritten, UsageError
-from pantrace.normalise.secrets import Redactor
-from pantrace.viewer import write_report
-from pantrace.wire.output import writing
 
-from .arguments import as_json, expand, from_format, keep_inputs, selecting, size, sources
-from .left_out import tell_left_out
+from .arguments import as_json, expand, from_format, keep_inputs, output, selecting, size, sources
 from .output import print_json, say
 from .progress import progress
-from .shown import Wanted, gather
+
+if TYPE_CHECKING:
+    from pantrace.engine.select import Selection
 
 
 @click.command("report")
 @sources
 @from_format
-@click.option("-o", "out", required=True, metavar="OUT", help="File to write: .html or .md.")
-@click.option("--sample", "wanted", multiple=True, metavar="ID", help="Only this sample; repeat for more.")
+@output("File to write: .html or .md.", required=True)
 @click.option("--failed-only", is_flag=True, help="Only samples that did not pass.")
 @click.option("--redact", is_flag=True, help="Replace secrets, as `pantrace redact` does.")
 @click.option(
@@ -41,7 +36,6 @@ def command(
     sources: tuple[str, ...],
     from_: str | None,
     out: str,
-    wanted: tuple[str, ...],
     failed_only: bool,
     redact: bool,
     max_size: int | None,
@@ -60,19 +54,31 @@ def command(
     pantrace report session.json -o session.html --redact
     pantrace report results/today -o report.md
     """
+    from pathlib import Path
+
+    from pantrace.engine.read import Notes, read_pile
+    from pantrace.normalise.secrets import Redactor
+    from pantrace.viewer import write_report
+    from pantrace.wire.output import writing
+
+    from .left_out import tell_left_out
+    from .shown import Wanted, gather
+
     target = Path(out)
     ending = target.suffix.lower()
     if ending not in (".html", ".htm", ".md"):
         raise UsageError(f"{out}: the name must end in .html or .md")
     keep_inputs(sources, others=[out])
+    paths = expand(sources)
+    chosen.look_up(lambda: read_pile(paths, format=from_, notes=Notes.keeping()).samples)
     notes = Notes.keeping()
     with progress("samples") as count:
         shown = gather(
             Wanted(
-                paths=expand(sources),
+                paths=paths,
                 format=from_,
                 selection=chosen,
-                sample=wanted,
+                sample=chosen.sessions,
                 failed_only=failed_only,
                 redactor=Redactor() if redact else None,
                 drawing=not no_plots and ending != ".md",
@@ -91,8 +97,10 @@ def command(
             with writing(target) as file:
                 index = write_report(shown, file, max_size=max_size)
                 samples, dropped = sum(run["samples"] for run in index["runs"]), index["dropped"]
-                if not samples and (wanted or failed_only or chosen.narrows):
-                    what = "none of the samples failed" if failed_only and not wanted else "no sample is wanted"
+                if not samples and (failed_only or chosen.narrows):
+                    what = (
+                        "none of the samples failed" if failed_only and not chosen.sessions else "no sample was chosen"
+                    )
                     raise NothingWritten(f"{what}, so no report was written")
     tell_left_out(notes)
     remarks = [*shown.notes, *(note for run in shown.runs for note in run.notes)]

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
-
-from pantrace.engine.rubric_selection import rubrics_named
-from pantrace.judges import (
-    INPUTS,
-    AnyRubric,
-    Defined,
-    LayerOneMetric,
-    Managed,
-    Rubric,
-    load_any_rubric,
-    managed_names,
-    rubric_names,
-)
-from pantrace.judges.managed import Family, families, family_of, pinned_versions, split_metric
-from pantrace.judges.prompt import choices
 
 from .arguments import as_json
 from .output import print_json, say, table
+
+if TYPE_CHECKING:
+    from pantrace.judges import AnyRubric, LayerOneMetric, Managed, Rubric
+    from pantrace.judges.managed import Family
 
 
 @click.command("rubrics")
@@ -44,6 +32,10 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
     pantrace rubrics my-rubric.toml --json
     pantrace rubrics metric_definitions.json
     """
+    from pantrace.engine.rubric_selection import rubrics_named
+    from pantrace.judges import Rubric, load_any_rubric, managed_names, rubric_names
+    from pantrace.judges.managed import families, pinned_versions
+
     if names:
         found = {name: rubrics_named(name) for name in names}
         if as_json:
@@ -88,6 +80,8 @@ def managed_inputs(family: Family) -> list[str]:
 
 
 def _show_managed(managed: Managed) -> None:
+    from pantrace.judges.managed import family_of, pinned_versions
+
     family = family_of(managed)
     click.echo(f"{managed.name}: {family.description}\n")
     click.echo("kind: managed by Vertex AI; its rubrics are made and judged there")
@@ -99,6 +93,8 @@ def _show_managed(managed: Managed) -> None:
 
 
 def _list_definitions(metrics: Sequence[AnyRubric | LayerOneMetric]) -> None:
+    from pantrace.judges import Defined, Managed, Rubric
+
     rows = []
     for each in metrics:
         agents = ", ".join(each.agents) or "all" if isinstance(each, (Defined, Managed)) else ""
@@ -112,18 +108,25 @@ def _list_definitions(metrics: Sequence[AnyRubric | LayerOneMetric]) -> None:
 
 def kind_of(metric: AnyRubric | LayerOneMetric) -> str:
     """How a metric comes to its scores."""
+    from pantrace.judges import LayerOneMetric, Managed
+
     if isinstance(metric, Managed):
         return f"managed ({metric.metric})"
     return "deterministic" if isinstance(metric, LayerOneMetric) else "llm"
 
 
 def _sources(metric: AnyRubric | LayerOneMetric) -> list[str]:
+    from pantrace.judges import Defined
+
     if not isinstance(metric, Defined):
         return []
     return [f"{name} < {' + '.join(column.sources)}" for name, column in metric.columns.items()]
 
 
 def _show(rubric: AnyRubric | LayerOneMetric) -> None:
+    from pantrace.judges import INPUTS, Defined, LayerOneMetric, Managed
+    from pantrace.judges.prompt import choices
+
     if isinstance(rubric, Managed):
         _show_managed(rubric)
         return
@@ -147,6 +150,10 @@ def _show(rubric: AnyRubric | LayerOneMetric) -> None:
 
 def describe(metric: AnyRubric | LayerOneMetric) -> dict[str, Any]:
     """What the list says of one rubric, or of one metric of a definition file."""
+    import msgspec
+
+    from pantrace.judges import Defined, LayerOneMetric, Managed
+
     if isinstance(metric, LayerOneMetric):
         return {"kind": "deterministic", "name": metric.name}
     if isinstance(metric, Managed):
@@ -171,6 +178,8 @@ def describe(metric: AnyRubric | LayerOneMetric) -> dict[str, Any]:
 
 
 def _described_managed(managed: Managed) -> dict[str, Any]:
+    from pantrace.judges.managed import family_of, split_metric
+
     family = family_of(managed)
     return {
         "kind": "managed",

@@ -5,26 +5,20 @@ from __future__ import annotations
 import dataclasses
 import os
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec.structs import replace
 
-from pantrace.engine.collect import collecting
-from pantrace.engine.plan import load_plan
-from pantrace.engine.read import Notes
-from pantrace.engine.run import Budget, Ran, function_recorder, read_recording, run_cases
-from pantrace.engine.run_cases import dataset, questions
-from pantrace.engine.run_trial import Conditions
-from pantrace.engine.select import Selection
-from pantrace.engine.simulated_user import SimulatedUser
 from pantrace.errors import UsageError
-from pantrace.store import WORKSPACES
 
 from .arguments import as_json, expand, max_unpacked, selecting, size
 from .output import print_json, say
 from .progress import progress
+
+if TYPE_CHECKING:
+    from pantrace.engine.run import Ran
+    from pantrace.engine.select import Selection
+    from pantrace.engine.simulated_user import SimulatedUser
 
 
 @click.command("run")
@@ -109,7 +103,18 @@ def command(
 
     Exit code: 0; with --gate 1 (failed) or 3 (could not decide, or not every trial was run).
     """
+    from pathlib import Path
+
+    from msgspec.structs import replace
+
     from pantrace.agents import Surroundings
+    from pantrace.engine.collect import collecting
+    from pantrace.engine.plan import load_plan
+    from pantrace.engine.read import Notes
+    from pantrace.engine.run import Budget, function_recorder, read_recording, run_cases
+    from pantrace.engine.run_cases import dataset, questions
+    from pantrace.engine.run_trial import Conditions
+    from pantrace.store import WORKSPACES
 
     loaded, _, folder = load_plan(Path(plan) if plan else None)
     table = replace(loaded.run, **{name: value for name, value in given.items() if value is not None})
@@ -242,6 +247,8 @@ def _keys() -> dict[str, str]:
 
 
 def _user(model: str | None, url: str | None, turns: int) -> SimulatedUser | None:
+    from pantrace.engine.simulated_user import SimulatedUser
+
     if model is None:
         return None
     from pantrace.judges.providers import Provider

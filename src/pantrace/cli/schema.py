@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import click
-import msgspec
-
-from pantrace.formats.native import VERSION, FirstLine
-from pantrace.model import Sample
 
 from .output import print_json
 
@@ -20,6 +16,11 @@ def command() -> None:
     \b
     pantrace schema > pantrace.schema.json
     """
+    import msgspec
+
+    from pantrace.formats.native import VERSION, FirstLine
+    from pantrace.model import Sample
+
     (first, sample), components = msgspec.json.schema_components([FirstLine, Sample], ref_template="#/$defs/{name}")
     print_json(
         {

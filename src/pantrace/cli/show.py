@@ -6,26 +6,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pantrace.engine.read import Notes, read_pile, split_children
-from pantrace.engine.select import Selection, parse_gap
-from pantrace.engine.sessions import Batch, ToolUse, batches, tool_uses
 from pantrace.errors import UsageError
-from pantrace.model import Sample, call_pairs, usage_total
-from pantrace.wire.times import time_text
-from pantrace.wire.tool_map import tool_names
 
-from .arguments import as_json, expand, from_format, selecting, sources, sub_agents
-from .left_out import tell_left_out
-from .output import console, harmless, print_json, say, table
+from .arguments import as_csv, as_json, expand, from_format, kept_at_home, selecting, sources_or_home, sub_agents
+from .output import harmless, print_json, say, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from pantrace.engine.select import Selection
+    from pantrace.engine.sessions import Batch, ToolUse
+    from pantrace.model import Sample
+
+SORTS = ("id", "time", "agent", "model", "turns", "calls", "errors", "tokens", "cost", "outcome", "title")
 
 
 @click.command("show")
-@sources
+@sources_or_home
 @from_format
-@click.option("--sample", "wanted", metavar="ID", help="Print this sample.")
+@click.option("--sort", type=click.Choice(SORTS), help="Sort the list; numbers come largest first.")
+@click.option("--reverse", is_flag=True, help="Sort the other way round.")
 @click.option("--full", is_flag=True, help="Print long texts in full.")
 @click.option("--gap", metavar="TIME", help="List sessions in batches, parted by pauses longer than this: 30m, 2h.")
 @click.option("--tools", is_flag=True, help="List the tools that were called instead.")
@@ -33,64 +33,93 @@ if TYPE_CHECKING:
     "--tool-map", metavar="FILE", help="With --tools: which logical name each has, and which the map does not know."
 )
 @sub_agents
+@click.option("--no-pager", is_flag=True, help="Print long transcripts without a pager.")
 @selecting
+@as_csv
 @as_json
 def command(
     sources: tuple[str, ...],
     from_: str | None,
-    wanted: str | None,
+    sort: str | None,
+    reverse: bool,
     full: bool,
     gap: str | None,
     tools: bool,
     tool_map: str | None,
     sub_agents: bool,
+    no_pager: bool,
     chosen: Selection,
+    as_csv: bool,
     as_json: bool,
 ) -> None:
-    """Print a recording as a readable transcript: turns, thoughts, tool calls, results, usage.
+    """List the samples of recordings, or print one as a readable transcript.
 
-    Of a file with several samples it prints their list, by the directory they were made in where that is known;
-    --sample picks one. --json prints them in the native form.
+    A file or directory with several samples is listed: when, who, how many turns, tool calls, errors and tokens, what
+    it cost, how it ended; totals come last. One sample is printed whole: turns, thoughts, tool calls, results, usage.
+    --sample picks one; the start of its id is enough. --json prints samples in the native form. Without a path, the
+    sessions of the tools on this machine are listed, as `pantrace detect` finds them.
 
     \b
+    pantrace show --since 1d --sort cost
+    pantrace show runs/ --sort cost
     pantrace show session.json
-    pantrace show opencode.db --sample ses_e1f901162ffesXODlT1I2RwJdD --full
+    pantrace show opencode.db --sample ses_e1f90 --full
     pantrace show opencode.db --where directory=/home/alex/shop --gap 2h
     pantrace show opencode.db --tools --tool-map eval_config.yaml
     """
+    from pantrace.engine.read import Notes, read_pile, split_children
+    from pantrace.engine.select import parse_gap
+    from pantrace.engine.sessions import tool_uses
+    from pantrace.wire.tool_map import tool_names
+
+    from .left_out import tell_left_out
+
     if tool_map is not None and not tools:
         raise UsageError("--tool-map belongs to --tools")
+    if gap is not None and sort is not None:
+        raise UsageError("--gap lists sessions in order of time: it does not go with --sort")
     pause = parse_gap(gap) if gap is not None else None
     names = tool_names(tool_map, "--tool-map") if tool_map is not None else None
     notes = Notes.keeping()
-    run = read_pile(expand(sources), format=from_, notes=notes)
-    samples: Iterable[Sample] = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
-    if wanted is not None:
-        samples = _pick(samples, wanted)
+    paths = expand(sources) if sources else [each.path for each in kept_at_home(chosen.since) if each.format]
+    run = read_pile(paths, format=from_, notes=notes)
+    samples = _chosen(split_children(run.samples) if sub_agents else run.samples, chosen)
     if tools:
         _print_tools(tool_uses(samples, names), names is not None, as_json)
     elif as_json:
         print_json(list(samples))
+    elif as_csv:
+        _print_csv(samples, sort, reverse)
     else:
-        _print(list(samples), full, pause)
+        _print(samples, full, pause, sort, reverse, paged=not no_pager)
     tell_left_out(notes)
 
 
-def _pick(samples: Iterable[Sample], wanted: str) -> list[Sample]:
-    close = []
-    for sample in samples:
-        trajectory = sample.trajectory
-        if wanted == sample.id or (trajectory is not None and trajectory.id == wanted):
-            return [sample]
-        children = trajectory.children if trajectory is not None else ()
-        for child in children:
-            if child.id == wanted:
-                return [Sample(id=wanted, trajectory=child)]
-        close.append(sample.id)
-    from difflib import get_close_matches
+def _chosen(samples: Iterable[Sample], chosen: Selection) -> Iterator[Sample]:
+    """What was asked for; a sub-agent can be asked for by its own id, and is then shown alone."""
+    from pantrace.model import Sample, all_trajectories
 
-    hint = get_close_matches(wanted, close, n=1)
-    raise UsageError(f"no sample {wanted!r}" + (f"; did you mean {hint[0]}?" if hint else ""))
+    if len(chosen.sessions) != 1:
+        yield from chosen.apply(samples)
+        return
+    [wanted] = chosen.sessions
+    inside: list[Sample] = []
+
+    def looking(pile: Iterable[Sample]) -> Iterator[Sample]:
+        for sample in pile:
+            children = all_trajectories(sample.trajectory) if sample.trajectory is not None else ()
+            for child in children:
+                if child.id == wanted and child is not sample.trajectory and sample.id != wanted:
+                    inside.append(Sample(id=wanted, trajectory=child))
+            yield sample
+
+    try:
+        yield from chosen.apply(looking(samples))
+    except UsageError:
+        if not inside:
+            raise
+        yield inside[0]
+        chosen.taken = 1
 
 
 def _print_tools(uses: list[ToolUse], mapped: bool, as_json: bool) -> None:
@@ -108,23 +137,58 @@ def _print_tools(uses: list[ToolUse], mapped: bool, as_json: bool) -> None:
         say(f"{len(unknown)} of {len(uses)} tools are not in the map" + (f": {', '.join(unknown)}" if unknown else ""))
 
 
-def _print(samples: list[Sample], full: bool, gap: float | None) -> None:
-    if not samples:
+def _print_csv(samples: Iterable[Sample], sort: str | None, reverse: bool) -> None:
+    import csv
+    import sys
+
+    from pantrace.engine.listing import Listed, listed, ordered
+
+    rows = [listed(sample) for sample in samples]
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(Listed.__struct_fields__)
+    for row in ordered(rows, sort, reverse=reverse) if sort else rows:
+        writer.writerow(["" if (value := getattr(row, name)) is None else value for name in Listed.__struct_fields__])
+
+
+def _print(
+    samples: Iterator[Sample], full: bool, gap: float | None, sort: str | None, reverse: bool, *, paged: bool
+) -> None:
+    from itertools import chain, islice
+
+    from pantrace.engine.listing import listed, ordered
+    from pantrace.engine.sessions import batches
+
+    from .sample_list import tell_list
+
+    first = list(islice(samples, 2))
+    if not first:
         return
-    if len(samples) == 1:
+    if len(first) == 1:
+        from .pager import through_pager
         from .transcript import transcript
 
-        transcript(samples[0], console(), full=full)
+        through_pager(lambda out: transcript(first[0], out, full=full), paged=paged)
         return
-    for number, batch in enumerate(batches(samples, gap), 1):
-        if gap is not None or batch.directory is not None:
-            click.echo(("\n" if number > 1 else "") + harmless(_heading(batch, number if gap is not None else None)))
-        _print_list(batch.samples)
-    say(f"{len(samples)} samples; --sample ID prints one")
+    every = chain(first, samples)
+    if sort is not None:
+        rows = ordered(map(listed, every), sort, reverse=reverse)
+        tell_list(rows)
+        count = len(rows)
+    else:
+        found = batches(every, gap)
+        count = sum(len(batch.samples) for batch in found)
+        for number, batch in enumerate(found, 1):
+            if gap is not None or batch.directory is not None:
+                heading = _heading(batch, number if gap is not None else None)
+                click.echo(("\n" if number > 1 else "") + harmless(heading))
+            tell_list([listed(sample) for sample in batch.samples])
+    say(f"{count:,} samples; --sample ID prints one, --sort cost lists the dearest first")
 
 
 def _heading(batch: Batch, number: int | None) -> str:
     """Where a batch was held and when, in the words of the options that choose it."""
+    from pantrace.wire.times import time_text
+
     named = [] if number is None else [f"batch {number}"]
     named += [batch.directory] if batch.directory is not None else []
     heading = f"{': '.join(named)} ({len(batch.samples)} sample{'s' * (len(batch.samples) > 1)})"
@@ -132,29 +196,3 @@ def _heading(batch: Batch, number: int | None) -> str:
         return heading
     since, until = (str(time_text(each)).replace("+00:00", "Z") for each in (batch.since, batch.until))
     return f"{heading}\n--since {since} --until {until}"
-
-
-def _print_list(samples: list[Sample]) -> None:
-    rows = []
-    for sample in samples:
-        trajectory = sample.trajectory
-        usage = usage_total(trajectory, children=True) if trajectory else None
-        rows.append(
-            [
-                sample.id if sample.epoch is None else f"{sample.id} (epoch {sample.epoch})",
-                (trajectory.title if trajectory else None) or (sample.case.question or "" if sample.case else "")[:60],
-                (time_text(trajectory.created if trajectory else None) or "")[:19].replace("T", " "),
-                str(len(trajectory.steps)) if trajectory else "",
-                str(len(call_pairs(trajectory))) if trajectory else "",
-                _tokens(usage.input if usage else None, usage.output if usage else None),
-                trajectory.outcome.status if trajectory and trajectory.outcome else "",
-            ]
-        )
-    columns = ["sample", "title", "created (UTC)", "steps", "calls", "tokens in/out", "outcome"]
-    table(columns, rows, right=("steps", "calls", "tokens in/out"), spare=("calls", "steps"))
-
-
-def _tokens(tokens_in: int | None, tokens_out: int | None) -> str:
-    if tokens_in is None and tokens_out is None:
-        return ""
-    return f"{'?' if tokens_in is None else tokens_in}/{'?' if tokens_out is None else tokens_out}"

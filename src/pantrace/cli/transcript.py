@@ -72,9 +72,12 @@ def _trajectory(trajectory: Trajectory, numbers: dict[int, int], out: Console, f
         trajectory.title,
         iso(trajectory.created)[:19] + "Z" if trajectory.created is not None else None,
         trajectory.source and f"{trajectory.source.format} {trajectory.source.version or ''}".strip(),
-        trajectory.outcome and f"outcome: {trajectory.outcome.status}",
     ]
     out.print(Line(indent + harmless("  ".join(fact for fact in facts if fact)), style="dim"))
+    if trajectory.outcome is not None:
+        reason = f": {trajectory.outcome.reason}" if trajectory.outcome.reason else ""
+        style = "bold red" if trajectory.outcome.status in ("failed", "error", "limit") else "bold"
+        _block(out, f"{indent}outcome: ", f"{trajectory.outcome.status}{reason}", style, full=True)
     for turn in turns(trajectory):
         out.print(Line(f"\n{indent}── turn {turn.number} ", style="dim"))
         for step in turn.steps:
@@ -99,7 +102,11 @@ def _step(step: Step, number: int, out: Console, full: bool, indent: str) -> Non
         f"stop: {step.stop}" if step.stop else None,
     ]
     line = Line(f"{indent}{harmless(who)}", style=_ROLES[step.role])
-    line.append("  " + harmless("  ".join([f"step {number}", *(fact for fact in facts if fact)])), style="not bold dim")
+    told = harmless("  ".join([f"step {number}", *(fact for fact in facts if fact)]))
+    room = out.width - len(indent) - len(who) - 2
+    if len(told) > room:
+        told = told[: told.rfind("  ", 0, room)] + "\n" + indent + "  " + told[told.rfind("  ", 0, room) + 2 :]
+    line.append("  " + told, style="not bold dim")
     out.print(line)
     for part in step.parts:
         _part(part, out, full, indent + "  ")
@@ -122,8 +129,13 @@ def _part(part: Part, out: Console, full: bool, indent: str) -> None:
             notes = [part.failure, f"exit {part.exit_code}" if part.exit_code else None]
             notes.append("truncated" if part.truncated else None)
             words = " ".join(f"[{note}]" for note in notes if note)
-            text = part.error if part.error is not None and part.output is None else _value(part.output)
-            _block(out, f"{indent}{mark} {words + ' ' if words else ''}", text, "red" if failed else "yellow", full)
+            lead = f"{indent}{mark} {words + ' ' if words else ''}"
+            if part.error is not None:
+                # Always whole: it is what went wrong.
+                _block(out, lead, part.error, "red", full=True)
+                lead = f"{indent}  "
+            if part.error is None or (part.output is not None and part.error not in _value(part.output)):
+                _block(out, lead, _value(part.output), "red" if failed else "yellow", full)
         case Media():
             _block(out, f"{indent}media ", " ".join(filter(None, (part.mime, part.uri or part.name))), "dim", full)
         case Action():
@@ -157,9 +169,18 @@ def _block(out: Console, lead: str, text: str, style: str, full: bool) -> None:
     for number, line in enumerate(lines):
         if not full and len(line) > 2000:
             line = f"{line[:2000]} … {len(line) - 2000} more characters"
-        out.print(Line((harmless(lead) if number == 0 else margin) + line, style=style))
+        _hanging(out, (harmless(lead) if number == 0 else margin) + line, style)
     if left:
         out.print(Line(f"{margin}… {left} more lines (--full)", style="dim"))
+
+
+def _hanging(out: Console, text: str, style: str) -> None:
+    """A line that is folded below its own beginning."""
+    margin = len(text) - len(text.lstrip())
+    folded = Line(text[margin:], style=style).wrap(out, max(out.width - margin - 2, 20))
+    for number, line in enumerate(folded):
+        line.rstrip()
+        out.print(Line(" " * (margin + 2 * (number > 0))) + line, soft_wrap=True)
 
 
 def usage_words(usage: Usage) -> str:

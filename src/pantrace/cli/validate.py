@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import TYPE_CHECKING
+
 import click
 
-from pantrace.engine.balance import Balance
-from pantrace.engine.read import Notes
-from pantrace.engine.validate import file_violations
-from pantrace.errors import ReadError
-from pantrace.model import Violation
-
-from .arguments import as_json, expand, from_format, sources
-from .left_out import ignored_entries, tell_left_out
+from .answer import few, sentence, verdict
+from .arguments import as_json, expand, from_format, sources, verbose
 from .output import harmless, print_json, say
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pantrace.errors import ReadError
+    from pantrace.model import Violation
+
+LISTED = 20
+"""Violations that are listed unless all are asked for."""
 
 
 @click.command("validate")
 @sources
 @from_format
+@verbose
 @as_json
-def command(sources: tuple[str, ...], from_: str | None, as_json: bool) -> None:
-    """Name every place where a file is not as its format demands.
+def command(sources: tuple[str, ...], from_: str | None, verbose: bool, as_json: bool) -> None:
+    """Say whether files are as their format demands, and name every place where they are not.
 
-    An error is something that a reader would fail on or lie about; a warning is something that only a document demands.
-    Values that have no place in pantrace's model are counted and named.
+    An error is something that a reader would fail on or misread; a warning is something that only the format's document
+    demands. Values that have no place in pantrace's model are counted and named.
 
     \b
     pantrace validate out.json
@@ -31,6 +38,13 @@ def command(sources: tuple[str, ...], from_: str | None, as_json: bool) -> None:
 
     Exit code: 0 clean or warnings only, 1 errors, 2 unreadable.
     """
+    from pantrace.engine.balance import Balance
+    from pantrace.engine.read import Notes
+    from pantrace.engine.validate import file_violations
+    from pantrace.errors import ReadError
+
+    from .left_out import ignored_entries, tell_left_out
+
     found: list[Violation] = []
     unreadable: list[ReadError] = []
     notes = Notes(unread=(unread := Balance()))
@@ -56,15 +70,32 @@ def command(sources: tuple[str, ...], from_: str | None, as_json: bool) -> None:
             }
         )
     else:
-        for violation in found:
-            where = ": ".join(part for part in (violation.path, violation.place) if part)
-            click.echo(harmless(f"{violation.level}: {where}: {violation.message}"))
+        _tell(paths, found, unreadable, verbose)
     for each in unreadable:
-        say(f"pantrace: {each}")
+        say(f"error: {each}")
     if not as_json:
         tell_left_out(notes)
-        if (sentence := unread.sentence()) is not None:
-            say(sentence)
-    if not as_json and not unreadable:
-        say(f"{len(paths)} checked: {errors} errors, {len(found) - errors} warnings")
+        if (told := unread.sentence()) is not None:
+            say(told)
     raise click.exceptions.Exit(2 if unreadable else 1 if errors else 0)
+
+
+def _tell(paths: list[Path], found: list[Violation], unreadable: list[ReadError], verbose: bool) -> None:
+    errors = sum(violation.level == "error" for violation in found)
+    warnings = len(found) - errors
+    of = few(len(paths), "input")
+    told = [few(errors, "error")] if errors else []
+    told += [few(warnings, "warning")] if warnings else []
+    told += [f"{len(unreadable):,} could not be read"] if unreadable else []
+    head = "Unreadable" if unreadable else "Not valid" if errors else "Valid"
+    verdict(f"{head}: {', '.join(told) or 'no errors, no warnings'} in {of}.", not (errors or unreadable))
+    shown = found if verbose else sorted(found, key=lambda each: each.level != "error")[:LISTED]
+    if shown:
+        click.echo()
+    for violation in shown:
+        where = ": ".join(part for part in (violation.path, violation.place) if part)
+        click.echo(harmless(f"{violation.level}: {where}: {violation.message}"))
+    if len(found) > len(shown):
+        files = Counter(violation.path for violation in found)
+        more = f"; {len(files):,} files are concerned" if len(files) > 1 else ""
+        sentence(f"and {len(found) - len(shown):,} more: -v lists all of them{more}")

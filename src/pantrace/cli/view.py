@@ -6,19 +6,17 @@ import getpass
 import secrets
 import socket
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pantrace.engine.read import Notes
 from pantrace.errors import MissingExtra, UsageError
-from pantrace.store import is_run_directory
-from pantrace.viewer.server import Site, application
 
 from .arguments import expand, from_format, sources
 from .output import say
-from .shown import Wanted, find_sources, gather
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PORT = 7575
 
@@ -48,6 +46,11 @@ def command(
     pantrace view results/
     pantrace view session.json --port 8080 --no-open
     """
+    from pantrace.engine.read import Notes
+    from pantrace.viewer.server import Site, application
+
+    from .shown import Wanted, find_sources, gather
+
     paths = expand(sources)
     wanted = Wanted(paths=paths, format=from_)
     find_sources(wanted, Notes.keeping())  # what cannot be read is said here, not in the browser
@@ -109,6 +112,8 @@ def _login() -> str:
 
 def _states(paths: list[Path]) -> Any:
     """What tells whether a run directory has been written since; recordings are read once."""
+    from pantrace.store import is_run_directory
+
     found = []
     for path in paths:
         folders = [path] if is_run_directory(path) else [each.parent for each in path.glob("*/run.json")]

@@ -18,12 +18,18 @@ SHORT = {
     "agent": ("case.agent", "trajectory.agents.name", "trajectory.steps.agent"),
     "model": ("trajectory.agents.model", "trajectory.steps.model"),
     "title": ("trajectory.title",),
+    "created": ("trajectory.created",),
     "status": ("trajectory.outcome.status",),
     "format": ("trajectory.source.format",),
     "session": ("trajectory.id",),
     "tool": ("trajectory.steps.parts.name",),
     "label": ("case.labels",),
-    "directory": ("trajectory.extra.opencode.info.directory", "trajectory.extra.opencode.project.worktree"),
+    "directory": (
+        "trajectory.extra.opencode.info.directory",
+        "trajectory.extra.opencode.project.worktree",
+        "trajectory.extra.codex.meta.cwd",
+        "trajectory.extra.claude-code.common.cwd",
+    ),
 }
 """Names that stand for paths."""
 

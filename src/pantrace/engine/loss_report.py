@@ -9,6 +9,7 @@ from pathlib import Path
 from pantrace.model import Loss
 from pantrace.wire.loss import MISSING, general
 
+from .loss_kinds import ELSEWHERE, OWN, kind_of
 from .read import Notes
 
 
@@ -30,6 +31,12 @@ class Report:
     """Values that were lost: (path without numbers, what happened, why) -> how many."""
     carried: Counter[str] = field(default_factory=Counter)
     """Path without numbers -> values that the target has no place for and that are kept for pantrace alone."""
+    not_kept: Counter[str] = field(default_factory=Counter)
+    """The values that are gone or changed, by what they mean to a person: timestamps, thoughts."""
+    rearranged: Counter[str] = field(default_factory=Counter)
+    """Those that are still there and stand elsewhere."""
+    only_for_pantrace: Counter[str] = field(default_factory=Counter)
+    """Those that only pantrace reads."""
     refused: list[tuple[str, str]] = field(default_factory=list)
     """Samples that the target cannot hold, with the reason."""
     renamed: list[tuple[str, str]] = field(default_factory=list)
@@ -49,8 +56,11 @@ class Report:
         """Count a loss."""
         what = loss.what.partition(":")[0].partition(" ")[0]
         self.losses[(general(loss.path), what, loss.why)] += loss.values
-        if what in MISSING:
-            self.lost += loss.values - loss.own
+        if what not in MISSING:
+            self.rearranged[ELSEWHERE.get(what, what)] += loss.values
+            return
+        self.lost += loss.values - loss.own
+        _count(self.not_kept, kind_of(general(loss.path), loss.part), loss.values, loss.own)
 
     def repair(self, path: str, what: str) -> None:
         """Count what was set right."""
@@ -60,6 +70,7 @@ class Report:
         """Count what is kept for pantrace only."""
         self.carried[general(path)] += values
         self.hidden += values - own
+        _count(self.only_for_pantrace, kind_of(general(path)), values, own)
 
     @property
     def shares(self) -> dict[str, float] | None:
@@ -73,6 +84,13 @@ class Report:
             "kept_for_pantrace_only": hidden / self.values,
             "lost": lost / self.values,
         }
+
+
+def _count(kinds: Counter[str], kind: str, values: int, own: int) -> None:
+    """Count values under their kind, but for those that only their own format has a word for."""
+    for name, count in ((OWN, own), (kind, values - own)):
+        if count:
+            kinds[name] += count
 
 
 def percent(share: float) -> str:

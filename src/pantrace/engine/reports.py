@@ -30,7 +30,10 @@ def estimate_words(
     form = "+.3g" if signed else ".3g"
 
     def told(number: float) -> str:
-        return format(number, form) if unit is None else in_words(number, unit)
+        if unit is not None:
+            return in_words(number, unit)
+        # 2,410 and not 2.41e+03.
+        return f"{number:{'+' if signed else ''},.0f}" if 1000 <= abs(number) < 1e15 else format(number, form)
 
     value = told(estimate.value)
     # An interval of fewer than five values is so wide that it only distracts; --json has it.
@@ -95,14 +98,25 @@ class DecidedSample(Record, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
 
 
-def decided_samples(out: Path, profile: str | None = None) -> list[DecidedSample]:
-    """Every decision, failures first, then what could not be decided."""
+def decided_samples(
+    out: Path,
+    profile: str | None = None,
+    *,
+    passed: Sequence[bool | None] = (False, None, True),
+    limit: int | None = None,
+) -> list[DecidedSample]:
+    """Every decision (of one profile, of those that went so, the first of them), failures first, then what could not
+    be decided."""
     from msgspec.json import decode
 
-    question = """
+    wanted = ["false" if each is False else "true" if each else "null" for each in passed]
+    question = f"""
     select d.sample, d.epoch, x.case_id, d.profile, d.passed, d.composite, d.reasons
     from decisions d join samples x using (run, part, number)
+    where coalesce(d.passed::varchar, 'null') in ({", ".join(f"'{each}'" for each in wanted)})
+    {"" if profile is None else f"and d.profile = {_quoted(profile)}"}
     order by d.profile, case when d.passed then 2 when d.passed is null then 1 else 0 end, d.sample, d.epoch
+    {"" if limit is None else f"limit {limit}"}
     """
     return [
         DecidedSample(
@@ -110,13 +124,17 @@ def decided_samples(out: Path, profile: str | None = None) -> list[DecidedSample
             epoch=epoch,
             case=case,
             profile=name,
-            passed=passed,
+            passed=went,
             composite=composite,
             reasons=tuple(decode(reasons)),
         )
-        for sample, epoch, case, name, passed, composite, reasons in query(out, question).rows
-        if profile in (None, name)
+        for sample, epoch, case, name, went, composite, reasons in query(out, question).rows
     ]
+
+
+def _quoted(text: str) -> str:
+    """A text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def as_markdown(summary: EvalSummary, title: str, decided: Sequence[DecidedSample] = ()) -> str:

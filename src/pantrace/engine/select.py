@@ -40,6 +40,8 @@ class Selection:
     """Samples left out because `since` or `until` was given and they have no time."""
     _ids: dict[str, None] = field(init=False, repr=False)
     _met: set[str] = field(init=False, repr=False)
+    _begun: dict[str, dict[str, list[Sample]]] = field(init=False, repr=False)
+    """For each id that was asked for and not met: the samples whose ids begin with it; of several ids, only the ids."""
     _callers: dict[str, str] = field(init=False, repr=False)
     """Sub-agents that were asked for by their ids, and the samples they are in."""
     _beside: dict[Condition, dict[str, None]] = field(init=False, repr=False)
@@ -53,7 +55,7 @@ class Selection:
     def begin(self) -> None:
         """Forget what was seen and counted, since a pile is read from its start."""
         self.read = self.taken = self.undated = 0
-        self._ids, self._met, self._callers, self._seen = {}, set(), {}, {}
+        self._ids, self._met, self._callers, self._seen, self._begun = {}, set(), {}, {}, {}
         self._beside = {condition: {} for condition in self.where if condition.open}
 
     @property
@@ -66,7 +68,19 @@ class Selection:
         """The wanted ones of all samples; at their end, a UsageError for a name that none of them has."""
         self.begin()
         yield from self.wanted(samples)
+        yield from self._by_prefix()
         self.settle()
+
+    def _by_prefix(self) -> Iterator[Sample]:
+        """When all has been read: the samples of which only the beginning of the id was given."""
+        for wanted, found in self._begun.items():
+            if wanted in self._met or len(found) != 1:
+                continue
+            self._met.add(wanted)
+            for sample in next(iter(found.values())):
+                if self.taken != self.limit and self._holds(sample):
+                    self.taken += 1
+                    yield sample if self.sub_agents else alone(sample)
 
     def wanted(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         """The wanted ones of some samples; the limit is for all that are asked for."""
@@ -83,6 +97,10 @@ class Selection:
         if self.taken == self.limit:
             return
         for wanted in self.sessions:
+            if wanted not in self._met and len(several := sorted(self._begun.get(wanted, ()))) > 1:
+                more = f" and {len(several) - 3:,} more" if len(several) > 3 else ""
+                listed = f"{', '.join(several[:3])}{more}"
+                raise UsageError(f"{len(several):,} samples begin with {wanted!r}: {listed}; give more of the id")
             if wanted not in self._met:
                 raise UsageError(f"no sample {wanted!r} among the {self.read} that were read{self._instead(wanted)}")
         for condition, beside in self._beside.items() if self.read else ():
@@ -94,8 +112,11 @@ class Selection:
         """Refuse a name that no sample has before anything is done, where the end would be too late: judges cost money,
         and a run directory is bound to what was asked for. Reads everything once, if there are such names."""
         if self.sessions or self._beside:
-            for _ in Selection(sessions=self.sessions, where=self.where).apply(read()):
+            found = Selection(sessions=self.sessions, where=self.where)
+            for _ in found.apply(read()):
                 pass
+            whole = {wanted: next(iter(ids)) for wanted, ids in found._begun.items() if len(ids) == 1}
+            self.sessions = tuple(dict.fromkeys(whole.get(each, each) for each in self.sessions))
 
     @property
     def found_nothing(self) -> str | None:
@@ -105,7 +126,7 @@ class Selection:
         asked = [
             *([f"--since {time_text(int(self.since))}"] if self.since is not None else []),
             *([f"--until {time_text(int(self.until))}"] if self.until is not None else []),
-            *(f"--session {each}" for each in self.sessions),
+            *(f"--sample {each}" for each in self.sessions),
             *(f"--where {each.text!r}{self._instead_of(each)}" for each in self.where),
         ]
         return f"nothing was selected: {self.read} samples were read, and none fits {' '.join(asked)}"
@@ -113,8 +134,10 @@ class Selection:
     def _wants(self, sample: Sample) -> bool:
         for condition in [each for each in self._beside if self._has(sample, each)]:
             del self._beside[condition]
-        if self.sessions and not self._is_named(sample):
-            return False
+        return (not self.sessions or self._is_named(sample)) and self._holds(sample)
+
+    def _holds(self, sample: Sample) -> bool:
+        """Whether a sample fits all that was asked for but its id."""
         if self.since is not None or self.until is not None:
             created = sample.trajectory.created if sample.trajectory else None
             if created is None:
@@ -148,10 +171,22 @@ class Selection:
         self._met |= {each for each in named if each is not None}
         if not named and len(self._ids) < _REMEMBERED:
             self._ids[sample.id] = None
+        if not named:
+            self._note_beginning(sample)
         if trajectory is not None and trajectory.children:
             inside = {each.id: sample.id for each in all_trajectories(trajectory) if each.id in self.sessions}
             self._callers |= {name: caller for name, caller in inside.items() if name is not None}
         return bool(named)
+
+    def _note_beginning(self, sample: Sample) -> None:
+        for wanted in self.sessions:
+            if wanted and wanted not in self._met and sample.id.startswith(wanted):
+                found = self._begun.setdefault(wanted, {})
+                if len(found) < _REMEMBERED:
+                    found.setdefault(sample.id, []).append(sample)
+                if len(found) > 1:
+                    for kept in found.values():
+                        kept.clear()  # it will be refused: the ids are enough
 
     def _instead_of(self, condition: Condition) -> str:
         """What the field of a condition holds instead."""

@@ -36,6 +36,8 @@ class Condition:
     open: bool = False
     """Whether the data decides if there is such a field: a label, a key of `extra`."""
     pattern: re.Pattern[str] | None = None
+    number: float | None = None
+    """What is compared with, where the value is written as a time."""
     measure: str | None = None
     """Address of the measure that the condition is about, where it is about one."""
 
@@ -62,7 +64,7 @@ class Condition:
             return any(_equal(value, self.value) for value in values)
         if self.pattern is not None:
             return any(self.pattern.search(_text(value)) for value in values)
-        compare, number = _COMPARE[self.op], float(self.value)
+        compare, number = _COMPARE[self.op], self.number if self.number is not None else float(self.value)
         return any(compare(found, number) for value in values if (found := _number(value)) is not None)
 
 
@@ -83,14 +85,30 @@ def parse_where(text: str) -> Condition:
             if (measure := measure_named(name)) is None:
                 raise
             found = Field(paths=(), number=True, text=False, words=(), open=False)
-        _refuse_what_never_holds(name, op, value, found.number, found.text, found.words)
+        moment = _moment(name, op, value)
+        if moment is None:
+            _refuse_what_never_holds(name, op, value, found.number, found.text, found.words)
         pattern = re.compile(value) if op == "~" else None
     except UsageError as error:
         raise UsageError(f"--where {text!r}: {error}") from None
     except re.error as error:
         raise UsageError(f"--where {text!r}: not a regular expression: {error}") from None
     address = measure.address if measure is not None else None
-    return Condition(text, name, found.paths, op, value, found.open, pattern, address)
+    return Condition(text, name, found.paths, op, value, found.open, pattern, moment, address)
+
+
+_TIMES = ("created", "at", "started", "ended")
+
+
+def _moment(name: str, op: str, value: str) -> float | None:
+    """A time behind a comparison with a field that holds times, as `--since` takes it: 2026-11-15, 2h, today."""
+    if op not in _COMPARE or name.rpartition(".")[2] not in _TIMES or _number(value) is not None:
+        return None
+    from datetime import UTC, datetime
+
+    from .select import parse_since
+
+    return parse_since(value, datetime.now(UTC), name)
 
 
 def measured(sample: Sample, address: str) -> list[float]:

@@ -47,6 +47,10 @@ NAMES = (
     "copilot",
     "openhands",
     "otlp",
+    "codex",
+    "anthropic-messages",
+    "openai-responses",
+    "openai-messages",
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
 
@@ -77,9 +81,16 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "copilot": (b'"session.start"', b'"user.message"', b'"assistant.message"', b'"creationDate"'),
     "agent-framework": (b'"stateBag"', b'"session_id"', b'"agent_response"'),
     "otlp": (b'"resourceSpans"', b'"resourceLogs"', b'"span_id"', b'"spanId"', b"resource_spans"),
+    "codex": (b'"payload"', b'"thread.started"', b'"item.completed"'),
+    "anthropic-messages": (b'"messages"',),
+    "openai-responses": (b'"input"', b'"output"', b'"span_data"', b'"items"', b'"function_call"'),
+    "openai-messages": (b'"messages"', b'"role"', b'"conversations"'),
 }
 """What the beginning of a JSON file of a format usually has in it. Formats whose signs are seen are asked first, and
 the others are not even imported then; all of them are asked before a file is refused."""
+
+ALIASES = {"vertex": "vertex-agent"}
+"""Names that people type for a family: the shape that the family's own client takes, tool calls included."""
 
 NO_FORMAT = "no format recognises"
 
@@ -100,6 +111,7 @@ def names() -> tuple[str, ...]:
 @cache
 def by_name(name: str) -> Format:
     """The format of that name; a UsageError that suggests one when there is none."""
+    name = ALIASES.get(name, name)
     if name in NAMES:
         module, attribute = f"{__name__}.{name.replace('-', '_')}", "FORMAT"
     elif name in _plugins():
@@ -107,7 +119,7 @@ def by_name(name: str) -> Format:
     else:
         from difflib import get_close_matches
 
-        close = get_close_matches(name, names(), n=1)
+        close = get_close_matches(name, (*ALIASES, *names()), n=1)
         hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(names())}"
         raise UsageError(f"unknown format {name!r}; {hint}")
     found: Format = getattr(import_module(module), attribute or "FORMAT")

@@ -22,6 +22,8 @@ class Loss(Record, frozen=True, kw_only=True):
     """How many values it comes to: a step that is absent weighs what it held."""
     own: int = 0
     """How many of these only the format they come from has a word for (in `extra`, in unknown parts)."""
+    part: str | None = None
+    """Of a part of a step that is gone, its type: thinking, call, media."""
 
 
 class Violation(Record, frozen=True, kw_only=True):

@@ -106,7 +106,9 @@ def load_profile(name_or_path: str) -> Profile:
         profile = _from_file(path)
         _check(profile, str(path))
         return profile
-    raise UsageError(f"no profile {name_or_path!r}; built in: {', '.join(profile_names())}, or name a .toml file")
+    close = get_close_matches(name_or_path, profile_names(), n=1)
+    hint = f"did you mean {close[0]}?" if close else f"built in: {', '.join(profile_names())}, or name a .toml file"
+    raise UsageError(f"no profile {name_or_path!r}; {hint}")
 
 
 _FILES = (".toml", ".json", ".yaml", ".yml")

@@ -126,6 +126,7 @@ def as_loss(found: Found, why: Mapping[str, str], target: str, sample: str | Non
         why=reason(found.path, why, target),
         values=found.values,
         own=found.own,
+        part=found.before.get("type") if isinstance(found.before, dict) and found.path.endswith("]") else None,
     )
 
 

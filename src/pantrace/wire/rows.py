@@ -153,7 +153,11 @@ def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[
 
 def _torn(error: ReadError, data: bytes) -> ReadError:
     ends_open = not data.rstrip().endswith((b"}", b"]", b'"'))
-    return ReadError(error.message, place=error.place, remedy="the file is cut off" if ends_open else None)
+    return ReadError(
+        error.message,
+        place=error.place,
+        remedy=f"the file is cut off: it ends at byte {len(data):,}" if ends_open else None,
+    )
 
 
 def count_rows(path: Path) -> int:

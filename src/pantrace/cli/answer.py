@@ -1,0 +1,127 @@
+"""The shape of an answer: a verdict, what failed by name, one line for what does not apply."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from .output import console, folded, harmless
+
+if TYPE_CHECKING:
+    from rich.padding import Padding
+
+LISTED = 10
+"""Failures that are listed unless all are asked for."""
+
+_COLOURS = {True: "bold green", False: "bold red", None: "bold yellow"}
+
+
+def verdict(text: str, good: bool | None) -> None:
+    """The first sentence: what stands before its colon is coloured by what it means. None: could not decide."""
+    from rich.text import Text
+
+    target = console()
+    line = Text(folded(harmless(text), target.width))
+    line.stylize(_COLOURS[good], 0, text.find(": "))
+    target.print(line, soft_wrap=True)
+
+
+def sentence(text: str) -> None:
+    """A line of the result, folded between words."""
+    click.echo(folded(harmless(text), console().width))
+
+
+def named_reasons(heading: str, rows: Iterable[tuple[str, Sequence[str]]], total: int, more: str) -> None:
+    """What failed: its name, and every reason in full; `more` says how to see those that are not listed."""
+    from rich.table import Table
+    from rich.text import Text
+
+    target = console()
+    shown = [(harmless(name), [harmless(reason) for reason in reasons]) for name, reasons in rows]
+    click.echo(f"\n{harmless(heading)}")
+    widest = max((len(name) for name, _ in shown), default=0)
+    grid = Table.grid(padding=(0, 2))
+    if widest > target.width // 3:
+        # No room for two columns: reasons stand below the name.
+        grid.add_column(overflow="fold")
+        for name, reasons in shown:
+            grid.add_row(Text(f"  {name}", style="bold"))
+            for reason in reasons:
+                grid.add_row(_indented(reason))
+    else:
+        grid.add_column(width=widest + 2, style="bold")
+        grid.add_column(overflow="fold")
+        for name, reasons in shown:
+            grid.add_row(Text(f"  {name}"), Text("\n".join(reasons)))
+    target.print(grid)
+    if total > len(shown):
+        click.echo(f"  and {total - len(shown):,} more: {more}")
+
+
+def joined(reasons: Sequence[str]) -> list[str]:
+    """Reasons in which only the name differs, from three on, as one: `A and 8 others are unscored: no judge`."""
+    told: dict[tuple[str, str], list[str]] = {}
+    for reason in reasons:
+        name, verb, rest = next((found for verb in _VERBS if (found := reason.partition(verb))[1]), (reason, "", ""))
+        told.setdefault((verb, rest) if verb and " " not in name else ("", reason), []).append(reason)
+    lines: list[str] = []
+    for (verb, rest), alike in told.items():
+        if len(alike) < 3 or not verb:
+            lines += alike
+        else:
+            first = alike[0].partition(verb)[0]
+            lines.append(f"{first} and {len(alike) - 1} others{_VERBS[verb]}{rest.replace(' and is ', ' and are ')}")
+    return lines
+
+
+_VERBS = {" is ": " are ", " was ": " were "}
+
+
+def _indented(text: str) -> Padding:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    return Padding(Text(text), (0, 0, 0, 4))
+
+
+def without_value(what: str, reasons: Iterable[tuple[str, str]], verbose: bool, noun: str = "metric") -> None:
+    """One line for metrics that have no number: `9 metrics do not apply: no reference answer (5), ...`."""
+    found = list(reasons)
+    if not found:
+        return
+    counts = Counter(reason or "no reason given" for _, reason in found)
+    many = len(found) > 1
+    does = what.replace("do not", "does not").replace("are not", "is not") if not many else what
+    words = f"{len(found)} {noun}{'s' * many} {does}"
+    if verbose:
+        sentence(f"{words}:")
+        for reason in counts:
+            names = ", ".join(name for name, why in found if (why or "no reason given") == reason)
+            sentence(f"  {reason}: {names}")
+        return
+    shown = counts.most_common(4)
+    rest = len(found) - sum(count for _, count in shown)
+    # One metric, or one reason for all of them: there is nothing to count.
+    listed = ", ".join(reason if len(counts) == 1 else f"{reason} ({count})" for reason, count in shown)
+    sentence(f"{words}: {listed}{f', other reasons ({rest})' if rest else ''}{' (-v names them)' if many else ''}")
+
+
+def few(count: int, noun: str) -> str:
+    """1 sample, 13 samples."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def share(part: int, of: int) -> str:
+    """A share in percent that is never rounded to all or to nothing."""
+    if not of or part in (0, of):
+        return f"{100 if of and part else 0} %"
+    return f"{min(max(100 * part / of, 0.1), 99.9):.3g} %"
+
+
+def short_name(address: str) -> str:
+    """A measure that is called like its metric is known by that name alone."""
+    metric, _, measure = address.partition(".")
+    return metric if measure == metric else address

@@ -1,0 +1,174 @@
+"""How samples were decided, as `eval` and `gate` tell it: the verdict, who failed and why, the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import click
+
+from .answer import LISTED, few, joined, named_reasons, sentence, short_name, verdict, without_value
+from .output import say, table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pantrace.engine.summary import DecisionSummary, EvalSummary, MetricSummary
+    from pantrace.judges import Calibrations
+
+_GATE = {0: "Passed", 1: "Failed", 3: "Could not decide, which is not a pass"}
+
+
+def decision_words(decisions: Collection[DecisionSummary]) -> str:
+    """7 of 10 samples passed demo-profile (70 %, 95 % interval 40 to 89), 3 failed."""
+    passed, failed, undecided = (
+        sum(getattr(each, name) for each in decisions) for name in ("passed", "failed", "undecided")
+    )
+    total = passed + failed + undecided
+    by = f" {next(iter(decisions)).profile}" if len(decisions) == 1 else ""
+    rate = _rate(next(iter(decisions))) if len(decisions) == 1 else ""
+    told = [f"{passed:,} of {few(total, 'sample')} passed{by}{rate}"]
+    told += [f"{failed:,} failed"] if failed else []
+    told += [f"{undecided:,} could not be decided"] if undecided else []
+    return ", ".join(told)
+
+
+def _rate(decision: DecisionSummary) -> str:
+    from pantrace.model import in_words
+
+    rate = decision.rate
+    if rate is None:
+        return ""
+    value = in_words(rate.value, "share") + (" of those decided" if decision.undecided else "")
+    if rate.low is None or rate.high is None:
+        return f" ({value})"
+    low, high = (in_words(end, "share").removesuffix(" %") for end in (rate.low, rate.high))
+    return f" ({value}, 95 % interval {low} to {high})"
+
+
+def tell_verdict(summary: EvalSummary, code: int | None, rate: float, out: str, profile: str | None = None) -> None:
+    """The first sentence; with the exit code of a gate, how that went."""
+    decisions = [each for each in summary.decisions if profile in (None, each.profile)]
+    must = "" if rate == 1 else f"; at least {rate * 100:.4g} % must pass"
+    if not decisions:
+        told = f"{few(summary.samples, 'sample')}, none decided: no case names a profile"
+        remedy = f"`pantrace gate {out} --profile NAME` decides, `pantrace profiles` lists them"
+        if code is None:
+            sentence(f"{told} ({remedy}).")
+        else:
+            verdict(f"{_GATE[code]}: {told} ({remedy}).", None)
+        return
+    words = decision_words(decisions)
+    if code is not None:
+        verdict(f"{_GATE[code]}: {words}{must}.", {0: True, 1: False, 3: None}[code])
+    else:
+        sentence(f"{words}.")
+
+
+def tell_failures(summary: EvalSummary, out: Path, verbose: bool, profile: str | None = None) -> None:
+    """The samples that did not pass, by name, with every reason."""
+    from pantrace.engine.reports import decided_samples
+
+    decisions = [each for each in summary.decisions if profile in (None, each.profile)]
+    several = len(decisions) > 1
+    for passed, words, attribute in ((False, "failed", "failed"), (None, "could not be decided", "undecided")):
+        total = sum(getattr(each, attribute) for each in decisions)
+        if not total:
+            continue
+        most = None if verbose else LISTED
+        rows = [
+            (
+                (each.sample if each.epoch is None else f"{each.sample} (epoch {each.epoch})")
+                + (f" ({each.profile})" if several else ""),
+                (each.reasons if verbose else joined(each.reasons)) or ("no reason given",),
+            )
+            for each in decided_samples(out, profile, passed=(passed,), limit=most)
+        ]
+        named_reasons(f"{few(total, 'sample')} {words}:", rows, total, "-v lists all of them")
+
+
+def tell_numbers(
+    summary: EvalSummary, verbose: bool, by: str | None = None, only: Collection[str] | None = None
+) -> None:
+    """The table of metrics (`only` these), what has no number in one line, groups where they are asked for."""
+    from pantrace.engine.denominator import denominator_words
+    from pantrace.engine.reports import repeats
+
+    chosen = [each for each in summary.metrics if each.headline and _is_named(each.metric, only)]
+    if numbers := [each for each in chosen if each.scored]:
+        click.echo()
+        _table(numbers, summary.samples)
+    absent = [each for each in chosen if not each.scored]
+    if absent:
+        click.echo()
+    short = [(short_name(each.metric), each.why_not or "", bool(each.unscored)) for each in absent]
+    without_value("do not apply", [(name, why) for name, why, judged in short if not judged], verbose)
+    without_value("are not scored", [(name, why) for name, why, judged in short if judged], verbose)
+    if by is not None:
+        _tell_groups(summary, by)
+    if told := list(repeats(summary)):
+        click.echo()
+    for name, words in told:
+        sentence(f"repeats, {name}: {words}")
+    click.echo()
+    sentence(denominator_words(summary.denominator))
+
+
+def _tell_groups(summary: EvalSummary, by: str) -> None:
+    from pantrace.errors import UsageError
+
+    known = dict.fromkeys(each.group.partition("=")[0] for each in summary.groups if each.group)
+    if by not in known:
+        from difflib import get_close_matches
+
+        close = get_close_matches(by, known, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"samples can be grouped by {', '.join(known) or 'nothing'}"
+        raise UsageError(f"--by {by!r}: no sample has such a label; {hint}")
+    rows = [each for each in summary.groups if each.group and each.group.partition("=")[0] == by and each.headline]
+    click.echo()
+    _table([each for each in rows if each.estimate is not None], None, by)
+
+
+def _is_named(address: str, only: Collection[str] | None) -> bool:
+    return only is None or address in only or address.partition(".")[0] in only
+
+
+def _table(metrics: list[MetricSummary], samples: int | None, by: str | None = None) -> None:
+    from pantrace.engine.reduce import total_words
+
+    columns = [*([by] if by else []), "metric", "mean", "95 % interval", "samples", "all together"]
+    rows = []
+    for each in metrics:
+        mean, interval = estimate_cells(each)
+        group = [(each.group or "").partition("=")[2]] if by else []
+        count = f"{each.scored:,}" if samples in (None, each.scored) else f"{each.scored:,} of {samples:,}"
+        together = total_words(each.together, each.unit, briefly=True).removesuffix(" sum")
+        rows.append([*group, short_name(each.metric), mean, interval, count, together])
+    for name in ("all together", "95 % interval"):
+        place = columns.index(name)
+        if not any(row[place] for row in rows):
+            columns, *rows = [[*row[:place], *row[place + 1 :]] for row in (columns, *rows)]
+    table(columns, rows, right=("mean", "samples"), spare=("all together",), firm=True)
+
+
+def estimate_cells(each: MetricSummary) -> tuple[str, str]:
+    """The mean and its interval, each for a column of its own."""
+    from pantrace.engine.reports import estimate_words
+
+    words = estimate_words(each.estimate, each.unit, scored=each.estimate.n if each.estimate else None)
+    mean, bracket, interval = words.partition(" [")
+    return mean, interval.rstrip("]").replace(", ", " to ") if bracket else ""
+
+
+def tell_doubts(
+    out: Path, summary: EvalSummary, calibrations: Calibrations, profile: str | None, complete: bool
+) -> None:
+    """On which judges a gate rests that nobody has calibrated, and what is missing of what it demands."""
+    from pantrace.engine.calibration_files import uncalibrated
+    from pantrace.engine.denominator import denominator_words
+
+    if doubtful := uncalibrated(out, calibrations, profile):
+        named = ", ".join(dict.fromkeys(each.metric for each in doubtful))
+        say(f"warning: decided by judges that were not calibrated: {named} (`pantrace calibrate`)")
+    if complete and not summary.denominator.complete:
+        say(f"not complete, and the gate demands it: {denominator_words(summary.denominator)}")

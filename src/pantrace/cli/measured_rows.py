@@ -1,0 +1,77 @@
+"""`pantrace measure --per sample|turn`: one row for each sample or turn, one column for each measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from .answer import few, sentence, short_name
+from .output import table
+
+if TYPE_CHECKING:
+    from pantrace.engine.measure import Chosen, Row
+
+USUAL = (
+    "token_usage.total_tokens",
+    "token_usage.estimated_cost_usd",
+    "latency_metrics.total_latency_seconds",
+    "tool_utilization.total_tool_calls",
+    "tool_success_rate.tool_success_rate",
+)
+"""What is shown unless --metric says otherwise: a screen has no room for all."""
+
+
+def tell_rows(rows: Iterator[Row], wanted: tuple[str, ...], per: str, checks: list[Chosen]) -> Callable[[], None]:
+    """Gather the numbers; gives what prints them when the progress is gone."""
+    from pantrace.metrics import full_address
+    from pantrace.model import in_words
+
+    units = {each.address: each.unit for metric, _ in checks for each in metric.measures}
+    addresses = [*_columns(wanted, full_address, units)]
+    found: dict[tuple[str, int | None, int | None], dict[str, str]] = {}
+    for row in rows:
+        if row.sample is None:
+            continue
+        cells = found.setdefault((row.sample, row.epoch, row.turn), {})
+        for name, number in {
+            **{f"{row.metric}.{key}": value for key, value in row.values.items()},
+            row.metric: row.value,
+        }.items():
+            if name in addresses and isinstance(number, int | float):
+                cells[name] = in_words(float(number), units.get(name)).removesuffix(" tokens")  # the head says it
+
+    def tell() -> None:
+        # A row keeps its number where the column's head has no room for the unit.
+        with_epoch = any(epoch is not None for _, epoch, _ in found)
+        used = [name for name in addresses if any(name in cells for cells in found.values())]
+        columns = ["sample", *(["epoch"] if with_epoch else []), *(["turn"] if per == "turn" else [])]
+        lines = [
+            [
+                sample,
+                *([str(epoch or "")] if with_epoch else []),
+                *([str(turn or "")] if per == "turn" else []),
+                *(cells.get(name, "") for name in used),
+            ]
+            for (sample, epoch, turn), cells in found.items()
+        ]
+        heads = [short_name(name).rpartition(".")[2].replace("_", " ") for name in used]
+        sentence(
+            f"{few(len({sample for sample, _, _ in found}), 'sample')} measured{', by turn' if per == 'turn' else ''}."
+        )
+        if lines:
+            table([*columns, *heads], lines, right=("epoch", "turn", *heads), spare=tuple(reversed(heads[1:])))
+        if not wanted:
+            sentence("--metric NAME chooses the columns; --csv has all of them.")
+
+    return tell
+
+
+def _columns(wanted: tuple[str, ...], full: Callable[[str], str], units: Iterable[str]) -> list[str]:
+    if not wanted:
+        return [name for name in USUAL if name in units]
+    found = []
+    for name in wanted:
+        address = full(name)
+        inside = [each for each in units if each.partition(".")[0] == address]
+        found += [address] if "." in address or not inside else inside
+    return list(dict.fromkeys(found))

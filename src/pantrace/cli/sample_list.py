@@ -1,0 +1,124 @@
+"""`pantrace show` of several samples: a table that fits, with the totals at its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .answer import few, sentence
+from .output import table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pantrace.engine.listing import Listed
+
+COLUMNS = ["sample", "time (UTC)", "agent", "model", "turns", "calls", "errors", "tokens", "cost", "outcome", "title"]
+NUMBERS = ("turns", "calls", "errors", "tokens", "cost")
+_LEAST, _LONG = 10, 16
+"""Letters of an id that are shown at least; ids up to the second length stay whole."""
+
+
+def tell_list(rows: Sequence[Listed]) -> None:
+    """The table of all samples. What is the same for all of them is said once, below it."""
+    from pantrace.engine.listing import totals
+    from pantrace.wire.times import time_text
+
+    names = short_ids(list(dict.fromkeys(row.id for row in rows)))
+    years = {(time_text(row.created) or "")[:4] for row in rows if row.created is not None}
+    lines = [_cells(row, names[row.id], with_year=len(years) > 1) for row in rows]
+    found = totals(rows)
+    shared: list[str] = []
+    shown = []
+    for place, head in enumerate(COLUMNS):
+        values = {line[place] for line in lines}
+        if values == {""}:
+            continue
+        if head in ("agent", "model") and len(values) == 1 and len(rows) > 1:
+            shared.append(f"{head} {next(iter(values))}")
+        else:
+            shown.append(place)
+    last = ["total", "", "", "", f"{found.turns:,}", f"{found.calls:,}", f"{found.errors:,}"]
+    last += [tokens_words(found.tokens), cost_words(found.cost), "", ""]
+    table(
+        [COLUMNS[place] for place in shown],
+        [[line[place] for place in shown] for line in [*lines, *([last] if len(rows) > 1 else [])]],
+        right=NUMBERS,
+        spare=("title", "model", "agent", "turns"),
+        total=len(rows) > 1,
+        firm=True,
+    )
+    told = [few(found.samples, "sample"), *([_period(rows)] if _period(rows) else []), *shared]
+    told += [f"{count:,} {status}" for status, count in found.outcomes.items()]
+    sentence("; ".join(told) + ".")
+    missing = [
+        f"{few(count, 'sample')} without {what}"
+        for what, count, total in (
+            ("token counts", found.without_tokens, found.tokens),
+            ("cost", found.without_cost, found.cost),
+        )
+        if count and total is not None
+    ]
+    if missing:
+        sentence(f"{' and '.join(missing)}: totals are those of the others.")
+
+
+def _cells(row: Listed, name: str, *, with_year: bool) -> list[str]:
+    from pantrace.wire.times import time_text
+
+    def number(value: int | None) -> str:
+        return "" if value is None else f"{value:,}"
+
+    return [
+        name if row.epoch is None else f"{name} ({row.epoch})",
+        (time_text(row.created) or "")[0 if with_year else 5 : 16].replace("T", " "),
+        row.agent or "",
+        row.model or "",
+        number(row.turns),
+        number(row.calls),
+        number(row.errors),
+        tokens_words(row.tokens),
+        cost_words(row.cost),
+        row.outcome or "",
+        " ".join((row.title or "").split())[:60],
+    ]
+
+
+def tokens_words(count: int | None) -> str:
+    """9,945 as 9.9k: a column has room for five letters."""
+    if count is None:
+        return ""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= size:
+            return f"{count / size:.3g}{letter}"
+    return str(count)
+
+
+def cost_words(cost: float | None) -> str:
+    """Dollars, with as many digits as it takes."""
+    from pantrace.model import in_words
+
+    return "" if cost is None else in_words(cost, "USD")
+
+
+def short_ids(ids: Sequence[str]) -> dict[str, str]:
+    """Each long id as far as it takes to tell it from the others: `--sample` takes the beginning of an id."""
+    found = {}
+    for name in ids:
+        end = next(
+            (end for end in range(_LEAST, len(name)) if sum(each.startswith(name[:end]) for each in ids) == 1), None
+        )
+        found[name] = f"{name[:end]}…" if end is not None and len(name) > _LONG else name
+    return found
+
+
+def _period(rows: Sequence[Listed]) -> str:
+    """From the first to the last: 2026-11-15 18:19 to 18:31 UTC."""
+    from pantrace.wire.times import time_text
+
+    times = [text[:16].replace("T", " ") for row in rows if (text := time_text(row.created)) is not None]
+    if not times:
+        return ""
+    first, last = min(times), max(times)
+    if first == last:
+        return f"{first} UTC"
+    return f"{first} to {last.removeprefix(first[:10]).strip()} UTC"
