@@ -103,7 +103,7 @@ def test_bytes_that_are_no_text_are_told_and_the_rest_is_shown(door: Open, tmp_p
 def test_a_step_stays_in_its_frame(door: Open, recording: Path) -> None:
     for name in ("combining", "long line", "deep quote"):
         page = door(recording, at=address(name))
-        page.locator("#step-2 .said").wait_for()
+        page.locator("#step-1 .said").wait_for()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
         assert page.evaluate(
             "document.querySelector('.steps').scrollWidth <= document.querySelector('.steps').clientWidth + 1"
