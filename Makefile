@@ -73,14 +73,16 @@ bench: .venv/ready ## Ratios to reach; against peers only where their environmen
 	  peer=$${pair%%:*}; script=bench/$${pair#*:}.py; \
 	  if test -x .venvs/$$peer/bin/python; then .venvs/$$peer/bin/python $$script || exit 1; \
 	  else echo "$$script needs its peer: make .venvs/$$peer/ready"; fi; done
+	@if test -x .venvs/browser/bin/python -a -x /usr/bin/chromium; then .venvs/browser/bin/python bench/viewer.py; \
+	else echo "bench/viewer.py needs a browser: make browser"; fi
 
 .venvs/browser/ready: tests/browser/requirements.txt pyproject.toml
 	$(PYTHON) -m venv .venvs/browser
 	.venvs/browser/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[analysis,view]' pytest -r tests/browser/requirements.txt
 	@touch $@
 
-browser: .venvs/browser/ready ## Our pages, and our logs in `inspect view`, in a real Chromium (Debian's, installed when missing)
-	@test -x /usr/bin/chromium || { apt-get update -qq && apt-get install -y -qq chromium; }
+browser: .venvs/browser/ready ## Our pages in a real Chromium and Firefox, our logs in `inspect view` (Debian's browsers, installed when missing)
+	@test -x /usr/bin/chromium -a -x /usr/bin/firefox-esr || { apt-get update -qq && apt-get install -y -qq chromium firefox-esr; }
 	.venvs/browser/bin/python -m pytest -W default tests/browser
 	.venvs/browser/bin/python -m pytest -W default tests/viewer/pages
 
