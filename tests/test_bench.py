@@ -45,6 +45,11 @@ def test_memory_reads_every_sample() -> None:
     }
 
 
+def test_codex_counts_every_response() -> None:
+    found = run("codex_read", "--size", "5", "--rounds", "1")["measured"]
+    assert {each["found"] for each in found.values()} == {15}
+
+
 def test_opencode_converts_every_session() -> None:
     found = run("opencode_read", "--size", "30", "--rounds", "1")["measured"]
     counts = {name: each["found"] for name, each in found.items()}

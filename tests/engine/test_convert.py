@@ -151,7 +151,7 @@ def test_a_header_is_lost_value_by_value_where_there_is_no_place_for_it(tmp_path
 @pytest.mark.parametrize("to", WITHOUT_HEADER)
 def test_the_name_of_a_file_is_no_value_of_it(tmp_path: Path, to: str) -> None:
     source = ROOT / ("openadapt-episodes/legacy.json" if to == "openadapt-episodes" else "vertex-seed/document.json")
-    split = by_name(to).layout == "document"
+    split = by_name(to).is_split
     report = convert(source, tmp_path / ("out" if split else "out.jsonl"), to=to)
     assert not [path for path, _, _ in report.losses if path.startswith("run")]
 

@@ -94,7 +94,7 @@ def test_arena_task_without_result_is_an_error_and_not_a_zero() -> None:
     samples = _by_id(GOLDEN / "waa_results")
     outcome = _outcome(samples["err-1"])
     assert outcome is not None
-    assert (outcome.status, outcome.reason, outcome.reward) == ("error", "Time limit exceeded in vlc/err-1", None)
+    assert (outcome.status, outcome.reason, outcome.reward) == ("limit", "Time limit exceeded in vlc/err-1", None)
     passed = samples["366de66e-cbae-4d72-b042-26390db2b145-WOS"]
     assert _outcome(passed) == Outcome(status="passed", reward=1.0)
 
@@ -123,8 +123,9 @@ def test_full_evaluation_has_outcomes_and_milestones_but_no_steps() -> None:
     samples = _by_id(GOLDEN / "full_eval.jsonl")
     statuses = {name: outcome.status for name, each in samples.items() if (outcome := _outcome(each))}
     assert statuses == {"a": "passed", "b": "failed", "c": "failed", "d": "error"}
-    assert [score.value for score in samples["b"].scores] == [0.5]
-    assert samples["c"].scores == ()
+    stored = {score.name: score.value for score in samples["b"].scores}
+    assert stored == {"milestones": 0.5, "num_steps": 15, "elapsed_seconds": 90.0}
+    assert [score.name for score in samples["c"].scores] == ["num_steps", "elapsed_seconds"]
     assert read(GOLDEN / "full_eval.jsonl").model == "claude-sonnet-4-6"
 
 

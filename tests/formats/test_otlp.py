@@ -16,8 +16,9 @@ from goldens import ROOT
 from pantrace.engine.convert import convert, write_run
 from pantrace.engine.read import Notes, read, read_pile
 from pantrace.errors import ReadError, SampleRefused, UsageError
-from pantrace.formats import by_name, detect
-from pantrace.formats.otlp.reading import samples_of_request
+from pantrace.formats import detect
+from pantrace.formats.otlp import protobuf, samples_of_request
+from pantrace.formats.otlp.write import Options, dump
 from pantrace.model import (
     Case,
     Outcome,
@@ -37,6 +38,7 @@ from pantrace.model import (
     turns,
     usage_total,
 )
+from pantrace.wire.json import encode
 from session_truth import FOLDER, counts, meant, plain, told, truth
 
 GOLDEN = ROOT / "otlp"
@@ -138,6 +140,17 @@ def test_what_was_asked_and_how_is_told() -> None:
     assert declared is not None
     assert [tool.name for tool in declared] == ["get_order", "refund"]
     assert declared[0].parameters["required"] == ["order_id"]
+
+
+def test_tools_are_described_where_they_are_used() -> None:
+    """Strands names an agent's tools, and says what they are in their own spans."""
+    tools = one(GOLDEN / "strands.otlp.json").agents[0].tools
+    assert tools is not None
+    assert [(tool.name, tool.description) for tool in tools] == [
+        ("get_order", "Look up an order"),
+        ("refund", "Refund an order"),
+    ]
+    assert tools[0].parameters["properties"]["order_id"]["type"] == "string"
 
 
 # Spans, spelled in few words.
@@ -257,6 +270,19 @@ def test_traces_are_joined_by_their_conversation_or_by_what_was_said() -> None:
     assert sample.id == "s"
 
 
+def test_equal_questions_do_not_make_one_conversation_of_many() -> None:
+    opening = [HELLO, says("assistant", "hi, what is it?")]
+    spans = []
+    for number, letter in enumerate("abcdef"):
+        heard = [HELLO] if number % 2 == 0 else [*opening, says("user", f"more {number}")]
+        answer = opening[1] if number % 2 == 0 else says("assistant", f"done {number}")
+        spans.append(chat(1 + number, heard, [answer], trace=letter))
+    samples = samples_of_request(spans)
+    assert [len(sample.trajectory.steps) for sample in samples if sample.trajectory] == [4, 4, 4]
+    fork = chat(9, [*opening, says("user", "again")], [says("assistant", "no")], trace="9")
+    assert len(samples_of_request([*spans, fork])) == 4
+
+
 def test_a_tool_nobody_asked_for_in_words_is_known_from_its_span() -> None:
     agent = span("invoke_agent", 1, end=20, gen_ai__operation__name="invoke_agent", gen_ai__agent__name="x")
     tool = {
@@ -346,6 +372,29 @@ def test_log_records_beside_spans_hold_their_words(tmp_path: Path) -> None:
     assert all("recorded without what was said" in str(each.trajectory) for each in alone)
 
 
+@pytest.mark.parametrize("prefixed", [False, True])
+def test_logs_and_lengths_in_protobuf(prefixed: bool, tmp_path: Path) -> None:
+    folder = GOLDEN / "spans_and_logs"
+    for name, message in (("otel_openai_v2.otlp.json", "Request"), ("otel_openai_v2.logs.otlp.json", "LogsRequest")):
+        data = protobuf.encode(json.loads((folder / name).read_bytes()), message)
+        target = tmp_path / ("traces.pb" if message == "Request" else "logs.pb")
+        target.write_bytes((len(data).to_bytes(4, "big") + data) * 2 if prefixed and message == "Request" else data)
+        assert detect(target)[0].name == "otlp"
+    assert told(one(tmp_path / "traces.pb")) == told(one(folder / "otel_openai_v2.otlp.json"))
+
+
+def test_judgements_in_log_records_are_scores() -> None:
+    record = {
+        "eventName": "gen_ai.evaluation.result",
+        "attributes": {"gen_ai.evaluation.name": "tone", "gen_ai.evaluation.score.value": 0.5},
+        "trace_id": "a" * 32,
+        "span_id": "",
+    }
+    rows = [chat(1, [HELLO], [says("assistant", "hi")]), {"scope": {}, "record": record}]
+    (sample,) = samples_of_request(rows)
+    assert sample.scores == (Score(name="tone", value=0.5),)
+
+
 def test_many_traces_do_not_fill_the_memory(tmp_path: Path) -> None:
     """Two passes; in the second, only conversations that are not complete yet are held."""
     text = "word " * 20_000
@@ -416,7 +465,7 @@ SAMPLE = Sample(
 
 def _written(tmp_path: Path, sample: Sample = SAMPLE, **options: str) -> list[dict[str, Any]]:
     target = tmp_path / "out.otlp.json"
-    write_run(Run(samples=[sample]), target, to="otlp", options=options)
+    write_run(Run(samples=[sample]), target, to="otlp", options=options, measure=False)
     found = []
     for each in json.loads(target.read_bytes())["resourceSpans"]:
         for scope in each["scopeSpans"]:
@@ -467,7 +516,7 @@ def test_ids_follow_from_the_sample(tmp_path: Path) -> None:
     assert len({each["spanId"] for each in [*once, *other]}) == len(once) + len(other)
 
 
-def test_a_long_history_is_not_repeated_without_end(tmp_path: Path) -> None:
+def test_a_long_history_is_not_repeated_without_end() -> None:
     def long(count: int) -> Sample:
         talk = [
             Step(role=role, parts=(Text(text=f"{n} {'x' * 2_000}"),))
@@ -476,8 +525,8 @@ def test_a_long_history_is_not_repeated_without_end(tmp_path: Path) -> None:
         ]
         return Sample(id="long", trajectory=Trajectory(steps=tuple(talk)))
 
-    def size(sample: Sample, **options: str) -> int:
-        return len(json.dumps(_written(tmp_path, sample, **options)))
+    def size(sample: Sample, **options: Any) -> int:
+        return len(encode(dump(sample, Options(**options))))
 
     short, longer = long(20), long(100)
     assert size(short) == size(short, history="full")
@@ -493,13 +542,30 @@ def test_several_runs_of_a_case_stay_several(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_spans_is_refused(tmp_path: Path) -> None:
-    dump = by_name("otlp").dump
-    assert dump is not None
-    for sample in (Sample(id="x"), Sample(id="x", trajectory=Trajectory())):
-        with pytest.raises(SampleRefused):
-            dump(sample, by_name("otlp").options())
+    with pytest.raises(SampleRefused, match="has not been run"):
+        dump(Sample(id="x"), Options())
     with pytest.raises(UsageError, match="openinfrence"):
         convert([GOLDEN / "strands.otlp.json"], tmp_path / "x.json", to="otlp", options={"flavour": "openinfrence"})
+
+
+def test_a_run_in_which_nothing_was_said_is_a_span_alone(tmp_path: Path) -> None:
+    (root,) = _written(
+        tmp_path, Sample(id="x", trajectory=Trajectory(outcome=Outcome(status="error", reason="no key")))
+    )
+    assert root["status"] == {"code": 2, "message": "no key"}
+
+
+def test_a_sub_agent_that_began_before_its_parent_is_its_child_all_the_same(tmp_path: Path) -> None:
+    """Claude Code's streams have times for sub-agents only."""
+    child = Trajectory(
+        id="child", caller="c", created=5.0, steps=(Step(role="agent", parts=(Text(text="hm"),), at=5.0),)
+    )
+    call, result = ToolCall(id="c", name="ask"), ToolResult(call_id="c", name="ask", output="hm", started=9.0)
+    steps_ = (Step(role="agent", parts=(call,), at=8.0), Step(role="tool", parts=(result,), at=9.0))
+    target = tmp_path / "out.otlp.json"
+    sample = Sample(id="p", trajectory=Trajectory(id="p", steps=steps_, children=(child,)))
+    write_run(Run(samples=[sample]), target, to="otlp", carry=False)
+    assert [(each.id, each.caller) for each in all_trajectories(one(target))] == [("p", None), ("child", "c")]
 
 
 def test_a_sub_agent_that_no_call_started_is_one_all_the_same(tmp_path: Path) -> None:

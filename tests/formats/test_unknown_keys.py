@@ -50,6 +50,9 @@ TO_THEIR_PLACE = (
     "vertex-seed",
 )
 """Formats that write such a key where it stood, and not only under a key of ours."""
+REPAIRED = {"inspect": ("model_usage", "role_usage", "scores", "metrics")}
+"""Maps whose keys are names and whose values are objects: the format's own reader refuses any other value in them, so
+that it is set right or taken out, which the report of repairs tells."""
 DISPLACED: dict[str, str] = {
     "adk-evalset/conversation_scenarios.json": "scenarios are written as an eval set",
     "adk-evalset/named_cases.test.json": "lists are written as an eval set",
@@ -237,6 +240,8 @@ def test_an_unknown_key_comes_back_where_it_stood(name: str, path: Path, tmp_pat
     displaced = set()
     (tmp_path / "in").mkdir()
     for place, variant in variants(path, tmp_path / "in"):
+        if place.endswith(REPAIRED.get(name, ())):
+            continue
         target = tmp_path / "out"
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir()

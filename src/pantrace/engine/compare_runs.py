@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from pantrace.errors import UsageError
-from pantrace.metrics import full_address
-from pantrace.model import Record
+from pantrace.metrics import by_name, full_address
+from pantrace.model import Record, Sample, Scale, Score
 from pantrace.stats import Estimate
 
 from .compare import Margin, Side, address_among, compare_pairs, side_of
 from .compare_result import Comparison
 from .compare_stored import compare_stored
 from .read import Notes, read_pile
+
+OUTCOME = "outcome"
+"""The metric of how a run ended, which recordings tell without being measured."""
+PASSED = "passed"
+"""Whether a sample's one verdict, which came with it, is a pass."""
 
 
 class Comparisons(Record, frozen=True, kw_only=True):
@@ -59,8 +66,9 @@ def compare_sources(
     pair_by: str = "case",
     margins: Iterable[str | float] = (),
     all_pairs: bool = False,
+    more: Callable[[list[Side]], None] = lambda _sides: None,
 ) -> Comparisons:
-    """The same of runs that may stand for several files."""
+    """The same of runs that may stand for several files; `more` may add numbers to their sides."""
     if len(sources) < 2:
         raise UsageError("a comparison takes two runs or more")
     margins = list(margins)
@@ -76,9 +84,22 @@ def compare_sources(
             raise UsageError(f"{told} share no metric that has a number on both sides")
         _refuse_idle_margins(margins, found)
         return _told(sides, found, [])
+    more(sides)
+    return compare_cases(sides, metrics=metrics, margins=margins, all_pairs=all_pairs)
+
+
+def compare_cases(
+    sides: Sequence[Side],
+    *,
+    metrics: Sequence[str] = (),
+    margins: Iterable[str | float] = (),
+    all_pairs: bool = False,
+) -> Comparisons:
+    """The same of sides that have been read and hold cases."""
+    margins = list(margins)
     _refuse_gaps(sides, metrics)
     pairs = _pairs(sides, all_pairs)
-    found = compare_pairs(pairs, metrics=metrics, margin=margin)
+    found = compare_pairs(pairs, metrics=metrics, margin=parse_margins(margins))
     if not found:
         listed = [f"{side.name} has {', '.join(sorted(side.values)) or 'no scores'}" for side in sides]
         raise UsageError(f"the runs share no metric: {'; '.join(listed)}")
@@ -110,12 +131,31 @@ def read_sides(sources: Sequence[Source], cluster: str | None, pair_by: str = "c
     sides = []
     for name, (_, files) in zip(names, sources, strict=True):
         run = read_pile(files, notes=Notes())
-        side = side_of(run, run.samples, cluster=cluster, pair_by=pair_by)
+        side = side_of(run, map(with_outcome, run.samples), cluster=cluster, pair_by=pair_by)
         side.name = name
         sides.append(side)
     if cluster is not None and any(side.cases for side in sides) and not any(side.clusters for side in sides):
         raise UsageError(f"--cluster {cluster!r}: no case says so; known are task, scenario, agent and names of labels")
     return sides
+
+
+def with_outcome(sample: Sample) -> Sample:
+    """A recording's sample with how it ended, and whether its one stored verdict is a pass, as scores; what was
+    measured before stays as it is."""
+    added: list[Score] = []
+    names = {score.name for score in sample.scores}
+    # A reward that is stored as a score says the same; two tests of one number would make both harder to prove.
+    told = sample.trajectory is not None and sample.trajectory.outcome is not None
+    if told and not names & {OUTCOME, "reward"}:
+        found = by_name(OUTCOME).score(sample)
+        # That no run was stopped at a limit is no news.
+        added.append(
+            replace(found, values={name: value for name, value in found.values.items() if name != "limit" or value})
+        )
+    verdicts = [score.passed for score in sample.scores if score.passed is not None and score.status == "scored"]
+    if len(verdicts) == 1 and PASSED not in names:
+        added.append(Score(name=PASSED, value=verdicts[0], scale=Scale(low=0, high=1)))
+    return replace(sample, scores=(*sample.scores, *added)) if added else sample
 
 
 def _refuse_gaps(sides: Sequence[Side], metrics: Sequence[str]) -> None:
@@ -202,6 +242,6 @@ def _margin(text: str, whole: str) -> tuple[float, bool]:
 def exit_code(found: Sequence[Comparison]) -> int:
     """1 if anything is proven worse, 0 if all that can be good or bad is proven no worse than allowed, else 3."""
     judged = [each for each in found if each.better is not None]
-    if any(each.no_worse is False for each in judged):
+    if any(each.verdict == "worse" and not each.no_worse for each in judged):
         return 1
     return 0 if judged and all(each.no_worse for each in judged) else 3

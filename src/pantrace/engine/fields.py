@@ -24,7 +24,12 @@ SHORT = {
     "session": ("trajectory.id",),
     "tool": ("trajectory.steps.parts.name",),
     "label": ("case.labels",),
-    "directory": ("trajectory.extra.opencode.info.directory", "trajectory.extra.opencode.project.worktree"),
+    "directory": (
+        "trajectory.extra.opencode.info.directory",
+        "trajectory.extra.opencode.project.worktree",
+        "trajectory.extra.codex.meta.cwd",
+        "trajectory.extra.claude-code.common.cwd",
+    ),
 }
 """Names that stand for paths."""
 

@@ -21,7 +21,7 @@ from pantrace.stats import (
     ways,
 )
 
-from .compare import Side, address_among, shared_metrics
+from .compare import Side, address_among, clusters_of_both, shared_metrics
 from .compare_cases import mean_of
 from .compare_runs import read_sides
 
@@ -177,7 +177,7 @@ def _spread_of_runs(
     told = [f"{name} as in {names}: {kind}, {len(values):,} cases", *told]
     effect = 1.0
     if cluster is not None:
-        effect = _design_effect(values, sides[0].clusters | sides[-1].clusters)
+        effect = _design_effect(values, clusters_of_both(sides[0], sides[-1]))
         told.append(f"cases of one {cluster} belong together: {effect:.3g} of them are worth one (design effect)")
     return Spread(between=between, within=within, pass_or_fail=pass_or_fail, design_effect=effect), tuple(told)
 

@@ -47,6 +47,10 @@ NAMES = (
     "copilot",
     "openhands",
     "otlp",
+    "codex",
+    "anthropic-messages",
+    "openai-responses",
+    "openai-messages",
 )
 """Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
 
@@ -77,6 +81,10 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "copilot": (b'"session.start"', b'"user.message"', b'"assistant.message"', b'"creationDate"'),
     "agent-framework": (b'"stateBag"', b'"session_id"', b'"agent_response"'),
     "otlp": (b'"resourceSpans"', b'"resourceLogs"', b'"span_id"', b'"spanId"', b"resource_spans"),
+    "codex": (b'"payload"', b'"thread.started"', b'"item.completed"'),
+    "anthropic-messages": (b'"messages"',),
+    "openai-responses": (b'"input"', b'"output"', b'"span_data"', b'"items"', b'"function_call"'),
+    "openai-messages": (b'"messages"', b'"role"', b'"conversations"'),
 }
 """What the beginning of a JSON file of a format usually has in it. Formats whose signs are seen are asked first, and
 the others are not even imported then; all of them are asked before a file is refused."""

@@ -214,7 +214,8 @@ def title_of(sample: Sample) -> str:
     trajectory, case = sample.trajectory, sample.case
     first = (trajectory.title if trajectory else None) or (case.question or case.goal if case else None)
     if not first and trajectory is not None:
-        texts = (part.text for step in trajectory.steps if step.role == "user" for part in _texts(step.parts))
+        asked = (step for step in trajectory.steps if step.role == "user" and step.kind == "message")
+        texts = (part.text for step in asked for part in _texts(step.parts))
         first = next((text for text in texts if text.strip()), None)
     return " ".join((first or "")[:800].split())[:160]
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from pantrace.model import Sample
 
 from .carried import CARRIER
@@ -43,9 +45,17 @@ def carrying_in_log(load: Load, dump: Dump) -> tuple[Load, Dump]:
     """The same for a row that is a list of records: the rest is a record of its own, of type `pantrace`."""
 
     def load_whole(row: Any) -> Sample:
-        mine = [each[CARRIER] for each in row if _is_ours(each)] if isinstance(row, list) else []
-        sample = load([each for each in row if not _is_ours(each)] if mine else row)
-        return apply_difference(sample, mine[-1]) if mine and isinstance(mine[-1], (dict, list)) else sample
+        places = [place for place, each in enumerate(row) if _is_ours(each)] if isinstance(row, list) else []
+        if not places:
+            return load(row)
+        bare = [each for each in row if not _is_ours(each)]
+        rest = row[places[-1]][CARRIER]
+        if not isinstance(rest, (dict, list)):
+            return load(bare)
+        told = load([each for each in row[: places[-1]] if not _is_ours(each)])
+        sample = apply_difference(told, rest)
+        # A tool has gone on with a session that we wrote: what it added stands behind our record.
+        return sample if places[-1] == len(row) - 1 else _gone_on(sample, told, load(bare))
 
     def dump_whole(sample: Sample, options: Any) -> Any:
         row = dump(sample, options)
@@ -53,6 +63,22 @@ def carrying_in_log(load: Load, dump: Dump) -> tuple[Load, Dump]:
         return row if rest is SAME else [*row, {"type": CARRIER, CARRIER: rest}]
 
     return load_whole, dump_whole
+
+
+_AT_THE_END = ("ended", "usage", "outcome", "response", "title", "leaf")
+"""What a trajectory says anew when a session goes on."""
+
+
+def _gone_on(sample: Sample, told: Sample, now: Sample) -> Sample:
+    """A sample with the steps that came after what was `told` of it."""
+    before, after, whole = told.trajectory, now.trajectory, sample.trajectory
+    if before is None or after is None or whole is None:
+        return now
+    anew = {name: getattr(after, name) for name in _AT_THE_END if getattr(after, name) != getattr(before, name)}
+    steps = (*whole.steps, *after.steps[len(before.steps) :])
+    times = (*whole.invocations, *after.invocations[len(before.invocations) :])
+    trajectory = msgspec.structs.replace(whole, steps=steps, invocations=times, **anew)
+    return msgspec.structs.replace(sample, trajectory=trajectory)
 
 
 def _is_ours(record: Any) -> bool:

@@ -36,6 +36,11 @@ _REASONING = ("reasoning_content", "reasoning")
 """Where servers that speak this vocabulary put what a model thought."""
 
 
+def is_role(value: Any) -> bool:
+    """Whether it is a role that OpenAI has."""
+    return isinstance(value, str) and value in ROLES
+
+
 def steps_from(messages: Any, format_name: str) -> tuple[Step, ...]:
     """A conversation as steps, one for each message."""
     if not isinstance(messages, list):
@@ -43,8 +48,8 @@ def steps_from(messages: Any, format_name: str) -> tuple[Step, ...]:
     return tuple(step_from(message, format_name) for message in messages)
 
 
-def step_from(message: Any, format_name: str) -> Step:
-    """One message as one step. A role that OpenAI does not have is a note."""
+def step_from(message: Any, format_name: str, *, exact: bool = False) -> Step:
+    """One message as one step. A role that OpenAI does not have is a note. `exact`: arguments keep their spacing."""
     if not isinstance(message, dict):
         raise ReadError("a message must be an object")
     role = message.get("role")
@@ -56,7 +61,7 @@ def step_from(message: Any, format_name: str) -> Step:
     if ours == "tool":
         parts, taken = _answer(message, format_name), {"tool_call_id", "name"}
     else:
-        parts, taken = _said(message, format_name)
+        parts, taken = _said(message, format_name, exact)
     rest = unknown_keys(message, known | taken)
     agent = rest.pop("name") if ours == "agent" and isinstance(rest.get("name"), str) else None
     if role != _NAMES[ours]:
@@ -89,7 +94,7 @@ def _text(message: dict[str, Any], key: str) -> str | None:
     return value
 
 
-def _said(message: dict[str, Any], format_name: str) -> tuple[tuple[Part, ...], set[str]]:
+def _said(message: dict[str, Any], format_name: str, exact: bool) -> tuple[tuple[Part, ...], set[str]]:
     """The parts of a message that is not a tool's, and the keys that they come from."""
     parts: list[Part] = []
     taken: set[str] = set()
@@ -109,10 +114,10 @@ def _said(message: dict[str, Any], format_name: str) -> tuple[tuple[Part, ...], 
         parts.append(Text(text=refusal, extra={format_name: {"type": "refusal", "key": "refusal"}}))
     if isinstance(calls := message.get("tool_calls"), list) and calls:
         taken.add("tool_calls")
-        parts += [call_from(call, format_name) for call in calls]
+        parts += [call_from(call, format_name, exact=exact) for call in calls]
     if isinstance(call := message.get("function_call"), dict):
         taken.add("function_call")
-        parts.append(call_from({"function": call}, format_name, legacy=True))
+        parts.append(call_from({"function": call}, format_name, legacy=True, exact=exact))
     return tuple(parts), taken
 
 
@@ -141,7 +146,7 @@ def part_from(part: Any, format_name: str) -> Part:
     return Unknown(kind=f"{format_name}:part", raw=part)
 
 
-def call_from(call: Any, format_name: str, *, legacy: bool = False) -> ToolCall:
+def call_from(call: Any, format_name: str, *, legacy: bool = False, exact: bool = False) -> ToolCall:
     """One tool call. Arguments are an object where their text holds one; any other text stays as it is."""
     if not isinstance(call, dict):
         raise ReadError("a tool call must be an object")
@@ -158,12 +163,15 @@ def call_from(call: Any, format_name: str, *, legacy: bool = False) -> ToolCall:
     elif kind != "function" or "type" not in call:
         rest["type"] = call.get("type")
     written = inner.get(key)
+    arguments = arguments_of(written) if kind == "function" else written
     if isinstance(written, dict):
         rest[key] = "object"
+    elif exact and isinstance(arguments, dict) and encode(arguments).decode("utf-8", "surrogatepass") != written:
+        rest[key] = written
     return ToolCall(
         id=_text(call, "id"),
         name=inner["name"],
-        arguments=arguments_of(written) if kind == "function" else written,
+        arguments=arguments,
         extra={format_name: rest} if rest else {},
     )
 
@@ -280,8 +288,10 @@ def call_to(call: ToolCall, format_name: str) -> dict[str, Any]:
     custom = kind == "custom"
     key, inner_key = ("input", "custom") if custom else ("arguments", "function")
     written = call.arguments
-    if mine.pop(key, None) != "object" and not custom and not isinstance(written, str):
-        written = encode({} if written is None else written).decode()
+    form = mine.pop(key, None)
+    if form != "object" and not custom and not isinstance(written, str):
+        same = form is not None and arguments_of(form) == written
+        written = form if same else encode({} if written is None else written).decode("utf-8", "surrogatepass")
     inner = {"name": call.name, key: written, **mine.pop(inner_key, {})}
     identity = {"id": call.id} if call.id is not None else {}
     return {**identity, **({"type": kind} if kind is not None else {}), inner_key: inner, **mine}

@@ -22,6 +22,8 @@ class ScriptedModel(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.calls: list[Json] = []
+        self.asked: list[Json] = []
+        """The bodies of all requests."""
         self.lock = threading.Lock()
 
     @property
@@ -81,6 +83,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+        self.server.asked.append(body)
         path = self.path.partition("?")[0]
         if path.endswith("/chat/completions"):
             self._chat(body)

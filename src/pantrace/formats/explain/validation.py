@@ -59,6 +59,15 @@ _NEEDS = {
 }
 
 PROFILES = ("prep_default", "assessment_strict")
+AGENTS = (
+    "learning-path-curator",
+    "study-plan-generator",
+    "engagement-agent",
+    "readiness-assessment-agent",
+    "preparation-workflow-multi-agent",
+    "preparation-workflow-single-agent",
+)
+"""What the factory of the original program makes; "unknown" is our word for a case of no known agent."""
 
 _METRIC_SHAPE = {
     "metricName": str,
@@ -235,6 +244,7 @@ def check_cases(rows: Iterable[tuple[str | None, Any]], scenarios: Path | None) 
     that the catalogue does not have or describes otherwise."""
     known = catalogue.read_catalogue(scenarios, lambda error: None) if scenarios is not None else None
     seen: dict[str, str | None] = {}
+    agents: set[str] = set()
     for place, row in rows:
         yield from under(place, check(row), ", ")
         if not isinstance(row, dict):
@@ -247,6 +257,11 @@ def check_cases(rows: Iterable[tuple[str | None, Any]], scenarios: Path | None) 
             yield error(f"{word} id {name!r} occurs twice, first in {seen[name]}", place)
         elif name is not None:
             seen[name] = place
+        agent = values.get("agent_name")
+        if isinstance(agent, str) and agent.lower() not in (*AGENTS, "unknown") and agent not in agents:
+            agents.add(agent)  # told once: other teams have other agents
+            why = f"{agent!r} is none of the factory's agents: {', '.join(AGENTS)}"
+            yield from under(place, [warning(why, "agent_name")], ", ")
         if known is not None and scenarios is not None and not scenario and "scenario_id" in values:
             yield from under(place, _check_scenario(values, known, scenarios.name), ", ")
 

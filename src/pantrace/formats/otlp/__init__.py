@@ -15,23 +15,20 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Run, RunHeader, Sample, Source, with_samples
-from pantrace.wire.carrying import carrying
 from pantrace.wire.head import Head
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
 
 from ..format import Format
-from . import reading
+from .container import located_in
+from .conversation import dump_whole, load_whole
 from .groups import Groups, trace_of
 from .places import beside, claim, files_of, owner
-from .plain import plain_in
-from .reading import located_in, samples_from, source_of
+from .reading import samples_from, samples_of_request, source_of
 from .recognise import detect
 from .span import NAME
-from .write import Options, dump
+from .write import Options
 from .writing import header_in, save
-
-load_whole, dump_whole = carrying(reading.load, dump, "pantrace")
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
@@ -111,8 +108,7 @@ FORMAT = Format(
     suffix=".otlp.json",
     nests=True,
     corners=("pantrace",),
-    reencoded={"attributes.llm.*_messages.*": "flattened messages are parts of steps"},
     lost={"": "a span holds messages, calls, results, tokens and times"},
 )
 
-__all__ = ["FORMAT", "plain_in"]
+__all__ = ["FORMAT", "samples_of_request"]

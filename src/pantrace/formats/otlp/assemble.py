@@ -7,7 +7,6 @@ own. An agent that takes over from another goes on in the same trajectory, under
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,9 +14,9 @@ import msgspec
 
 from pantrace.model import Agent, Invocation, Outcome, Score, Step, Text, Tool, Trajectory
 
-from .dialects import read_span
 from .span import Message, Span, Told
 from .thread import Draft, Thread
+from .tree import hand_down, models_in
 
 UNNAMED = "agent"
 
@@ -56,68 +55,6 @@ class _Moment:
     """call, tool; hear and say for what an agent itself was told and answered, conclude for what it answered last."""
     span: Span
     agent: str | None
-
-
-def trees(spans: list[Span]) -> list[Span]:
-    """Roots with their children, by time; a span whose parent was not recorded is a root."""
-    by_id = {(span.trace, span.id): span for span in spans if span.id}
-    roots = []
-    for span in spans:
-        above = by_id.get((span.trace, span.parent)) if span.parent and span.parent != span.id else None
-        if above is None or _is_below(above, span, by_id):
-            roots.append(span)
-        else:
-            above.children.append(span)
-    for span in spans:
-        span.children.sort(key=lambda each: each.start or 0)
-    return sorted(roots, key=lambda each: each.start or 0)
-
-
-def _is_below(above: Span, span: Span, by_id: dict[tuple[str, str], Span]) -> bool:
-    """Whether a span's parent is its own descendant, as only broken files have it."""
-    seen = set()
-    found: Span | None = above
-    while found is not None and found.id not in seen:
-        if found is span:
-            return True
-        seen.add(found.id)
-        found = by_id.get((found.trace, found.parent))
-    return found is not None
-
-
-def told_spans(spans: list[Span]) -> list[Span]:
-    """Spans read by their dialects, as trees."""
-    for span in spans:
-        read_span(span)
-    return _adopted(trees(spans))
-
-
-def _adopted(roots: list[Span]) -> list[Span]:
-    """Agents below the tools that started them: some libraries hang them beside these, on the trace's root."""
-    for root in roots:
-        everything = [root, *root.below()]
-        tools = [span for span in everything if span.told.kind == "tool" and span.told.arguments]
-        for parent in everything:
-            if parent.told.kind == "tool":
-                continue
-            for span in [each for each in parent.children if each.told.kind == "agent"]:
-                starter = next((tool for tool in tools if _starts(tool, span)), None)
-                if starter is not None:
-                    parent.children.remove(span)
-                    starter.children.append(span)
-    return roots
-
-
-def _starts(tool: Span, agent: Span) -> bool:
-    """Whether a tool was given what an agent was first asked, and was at work all the while."""
-    if not tool.start or not tool.end or not agent.start or not agent.end:
-        return False
-    if not tool.start <= agent.start <= agent.end <= tool.end or tool in agent.below():
-        return False
-    first = next((each.told.heard for each in (agent, *agent.below()) if each.told.heard), None)
-    asked = [part.text for each in first or () if each.role == "user" for part in each.parts if isinstance(part, Text)]
-    given = tool.told.arguments
-    return bool(asked) and asked[0] in (given.values() if isinstance(given, dict) else [given])
 
 
 def trajectory_of(roots: list[Span], name: str | None) -> Built:
@@ -195,13 +132,13 @@ class _Scope:
             self.children.append((span, [span]))
             self.inside.update(id(each) for each in (span, *span.below()))
             return
-        within = list(_models(span))
+        within = list(models_in(span))
         if told.kind == "model" and not within:
             self._note("call", span, told.agent or agent)
         else:
             self.loose.append(span)
             if told.kind == "model":
-                _hand_down(told, within)
+                hand_down(told, within)
         if told.kind in ("agent", "setup"):
             name = told.name or agent or UNNAMED
             if told.kind == "agent":
@@ -236,6 +173,7 @@ class _Scope:
     def _tell(self, moment: _Moment, callers: dict[int, str | None]) -> None:
         span, told, agent = moment.span, moment.span.told, moment.agent
         if moment.what == "tool":
+            self._describe(agent, told)
             try:
                 callers[id(span)] = self.thread.execute(told, span, agent)
             except KeyError:
@@ -252,6 +190,17 @@ class _Scope:
         else:
             self._hear(told.heard or [], span, agent, told)
             self.thread.say(told, span, agent, _fields(span))
+
+    def _describe(self, agent: str | None, told: Told) -> None:
+        """Add to a declared tool what its own span says of it."""
+        known = self.agents.get(agent or UNNAMED)
+        tool = known.tools.get(told.name or "") if known is not None else None
+        if known is not None and tool is not None:
+            known.tools[tool.name] = msgspec.structs.replace(
+                tool,
+                description=tool.description or told.description,
+                parameters=tool.parameters if tool.parameters is not None else told.schema,
+            )
 
     def _hear(self, messages: list[Message], span: Span, agent: str | None, told: Told) -> None:
         system = self.thread.hear(messages, span, agent)
@@ -304,32 +253,6 @@ class _Scope:
         built = scope.build(spans, is_child=True)
         built.trajectory = msgspec.structs.replace(built.trajectory, parent=self.name, caller=callers.get(id(starter)))
         return built
-
-
-def _models(span: Span) -> Iterator[Span]:
-    """Model calls inside a span that no tool lies between, the innermost only."""
-    for each in span.children:
-        if each.told.kind == "tool":
-            continue
-        inner = list(_models(each))
-        if inner:
-            yield from inner
-        elif each.told.kind == "model":
-            yield each
-
-
-def _hand_down(told: Told, calls: list[Span]) -> None:
-    """A model call that wraps another is the same call: what only the outer one says belongs to the inner one."""
-    for each in calls:
-        if each.told.heard is None:
-            each.told.heard = told.heard
-    if len(calls) == 1:
-        inner = calls[0].told
-        inner.said = told.said if inner.said is None else inner.said
-        inner.instructions = inner.instructions or told.instructions
-        inner.tools = inner.tools or told.tools
-        inner.agent = inner.agent or told.agent
-        inner.usage = inner.usage or told.usage
 
 
 def _says(draft: Draft, text: str) -> bool:

@@ -37,19 +37,15 @@ class Groups:
     def names(self) -> dict[str, str]:
         """Trace -> name of its conversation."""
         found: dict[str, str] = {}
-        said: dict[bytes, str] = {}
-        ordered = sorted(self._traces.values(), key=lambda each: each.start)
+        ends = _Ends()
         waiting: list[str] = []
         last: str | None = None
-        for trace in ordered:
-            name = trace.conversation
-            if name is None:
-                name = next((said[each] for each in trace.heard if each in said), None) or trace.key
+        for trace in sorted(self._traces.values(), key=lambda each: each.start):
             if not trace.is_told:
                 waiting.append(trace.key)
                 continue
-            for each in trace.said:
-                said.setdefault(each, name)
+            name = trace.conversation or ends.of(trace.heard) or trace.key
+            ends.move(name, trace)
             found[trace.key] = last = name
             found |= dict.fromkeys(waiting, name)
             waiting = []
@@ -61,6 +57,31 @@ class Groups:
     def is_told(self) -> bool:
         """Whether any span says something of an agent, a model or a tool."""
         return any(trace.is_told for trace in self._traces.values())
+
+
+class _Ends:
+    """The last trace of each conversation: only that can be gone on from. Whoever goes on from an earlier one, where
+    another has gone on already, is a conversation of its own: equal questions get equal answers in many of them."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, str] = {}
+        self._said: dict[bytes, list[tuple[str, str]]] = {}
+        """What was said -> conversations and traces that said it, in their order."""
+
+    def of(self, heard: dict[bytes, None]) -> str | None:
+        """The conversation that goes on with a model call that was given this, the latest last."""
+        for mark in reversed(heard):
+            listed = self._said.get(mark, [])
+            while listed and self._last[listed[-1][0]] != listed[-1][1]:
+                listed.pop()
+            if listed:
+                return listed[-1][0]
+        return None
+
+    def move(self, name: str, trace: _Trace) -> None:
+        self._last[name] = trace.key
+        for mark in trace.said:
+            self._said.setdefault(mark, []).append((name, trace.key))
 
 
 def trace_of(plain: Plain) -> str:
@@ -78,11 +99,11 @@ class _Trace:
         self.key = key
         self.start = 1 << 63
         self.is_told = False
-        self.heard: set[bytes] = set()
-        """What its first model call was given."""
-        self.said: set[bytes] = set()
+        self.heard: dict[bytes, None] = {}
+        """What its first model call was given, in that order."""
+        self.said: dict[bytes, None] = {}
         self._first = 1 << 63
-        self._top: tuple[int, str] | None = None
+        self._top: tuple[tuple[bool, int], str] | None = None
 
     def learn_record(self, span: Span) -> None:
         """A log record of a span, which holds one message of many."""
@@ -90,8 +111,8 @@ class _Trace:
         with_events(told, span)
         self.start = min(self.start, span.start or 0)
         self.is_told = self.is_told or bool(told.heard or told.said)
-        self.heard |= set(_marks(told.heard or ()))
-        self.said |= set(_marks(told.said or ()))
+        self.heard |= dict.fromkeys(_marks(told.heard or ()))
+        self.said |= dict.fromkeys(_marks(told.said or ()))
 
     def learn(self, span: Span) -> None:
         at = span.start or 0
@@ -99,15 +120,15 @@ class _Trace:
         read_span(span)
         told = span.told
         self.is_told = self.is_told or told.kind in ("model", "tool", "agent")
-        # Sub-agents may have conversations of their own; the outermost span begins first.
-        if told.conversation is not None and (self._top is None or (at, bool(span.parent)) < (self._top[0], True)):
-            self._top = (at, told.conversation)
+        # Sub-agents may have conversations of their own: that of the root counts, else that of the first span.
+        if told.conversation is not None and (self._top is None or (bool(span.parent), at) < self._top[0]):
+            self._top = ((bool(span.parent), at), told.conversation)
         if told.kind == "model":
             heard, said = told.heard or [], told.said or []
             if at < self._first and heard:
                 self._first = at
-                self.heard = set(_marks(heard))
-            self.said |= set(_marks([*heard[-1:], *said]))
+                self.heard = dict.fromkeys(_marks(heard))
+            self.said |= dict.fromkeys(_marks([*heard[-1:], *said]))
 
     @property
     def conversation(self) -> str | None:

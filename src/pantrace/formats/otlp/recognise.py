@@ -9,9 +9,9 @@ from pantrace.errors import ReadError
 from pantrace.wire.head import Head
 
 from . import protobuf
+from .container import first_message, is_protobuf
 from .dialects import dialect_of
 from .plain import is_span, plain_in, spans_in
-from .reading import is_protobuf
 from .span import Span
 
 _KEYS = {"resourceSpans", "resourceLogs", "resource_spans", "resource_logs"}
@@ -60,7 +60,7 @@ def _dialect(records: Any) -> str:
 
 def _cut(data: bytes) -> Any:
     try:
-        return protobuf.decode(data[4:] if data[:1] == b"\0" else data, "Request", cut=True)
+        return protobuf.decode(first_message(data), "Request", cut=True)
     except (ReadError, ValueError):
         return []
 

@@ -53,6 +53,8 @@ class Told:
     call_id: str | None = None
     arguments: Any = None
     output: Any = None
+    schema: Any = None
+    """Of a tool's arguments, where its own span tells it."""
     error: StepError | None = None
     failed: bool = False
     scores: list[Score] = field(default_factory=list)

@@ -8,7 +8,6 @@ sample is always the same trace.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from hashlib import sha256
 from string import hexdigits
 from typing import Any, Literal
@@ -19,8 +18,8 @@ from pantrace.model import (
     Part,
     Record,
     Sample,
-    Score,
     Step,
+    ToolCall,
     ToolResult,
     Trajectory,
     active_steps,
@@ -29,11 +28,14 @@ from pantrace.model import (
 )
 from pantrace.wire.rest import rest_in
 
+from .flavour import Flavour, ModelCall
 from .plain import Plain
 from .span import NAME
+from .write_genai import GenAI
 from .write_messages import Told, as_calls
-from .write_spans import FLAVOURS, Flavour
+from .write_openinference import OpenInference
 
+FLAVOURS: dict[str, type[Flavour]] = {"genai": GenAI, "openinference": OpenInference}
 MOST = 4_000_000
 """So many characters of repeated history are written before only what is new is told."""
 
@@ -53,136 +55,28 @@ class Options(Record, frozen=True, kw_only=True):
 def dump(sample: Sample, options: Options) -> dict[str, Any]:
     if sample.trajectory is None:
         raise SampleRefused("spans are a recording; this sample has not been run")
-    name = sample.id if sample.epoch is None else f"{sample.id}#{sample.epoch}"
-    writer = _Writer(FLAVOURS[options.flavour](options.version), name or "sample", options.history)
-    writer.trajectory(sample.trajectory, name or "sample", None, None)
-    if not writer.spans:
-        raise SampleRefused("nothing was said or done in it")
-    writer.judge(sample.scores)
-    return {"name": name or "sample", "spans": writer.spans}
+    name = (sample.id if sample.epoch is None else f"{sample.id}#{sample.epoch}") or "sample"
+    pen = _Pen(name, FLAVOURS[options.flavour](options.version), options.history)
+    teller = _Teller(pen, sample.trajectory, name)
+    teller.tell()
+    root = teller.roots[-1]
+    for score in sample.scores:
+        if (event := pen.flavour.score(score)) is not None:
+            root.setdefault("events", []).append({**event, "timeUnixNano": root["endTimeUnixNano"]})
+    return {"name": name, "spans": pen.spans}
 
 
-@dataclass
-class _Turn:
-    """A turn while its spans are written."""
+class _Pen:
+    """What all trajectories of a sample are written with: spans in their order, and ids that are used once."""
 
-    trace: str
-    root: Plain
-    end: int = 0
-    began: int | None = None
-    spans: list[Plain] = field(default_factory=list)
-
-
-class _Writer:
-    def __init__(self, flavour: Flavour, name: str, history: str):
-        self.flavour = flavour
+    def __init__(self, name: str, flavour: Flavour, history: str):
         self.name = name
+        self.flavour = flavour
         self.history = history
         self.spans: list[Plain] = []
         self._used: set[str] = set()
-        self._roots: list[Plain] = []
-        self._trace: str | None = None
 
-    def trajectory(self, trajectory: Trajectory, conversation: str, below: Plain | None, trace: str | None) -> None:
-        """All spans of a trajectory; of a sub-agent `below` the span that started it."""
-        resource = _resource(trajectory)
-        names = _callers(trajectory)
-        every = call_pairs(trajectory, agent_only=False)
-        calls = {id(pair.result): pair.call for pair in every if pair.result is not None}
-        told: list[Told] = []
-        clock = _nanoseconds(trajectory.created) or (below["startTimeUnixNano"] if below is not None else 0)
-        agents = {agent.name: agent for agent in trajectory.agents}
-        repeats = self.history == "full" or (self.history == "auto" and _repeated(trajectory) <= MOST)
-        known: set[str] = set()
-        fresh = 0
-        every_turn = [turn for turn in turns(trajectory) if any(step.kind != "note" for step in turn.steps)]
-        first, last = 0, len(every_turn) - 1
-        for number, turn in enumerate(every_turn):
-            steps = [step for step in turn.steps if step.kind != "note"]
-            lead = _lead(steps, trajectory.agents)
-            place = f"{conversation}/{number}"
-            own = next((each.invocation for each in steps if each.invocation), None)
-            trace_id = trace or self._id(32, own, "trace", place)
-            root = self._span(trace_id, self._id(16, None, "agent", place, trace_id), below, resource)
-            self.flavour.agent(root, lead, conversation, agents.get(lead or ""), trajectory)
-            asked = len(told)
-            self._add(root, clock, clock)
-            starts: list[int] = []
-            for place_, step in enumerate(steps):
-                if (moment := _nanoseconds(step.at)) is not None:
-                    clock = moment
-                    starts.append(clock)
-                if step.role == "agent" and step.kind in ("message", "compaction"):
-                    span = self._span(trace_id, self._id(16, step.id, place, str(place_)), root, resource)
-                    given = told if repeats else told[fresh:]
-                    agent = agents.get(step.agent or lead or "") or (trajectory.agents[0] if agents else None)
-                    tools = agent if agent is not None and agent.name not in known | {lead} else None
-                    known |= {agent.name} if agent is not None else set()
-                    self.flavour.model(span, step, given, _said(step), conversation, agent, tools)
-                    self._add(span, clock, _nanoseconds(step.ended) or clock)
-                    told.append(Told("assistant", _said(step), step))
-                    fresh = len(told)
-                else:
-                    if said := _said(step):
-                        told.append(Told(_role(step), said, step))
-                for result in (part for part in step.parts if isinstance(part, ToolResult)):
-                    told.append(Told("tool", [result], step))
-                    call = calls.get(id(result))
-                    if call is None:
-                        continue
-                    span = self._span(
-                        trace_id, self._id(16, step.id, place, str(place_), str(len(told))), root, resource
-                    )
-                    self.flavour.tool(span, call, result, conversation)
-                    began = _nanoseconds(result.started) or clock
-                    self._add(span, began, _nanoseconds(result.ended) or _nanoseconds(step.ended) or began)
-                    starts.append(began)
-                    for child, inner in names.pop(call.id or "", ()):
-                        self.trajectory(child, inner, span, trace_id)
-            answer = next((each for each in reversed(told[asked:]) if each.role == "assistant"), None)
-            self.flavour.asked(root, told[asked : asked + 1], [answer] if answer is not None else [])
-            lasting = _measured(trajectory, trace_id, is_first=number == first, is_last=number == last)
-            self._close(root, starts, steps, lasting)
-            if below is None:
-                self._roots.append(root)
-        for child, inner in (each for listed in names.values() for each in listed):
-            above = self._roots[-1] if below is None and self._roots else below
-            if above is not None:
-                self.trajectory(child, inner, above, above["traceId"])
-        if below is None and self._roots and trajectory.outcome is not None and trajectory.outcome.status == "error":
-            self._roots[-1]["status"] = {"code": 2, **_message(trajectory.outcome.reason)}
-
-    def judge(self, scores: tuple[Score, ...]) -> None:
-        """Scores, as events of the last turn's agent."""
-        root = self._roots[-1]
-        for score in scores:
-            if (event := self.flavour.score(score)) is not None:
-                event["timeUnixNano"] = root["endTimeUnixNano"]
-                root.setdefault("events", []).append(event)
-
-    def _span(self, trace: str, name: str, above: Plain | None, resource: Plain) -> Plain:
-        span: Plain = {"traceId": trace, "spanId": name}
-        if above is not None:
-            span["parentSpanId"] = above["spanId"]
-        return {**span, "name": "", "kind": 1, "attributes": {}, "resource": resource, "scope": {"name": "pantrace"}}
-
-    def _add(self, span: Plain, start: int, end: int) -> None:
-        span["startTimeUnixNano"], span["endTimeUnixNano"] = start, max(start, end)
-        for event in span.get("events", ()):
-            event.setdefault("timeUnixNano", start)
-        self.spans.append(span)
-
-    def _close(self, root: Plain, starts: list[int], steps: list[Step], measured: list[int]) -> None:
-        """An agent's span lasts as long as all below it."""
-        inner = [each for each in self.spans if each["traceId"] == root["traceId"] and each is not root]
-        ends = [each["endTimeUnixNano"] for each in inner if each.get("parentSpanId") == root["spanId"]]
-        ends += [_nanoseconds(step.ended) or 0 for step in steps]
-        root["startTimeUnixNano"] = min((*starts, *measured), default=root["startTimeUnixNano"])
-        root["endTimeUnixNano"] = max([root["startTimeUnixNano"], *ends, *starts, *measured])
-        for event in root.get("events", ()):
-            event.setdefault("timeUnixNano", root["startTimeUnixNano"])
-
-    def _id(self, length: int, own: str | None, *words: str) -> str:
+    def id(self, length: int, own: str | None, *words: str) -> str:
         """The id that a step brings along, if it is one of OTLP's and free; else one that follows from its place."""
         if own is not None and len(own) == length and set(own) <= set(hexdigits) and own not in self._used:
             found = own.lower()
@@ -192,6 +86,123 @@ class _Writer:
             self._used.add(found)
         return found
 
+    def add(self, span: Plain, start: int, end: int) -> None:
+        span["startTimeUnixNano"], span["endTimeUnixNano"] = start, max(start, end)
+        for event in span.get("events", ()):
+            event.setdefault("timeUnixNano", start)
+        self.spans.append(span)
+
+
+class _Teller:
+    """One trajectory while it is told; of a sub-agent, below the span that started it."""
+
+    def __init__(self, pen: _Pen, trajectory: Trajectory, conversation: str, below: Plain | None = None):
+        self.pen = pen
+        self.trajectory = trajectory
+        self.conversation = conversation
+        self.below = below
+        self.roots: list[Plain] = []
+        """The agent's span of each turn."""
+        self.told: list[Told] = []
+        """The conversation so far."""
+        self._fresh = 0
+        self._clock = _nanoseconds(trajectory.created) or (below["startTimeUnixNano"] if below is not None else 0)
+        self._agents = {agent.name: agent for agent in trajectory.agents}
+        self._met: set[str] = set()
+        self._waiting = _callers(trajectory)
+        self._resource = _resource(trajectory)
+        pairs = call_pairs(trajectory, agent_only=False)
+        self._calls = {id(pair.result): pair.call for pair in pairs if pair.result is not None}
+        self._repeats = pen.history == "full" or (pen.history == "auto" and _repeated(trajectory) <= MOST)
+
+    def tell(self) -> None:
+        trajectory = self.trajectory
+        every = [[step for step in turn.steps if step.kind != "note"] for turn in turns(trajectory)]
+        # Where nothing was said, a span of the agent alone still tells that it ran, and how it ended.
+        every = [steps for steps in every if steps] or [[]]
+        for number, steps in enumerate(every):
+            self._turn(steps, number, is_last=number == len(every) - 1)
+        for child, name in (each for listed in self._waiting.values() for each in listed):
+            _Teller(self.pen, child, name, self.roots[-1]).tell()
+        if trajectory.outcome is not None and trajectory.outcome.status == "error":
+            reason = trajectory.outcome.reason
+            self.roots[-1]["status"] = {"code": 2, **({"message": reason} if reason else {})}
+
+    def _turn(self, steps: list[Step], number: int, *, is_last: bool) -> None:
+        pen, place = self.pen, f"{self.conversation}/{number}"
+        own = next((each.invocation for each in steps if each.invocation), None)
+        trace = self.below["traceId"] if self.below is not None else pen.id(32, own, "trace", place)
+        root = self._span(pen.id(16, None, "agent", place, trace), self.below, trace)
+        lead = _lead(steps, self.trajectory.agents)
+        pen.flavour.agent(root, lead, self.conversation, self._agents.get(lead or ""))
+        pen.add(root, self._clock, self._clock)
+        begun, asked = len(pen.spans), len(self.told)
+        moments = _measured(self.trajectory, trace, is_first=number == 0, is_last=is_last)
+        for index, step in enumerate(steps):
+            if (moment := _nanoseconds(step.at)) is not None:
+                self._clock = moment
+                moments.append(moment)
+            moments += [moment] if (moment := _nanoseconds(step.ended)) is not None else []
+            self._step(step, root, f"{place}/{index}", lead)
+        answer = next((each for each in reversed(self.told[asked:]) if each.role == "assistant"), None)
+        pen.flavour.asked(root, self.told[asked : asked + 1], [answer] if answer is not None else [])
+        _close(root, moments, pen.spans[begun:])
+        self.roots.append(root)
+
+    def _step(self, step: Step, root: Plain, place: str, lead: str | None) -> None:
+        said = [as_calls(part) for part in step.parts if not isinstance(part, ToolResult)]
+        if step.role == "agent" and step.kind in ("message", "compaction"):
+            self._model(step, said, root, place, lead)
+            self.told.append(Told("assistant", said, step))
+            self._fresh = len(self.told)
+        elif said:
+            self.told.append(Told(_ROLES.get(step.role, "user"), said, step))
+        for number, result in enumerate(part for part in step.parts if isinstance(part, ToolResult)):
+            self.told.append(Told("tool", [result], step))
+            if (call := self._calls.get(id(result))) is not None:
+                self._tool(step, call, result, root, f"{place}/{number}")
+
+    def _model(self, step: Step, said: list[Part], root: Plain, place: str, lead: str | None) -> None:
+        span = self._span(self.pen.id(16, step.id, place), root)
+        agent = self._agents.get(step.agent or lead or "") or next(iter(self.trajectory.agents), None)
+        is_new = agent is not None and agent.name not in (*self._met, lead)
+        self._met |= {agent.name} if agent is not None else set()
+        given = self.told if self._repeats else self.told[self._fresh :]
+        call = ModelCall(step, given, said, self.conversation, agent, is_new)
+        self.pen.flavour.model(span, call)
+        self.pen.add(span, self._clock, _nanoseconds(step.ended) or self._clock)
+
+    def _tool(self, step: Step, call: ToolCall, result: ToolResult, root: Plain, place: str) -> None:
+        span = self._span(self.pen.id(16, step.id, place, "tool"), root)
+        self.pen.flavour.tool(span, call, result, self.conversation)
+        children = self._waiting.pop(call.id or "", ())
+        known = [moment for child, _ in children if (moment := _nanoseconds(child.created)) is not None]
+        began = _nanoseconds(result.started) or min(self._clock, *known, self._clock)
+        self.pen.add(span, began, _nanoseconds(result.ended) or _nanoseconds(step.ended) or began)
+        for child, name in children:
+            _Teller(self.pen, child, name, span).tell()
+
+    def _span(self, name: str, above: Plain | None, trace: str | None = None) -> Plain:
+        span: Plain = {"traceId": trace or (above or {})["traceId"], "spanId": name}
+        if above is not None:
+            span["parentSpanId"] = above["spanId"]
+        scope = {"name": "pantrace"}
+        return {**span, "name": "", "kind": 1, "attributes": {}, "resource": self._resource, "scope": scope}
+
+
+_ROLES = {"agent": "assistant", "tool": "tool", "system": "system"}
+
+
+def _close(root: Plain, moments: list[int], inner: list[Plain]) -> None:
+    """An agent's span lasts as long as all that it includes."""
+    own = [each for each in inner if each.get("parentSpanId") == root["spanId"]]
+    begins = [*moments, *(each["startTimeUnixNano"] for each in own if each["startTimeUnixNano"])]
+    root["startTimeUnixNano"] = min(begins, default=root["startTimeUnixNano"])
+    ends = [*moments, *(each["endTimeUnixNano"] for each in own)]
+    root["endTimeUnixNano"] = max(root["startTimeUnixNano"], *ends, 0)
+    for event in root.get("events", ()):
+        event.setdefault("timeUnixNano", root["startTimeUnixNano"])
+
 
 def _measured(trajectory: Trajectory, trace: str, *, is_first: bool, is_last: bool) -> list[int]:
     """Moments that a turn includes, as far as the source measured them: longer than its steps alone."""
@@ -200,14 +211,6 @@ def _measured(trajectory: Trajectory, trace: str, *, is_first: bool, is_last: bo
         if each.id == trace and each.at is not None:
             found += [each.at, None if each.seconds is None else each.at + each.seconds]
     return [moment for seconds in found if (moment := _nanoseconds(seconds)) is not None]
-
-
-def _said(step: Step) -> list[Part]:
-    return [as_calls(part) for part in step.parts if not isinstance(part, ToolResult)]
-
-
-def _role(step: Step) -> str:
-    return {"agent": "assistant", "tool": "tool", "system": "system"}.get(step.role, "user")
 
 
 def _lead(steps: list[Step], agents: tuple[Agent, ...]) -> str | None:
@@ -259,7 +262,3 @@ def _nanoseconds(seconds: float | None) -> int | None:
         return None
     whole, part = divmod(seconds, 1) if isinstance(seconds, int) else (int(seconds), seconds - int(seconds))
     return int(whole) * 1_000_000_000 + round(part * 1_000_000_000)
-
-
-def _message(text: str | None) -> Plain:
-    return {"message": text} if text else {}

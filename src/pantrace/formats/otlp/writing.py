@@ -15,8 +15,8 @@ from pantrace.wire.output import writing
 from pantrace.wire.written import Row
 
 from . import protobuf
+from .container import first_message, is_protobuf
 from .plain import Plain, requests_to
-from .reading import is_protobuf
 from .span import unpacked
 from .values import attributes_to
 
@@ -70,7 +70,7 @@ def header_in(path: Path) -> dict[str, Any]:
         return {}
     head = Head(path)
     if is_protobuf(head.data):
-        record: Any = protobuf.decode(head.data, "Request", cut=True)
+        record: Any = protobuf.decode(first_message(head.data), "Request", cut=True)
     else:
         record = head.record
     match record:

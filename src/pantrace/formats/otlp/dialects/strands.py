@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pantrace.model import Tool
+
 from ..span import Span, Told
 from . import genai
 
@@ -17,7 +19,10 @@ def read(span: Span) -> Told:
     told = genai.read_attributes(span)
     if span.attributes.text("gen_ai.tool.status") == "error":
         told.failed = True
-    if told.kind == "agent" and told.tools is None and told.said is not None:
-        # A structured answer is told as text, with a newline behind it.
-        told.said = told.said[-1:]
+    names = span.attributes.json("gen_ai.agent.tools") if told.kind == "agent" else None
+    if told.tools is None and isinstance(names, list):
+        # What they are is told where they are used.
+        told.tools = tuple(Tool(name=name) for name in names if isinstance(name, str)) or None
+    elif told.kind == "tool":
+        told.schema = span.attributes.json("gen_ai.tool.json_schema")
     return genai.with_failure(told, span)

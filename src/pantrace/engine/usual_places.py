@@ -1,0 +1,87 @@
+"""The usual places: where well-known tools keep their recordings on this machine. Only looked at, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """A folder in which a tool keeps its recordings."""
+
+    tool: str
+    path: Path
+    format: str | None
+    """The format that reads it; None: pantrace does not read this tool's recordings."""
+
+
+_HOMES: tuple[tuple[str, str | None, str, str | None], ...] = (
+    # tool, variable that moves its home, place below it (or below the user's home), format
+    ("Claude Code", "CLAUDE_CONFIG_DIR", ".claude/projects", "claude-code"),
+    ("Codex", "CODEX_HOME", ".codex/sessions", "codex"),
+    ("Codex (archived)", "CODEX_HOME", ".codex/archived_sessions", "codex"),
+    ("OpenCode", None, ".local/share/opencode", "opencode"),
+    ("Gemini CLI", None, ".gemini/tmp", "gemini-cli"),
+    ("Qwen Code", None, ".qwen/projects", "qwen-code"),
+    ("Copilot", None, ".copilot/session-state", "copilot"),
+    ("OpenHands", None, ".openhands/conversations", "openhands"),
+    ("mini-swe-agent", None, ".config/mini-swe-agent", "mini-swe-agent"),
+    ("Goose", None, ".local/share/goose/sessions", None),
+)
+_HERE: tuple[tuple[str, str, str], ...] = (
+    ("Inspect", "logs", "inspect"),
+    ("ADK", ".adk/eval_history", "adk-history"),
+    ("ADK", ".adk", "adk-session"),
+)
+
+
+def usual_places(home: Path, here: Path, environment: Mapping[str, str]) -> Iterator[Place]:
+    """The places that exist, of tools that keep recordings in the user's home or in the folder where one works."""
+    for tool, variable, below, format_ in _HOMES:
+        moved = environment.get(variable) if variable is not None else None
+        # A variable names the tool's own folder, which is the first part of the usual place.
+        path = Path(moved, *Path(below).parts[1:]) if moved else home / below
+        if tool == "OpenCode" and (data := environment.get("XDG_DATA_HOME")):
+            path = Path(data) / "opencode"
+        if path.is_dir():
+            yield Place(tool, path, format_)
+    seen: set[Path] = set()
+    for tool, below, format_ in _HERE:
+        path = here / below
+        if path.is_dir() and not any(path == each or path in each.parents for each in seen):
+            seen.add(path)
+            yield Place(tool, path, format_)
+
+
+class Kept(NamedTuple):
+    """What a tool keeps for one project, by the files alone: nothing is opened."""
+
+    tool: str
+    project: str | None
+    """The folder below the place, where the tool has one for each project."""
+    path: Path
+    format: str | None
+    files: int
+    bytes: int
+    newest: float
+    """When the newest of them was written."""
+
+
+_BY_PROJECT = {"claude-code", "qwen-code", "gemini-cli"}
+
+
+def kept_in(place: Place) -> list[Kept]:
+    """What lies in a place, project by project, the newest first."""
+    folders = [place.path]
+    if place.format in _BY_PROJECT:
+        folders = sorted(each for each in place.path.iterdir() if each.is_dir())
+    found = []
+    for folder in folders:
+        told = [each.stat() for each in folder.rglob("*") if each.is_file()]
+        if told:
+            project = folder.name if folder != place.path else None
+            newest = max(each.st_mtime for each in told)
+            size = sum(each.st_size for each in told)
+            found.append(Kept(place.tool, project, folder, place.format, len(told), size, newest))
+    return sorted(found, key=lambda each: -each.newest)

@@ -1,0 +1,73 @@
+"""Codex: rollouts with their sub-agents and forks, and streams of `codex exec --json`.
+
+Spec: none is published; github.com/openai/codex, codex-rs/protocol and codex-rs/rollout, and recordings of 0.166.0.
+Detect: lines with a `type` of rollouts and a `payload`; events `thread.started`, `item.completed`.
+Lost: nothing for pantrace, which keeps the rest in a line of type `pantrace`; for others cases, scores, outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pantrace.errors import ReadError
+from pantrace.model import Run, Sample, Source
+from pantrace.wire.carrying import carrying_in_log
+from pantrace.wire.head import Head
+from pantrace.wire.rest import rest_in
+from pantrace.wire.rows import OnBroken
+from pantrace.wire.source import with_source
+
+from ..format import Format
+from . import session, write
+from .events import NAME
+from .files import Session, owner, related
+from .stream import is_stream
+
+load, dump = carrying_in_log(session.load, write.dump)
+
+
+def detect(head: Head) -> str | None:
+    if head.kind != "json" or head.layout == "array":
+        return None
+    if any(session.is_line(each) for each in head.records):
+        return "rollout"
+    return "stream" if is_stream(head.records) else None
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    """A session with its sub-agents, and with what it has of the session that it was forked from."""
+    source = Source(format=NAME, version=detect(Head(path)) or None, path=str(path))
+    return Run(name=path.name, source=source, samples=_samples(path, source, on_broken))
+
+
+def _samples(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
+    try:
+        sample = Session(load, on_broken).sample(path)
+    except ReadError as error:
+        on_broken(error.at(path=str(path)))
+        return
+    meta = rest_in(sample.trajectory.extra, NAME).get("meta") if sample.trajectory is not None else None
+    version = meta.get("cli_version") if isinstance(meta, dict) else None
+    producer = f"codex {version}" if isinstance(version, str) else None
+    yield with_source(sample, Source(format=source.format, version=source.version, path=source.path, producer=producer))
+
+
+FORMAT = Format(
+    name=NAME,
+    title="Codex: rollouts with sub-agents and forks, `codex exec --json` streams",
+    spec="github.com/openai/codex, codex-rs/protocol (docs/formats/codex.md)",
+    detect=detect,
+    load=load,
+    dump=dump,
+    open=open_run,
+    owner=owner,
+    beside=related,
+    layout="log",
+    suffix=".jsonl",
+    corners=("[].pantrace",),
+    reencoded={"payload.*.image_url": "a picture is held as its type and its data"},
+    lost={"": "a rollout of Codex holds messages, reasoning, calls, results and tokens"},
+)
+
+__all__ = ["FORMAT"]

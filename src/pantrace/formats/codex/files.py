@@ -1,0 +1,259 @@
+"""Files: the rollouts that belong together. Sub-agents have their own; a fork begins in the file of its parent.
+
+Codex keeps `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, cold ones as `.jsonl.zst`, archived ones in
+`archived_sessions/`. A session is found by its id in the name; where files were renamed, by the first record of the
+files in the same folder, which is looked into once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Origin, Sample, Step, ToolCall, ToolResult, Trajectory
+from pantrace.wire.carrying import Load
+from pantrace.wire.head import Head
+from pantrace.wire.json import decode_document
+from pantrace.wire.rest import rest_in
+from pantrace.wire.rows import OnBroken, read_rows
+
+from .events import NAME, Record
+from .session import is_line, raw_of
+
+_PATTERN = "*.jsonl*"
+_DEPTH = 8
+"""So deep sub-agents are followed, and so long a chain of forks."""
+
+
+def meta_of(path: Path) -> Record:
+    """What the first record of a rollout says of its session; empty where it is none."""
+    try:
+        return meta_in([Head(path).record])
+    except (ReadError, OSError):
+        return {}
+
+
+@lru_cache(64)
+def _folder(folder: Path, changed: int) -> tuple[dict[str, Path], dict[str, list[Path]]]:
+    """Rollouts of a folder by their id, and by the id of the session that started them."""
+    by_id: dict[str, Path] = {}
+    by_parent: dict[str, list[Path]] = {}
+    for path in sorted(folder.glob(_PATTERN)):
+        meta = meta_of(path) if path.is_file() else {}
+        if isinstance(name := meta.get("id"), str):
+            by_id.setdefault(name, path)
+        if isinstance(parent := meta.get("parent_thread_id"), str):
+            by_parent.setdefault(parent, []).append(path)
+    return by_id, by_parent
+
+
+def _index(folder: Path) -> tuple[dict[str, Path], dict[str, list[Path]]]:
+    try:
+        return _folder(folder, folder.stat().st_mtime_ns)
+    except OSError:
+        return {}, {}
+
+
+def _folders(name: str, path: Path) -> Iterator[Path]:
+    """Where Codex keeps a session, if another lies in such a place: the archive, and the days about the time that an
+    id begins with."""
+    above = path.absolute().parents
+    if len(above) > 4 and all(each.name.isdigit() for each in above[:3]):
+        root, archive = above[3], above[4] / "archived_sessions"
+    elif above[0].name == "archived_sessions":
+        root, archive = above[0].with_name("sessions"), above[0]
+    else:
+        return
+    try:
+        begin = datetime.fromtimestamp(int(name.replace("-", "")[:12], 16) / 1000, UTC)
+        days = [begin + timedelta(days=shift) for shift in (0, -1, 1)]
+    except (ValueError, OverflowError, OSError):
+        days = []
+    yield from (root / f"{each:%Y/%m/%d}" for each in days)
+    yield archive
+
+
+def located(name: str, path: Path) -> Path | None:
+    """The rollout of a session, in the folder of another or where Codex keeps it."""
+    if (found := _index(path.parent)[0].get(name)) is not None:
+        return found
+    if not all(letter.isalnum() or letter == "-" for letter in name):
+        return None
+    files = (file for folder in _folders(name, path) for file in sorted(folder.glob(f"rollout-*-{name}.jsonl*")))
+    return next(files, None)
+
+
+def owner(path: Path) -> Path | None:
+    """The rollout that a file is only part of: that of the session which started a sub-agent or printed a stream."""
+    meta = meta_of(path)
+    name = meta.get("parent_thread_id")
+    if not meta:
+        first = Head(path).record
+        name = first.get("thread_id") if first.get("type") == "thread.started" else None
+        found = _index(path.parent)[0].get(name) if isinstance(name, str) else None
+    else:
+        found = located(name, path) if isinstance(name, str) and meta.get("id") != name else None
+    return found if found != path else None
+
+
+def related(path: Path) -> Iterator[Path]:
+    """Rollouts that are looked into when one is read."""
+    meta = meta_of(path)
+    for key in ("forked_from_id", "parent_thread_id"):
+        if isinstance(name := meta.get(key), str) and (found := located(name, path)) is not None and found != path:
+            yield found
+    yield from _index(path.parent)[1].get(str(meta.get("id")), ())
+
+
+class Session:
+    """Reads a rollout with all that belongs to it."""
+
+    def __init__(self, load: Load, on_broken: OnBroken):
+        self.load = load
+        self.on_broken = on_broken
+
+    def sample(self, path: Path, depth: int = 0) -> Sample:
+        records = [record for _, record in read_rows(path, self.on_broken)]
+        sample = self.load(records)
+        trajectory = sample.trajectory
+        if trajectory is None or rest_in(trajectory.extra, NAME).get("meta") is None:
+            return sample
+        if depth < _DEPTH:
+            trajectory = self._with_prefix(self._marked(trajectory, records, path), path, depth)
+            trajectory = self._with_children(trajectory, path, depth)
+        return msgspec.structs.replace(sample, trajectory=trajectory)
+
+    def _marked(self, trajectory: Trajectory, records: list[Any], path: Path) -> Trajectory:
+        """A fork that begins with all lines of its parent, as older versions wrote it: these are copies."""
+        origin = trajectory.origin
+        if origin is None or origin.trajectory is None or meta_in(records[1:2]).get("id") != origin.trajectory:
+            return trajectory
+        where = located(origin.trajectory, path)
+        if where is None or where == path:
+            return _with_missing(trajectory)
+        parent = [record for _, record in read_rows(where, self.on_broken)]
+        pairs = zip(records[1:], parent, strict=False)
+        shared = next((place for place, (one, other) in enumerate(pairs) if not _is_copy(one, other)), None)
+        shared = min(len(records) - 1, len(parent)) if shared is None else shared
+        before = self.load(records[: shared + 1]).trajectory
+        copied = len(before.steps) if before is not None else 0
+        steps = [
+            msgspec.structs.replace(step, kind="copied") if place < copied and raw_of(step) is None else step
+            for place, step in enumerate(trajectory.steps)
+        ]
+        last = next((step.id for step in reversed(steps) if step.kind == "copied"), None)
+        origin = Origin(kind="forked", trajectory=origin.trajectory, step=last)
+        # The totals that it tells include the parent's, and nothing says where these end.
+        return msgspec.structs.replace(trajectory, steps=tuple(steps), origin=origin, usage=None)
+
+    def _with_prefix(self, trajectory: Trajectory, path: Path, depth: int) -> Trajectory:
+        """A fork with what it has of its parent, as copies: they count there."""
+        base = rest_in(trajectory.extra, NAME)["meta"].get("history_base")
+        origin = trajectory.origin
+        if not isinstance(base, dict) or origin is None or origin.trajectory is None:
+            return trajectory
+        if any(step.kind == "copied" for step in trajectory.steps):
+            return trajectory  # it was read from a file of ours, which has them
+        where = located(origin.trajectory, path)
+        if where is None or where == path:
+            return _with_missing(trajectory)
+        parent = Session(self.load, self.on_broken).before(where, base, depth + 1)
+        steps = tuple(msgspec.structs.replace(step, kind="copied") for step in parent)
+        last = next((step.id for step in reversed(steps) if step.id is not None), None)
+        origin = Origin(kind="forked", trajectory=origin.trajectory, step=last)
+        return msgspec.structs.replace(trajectory, steps=(*steps, *trajectory.steps), origin=origin)
+
+    def before(self, path: Path, base: Record, depth: int) -> tuple[Step, ...]:
+        """The steps of a session before a fork, what it has of its own parent included; notes are left out."""
+        records = [record for _, record in read_rows(path, self.on_broken)]
+        end = base.get("end_ordinal_exclusive")
+        if isinstance(end, int):
+            records = [each for each in records if not isinstance(each, dict) or each.get("ordinal", -1) < end]
+        trajectory = self.load(records).trajectory
+        if trajectory is None:
+            return ()
+        if depth < _DEPTH:
+            trajectory = self._with_prefix(trajectory, path, depth)
+        return tuple(step for step in trajectory.steps if raw_of(step) is None)
+
+    def _with_children(self, trajectory: Trajectory, path: Path, depth: int) -> Trajectory:
+        callers = _callers(trajectory)
+        files = list(_index(path.parent)[1].get(trajectory.id or "", ()))
+        for name in callers:
+            found = located(name, path)
+            if found is not None and found not in files and meta_of(found).get("parent_thread_id") == trajectory.id:
+                files.append(found)
+        known = {child.id for child in trajectory.children}
+        children = []
+        for file in files:
+            if file == path:
+                continue
+            try:
+                child = self.sample(file, depth + 1).trajectory
+            except ReadError as error:
+                self.on_broken(error.at(path=str(file)))
+                continue
+            if child is not None and child.id not in known:
+                caller = callers.get(child.id) if child.id is not None else None
+                children.append(msgspec.structs.replace(child, parent=trajectory.id, caller=caller))
+        if not children:
+            return trajectory
+        order = list(callers)
+        children.sort(key=lambda each: order.index(each.id) if each.id in order else len(order))
+        return msgspec.structs.replace(trajectory, children=(*trajectory.children, *children))
+
+
+def meta_in(records: list[Any]) -> Record:
+    """What the first of some records says of its session; empty where it is something else."""
+    first: Any = records[0] if records else None
+    return first["payload"] if is_line(first) and first["type"] == "session_meta" else {}
+
+
+def _is_copy(one: Any, other: Any) -> bool:
+    """Whether two lines say the same; a copy has the time at which it was made."""
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return bool(one == other)
+    return bool(one.get("type") == other.get("type") and one.get("payload") == other.get("payload"))
+
+
+def _with_missing(trajectory: Trajectory) -> Trajectory:
+    """A fork whose parent is not there."""
+    parent = trajectory.origin.trajectory if trajectory.origin is not None else None
+    missing = Origin(kind="forked", trajectory=parent, extra={NAME: {"missing": True}})
+    return msgspec.structs.replace(trajectory, origin=missing)
+
+
+def _callers(trajectory: Trajectory) -> dict[str, str]:
+    """Sessions that this one started, each with the call that did."""
+    found: dict[str, str] = {}
+    for step in trajectory.steps:
+        match raw_of(step):
+            case {"payload": {"item": {"type": "CollabAgentToolCall", "tool": "spawn_agent", "id": str(call), **item}}}:
+                names: Any = item.get("receiver_thread_ids")
+                for name in names if isinstance(names, list) else ():
+                    found.setdefault(str(name), call)
+            case {"payload": {"item": {"type": "SubAgentActivity", "kind": "started", "id": str(call), **item}}}:
+                if isinstance(name := item.get("agent_thread_id"), str):
+                    found.setdefault(name, call)
+    started = {
+        part.id
+        for step in trajectory.steps
+        for part in step.parts
+        if isinstance(part, ToolCall) and part.name.endswith("spawn_agent")
+    }
+    for step in trajectory.steps:
+        for part in step.parts:
+            if isinstance(part, ToolResult) and part.call_id in started and isinstance(part.output, str):
+                try:
+                    told = decode_document(part.output.encode("utf-8", "surrogatepass"))
+                except ReadError:
+                    continue
+                if isinstance(told, dict) and isinstance(name := told.get("agent_id"), str) and part.call_id:
+                    found.setdefault(name, part.call_id)
+    return found

@@ -1,0 +1,226 @@
+"""OpenAI chat messages: `{"messages": [...], "tools": [...]}` on each line, as in fine-tuning files and datasets.
+
+Spec: platform.openai.com/docs/api-reference/chat, and its fine-tuning format.
+Detect: `messages` whose roles are OpenAI's and whose content is no other API's; a bare list of such messages; requests
+    to chat completions with their responses; `conversations` with `from` and `value`.
+Lost: nothing for pantrace, which keeps the rest under `pantrace`; for others times, tokens, models, scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError, SampleRefused
+from pantrace.model import Agent, Run, Sample, Source, Step, Text, Trajectory, Violation
+from pantrace.wire.call_ids import told_steps
+from pantrace.wire.carried import CARRIER
+from pantrace.wire.carrying import carrying
+from pantrace.wire.exchanges import UNNAMED, Exchange, Turn, is_exchange, run_of, turns_of
+from pantrace.wire.head import Head
+from pantrace.wire.openai_chat import MESSAGE, is_role, messages_to, step_from
+from pantrace.wire.openai_tools import tool_to, tools_from
+from pantrace.wire.openai_usage import usage_from
+from pantrace.wire.rest import as_extra, rest_in, rest_of
+from pantrace.wire.rows import OnBroken
+from pantrace.wire.shape import violations
+
+from .format import Format, NoOptions
+
+NAME = "openai-messages"
+_ANSWER = f"{NAME}.response"
+"""What the API said beside its message."""
+_FORM = "form"
+_INSTRUCTIONS = "instructions"
+"""The name of a system message that only the agent's settings tell."""
+_SPEAKERS = {"human": "user", "gpt": "assistant", "observation": "tool", "function_call": "assistant"}
+_OTHERS = {"trajectory_format", "info", "traj", "system", "trajectory", "stateBag", "type", "sessionId"}
+"""Keys of rows that belong to other formats with messages."""
+_ANOTHERS = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+"""What mini-swe-agent tells its model to print at the end: its older files are bare lists of messages."""
+_BLOCKS = ("tool_use", "tool_result", "thinking", "input_text", "output_text", "reasoning", "function_call")
+
+
+def detect(head: Head) -> str | None:
+    row = head.record
+    if head.kind != "json" or _is_anothers(row.get("messages", head.records)):
+        return None
+    if head.layout == "array" and head.records and all(is_message(each) for each in head.records[:-1] or head.records):
+        return "messages"
+    if is_exchange(row) and _answers(row) and is_message(_answers(row)[0]):
+        return "exchanges"
+    if isinstance(told := row.get("conversations"), list) and told and row.keys().isdisjoint(_OTHERS):
+        return "conversations" if all(isinstance(each, dict) and "value" in each for each in told[:1]) else None
+    messages = row.get("messages")
+    if not isinstance(messages, list) or not messages or row.keys() & _OTHERS:
+        return None
+    return "" if all(is_message(each) for each in messages[:-1] or messages) else None
+
+
+def _is_anothers(messages: Any) -> bool:
+    told = messages[:2] if isinstance(messages, list) else []
+    return any(_ANOTHERS in str(each.get("content")) for each in told if isinstance(each, dict))
+
+
+def is_message(raw: Any) -> bool:
+    """Whether it is a message of a chat, and of no other vocabulary."""
+    if not isinstance(raw, dict) or not is_role(raw.get("role")) or "type" in raw or "schema_version" in raw:
+        return False
+    content = raw.get("content")
+    if not isinstance(content, (str, list)):
+        return content is None and bool(raw.keys() & {"content", "tool_calls", "function_call", "refusal"})
+    pieces = content if isinstance(content, list) else []
+    return all(isinstance(each, dict) and "type" in each and each["type"] not in _BLOCKS for each in pieces)
+
+
+def _history(exchange: Exchange) -> list[Any]:
+    found = exchange["request"].get("messages")
+    return found if isinstance(found, list) else []
+
+
+def _answers(exchange: Exchange) -> list[Any]:
+    match exchange["response"].get("choices"):
+        case [{"message": dict(message)}, *_]:
+            return [message]
+    return []
+
+
+def load_row(row: Any) -> Sample:
+    """A conversation, a bare list of messages, or the exchanges of one conversation."""
+    form: str | None = None
+    steps: list[Step] = []
+    if isinstance(row, list) and row and is_exchange(row[0]):
+        for turn in turns_of(row, _history, _answers):
+            steps += [step_from(message, NAME, exact=True) for message in turn.said]
+            steps += [_answered(turn)]
+        row = rest_of(row[-1]["request"], {"messages"})
+    else:
+        row, form = ({"messages": row}, "list") if isinstance(row, list) else (row, None)
+        if isinstance(row, dict) and "messages" not in row and isinstance(row.get("conversations"), list):
+            row, form = (
+                {**rest_of(row, {"conversations"}), "messages": [_said(e) for e in row["conversations"]]},
+                "turns",
+            )
+        if not isinstance(row, dict) or not isinstance(row.get("messages"), list):
+            raise ReadError("has no list `messages`", remedy="is --from right?")
+        steps = [step_from(message, NAME, exact=True) for message in row["messages"]]
+    instructions: str | None = None
+    match steps[:1]:
+        case [Step(role="system", parts=(Text(text=text),), extra={"openai-messages": {"name": "instructions"}})]:
+            instructions, steps = text, steps[1:]
+    return _sample(row, steps, instructions, form)
+
+
+def _sample(row: dict[str, Any], steps: list[Step], instructions: str | None, form: str | None) -> Sample:
+    rest = rest_of(row, {"messages"})
+    given: dict[str, Any] = {}
+    if isinstance(row.get("model"), str):
+        given["model"] = rest.pop("model")
+    for key in ("tools", "functions"):
+        if (tools := tools_from(row.get(key), NAME)) is not None and "tools" not in given:
+            given["tools"] = tools
+            del rest[key]
+            rest |= {_FORM: "functions"} if key == "functions" else {}
+    if instructions is not None:
+        given["instructions"] = instructions
+    name = rest.pop("id") if isinstance(row.get("id"), str) else None
+    if form is not None:
+        rest[_FORM] = form
+    trajectory = Trajectory(id=name, agents=(Agent(name="assistant", **given),) if given else (), steps=tuple(steps))
+    return Sample(id=name or UNNAMED, trajectory=trajectory, extra=as_extra(NAME, rest))
+
+
+def _answered(turn: Turn) -> Step:
+    """A message of the API, with what it says of the call."""
+    response = turn.response
+    choices = response.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise ReadError("a response needs choices", place="response")
+    usage, name, model, stop = (
+        response.get("usage"),
+        response.get("id"),
+        response.get("model"),
+        choices[0].get("finish_reason"),
+    )
+    created = response.get("created")
+    others = [rest_of(choices[0], {"message", "finish_reason"}), *choices[1:]]
+    rest = {
+        **rest_of(response, {"choices", "usage", "id", "model", "created", "tools"}),
+        "choices": others,
+        **turn.rest,
+    }
+    step = step_from(choices[0].get("message"), NAME, exact=True)
+    return msgspec.structs.replace(
+        step,
+        id=name if isinstance(name, str) else None,
+        model=model if isinstance(model, str) else None,
+        stop=stop if isinstance(stop, str) else None,
+        at=created if type(created) in (int, float) else None,
+        usage=usage_from(usage, NAME, "chat"),
+        settings=rest_of(turn.request, {"messages", "tools"}) or None,
+        extra={**step.extra, _ANSWER: rest},
+    )
+
+
+def _said(turn: Any) -> dict[str, Any]:
+    """A turn of `conversations`, in which speakers have other names."""
+    speaker = turn.get("from") if isinstance(turn, dict) else None
+    if not isinstance(speaker, str) or not isinstance(turn.get("value"), str):
+        raise ReadError("a turn needs from and value", place="conversations")
+    return {"role": _SPEAKERS.get(speaker, speaker), "content": turn["value"], **rest_of(turn, {"value"})}
+
+
+def dump_row(sample: Sample, options: NoOptions) -> Any:
+    trajectory = sample.trajectory
+    if trajectory is None:
+        raise SampleRefused("a conversation is a recording; this sample has not been run")
+    rest = dict(rest_in(sample.extra, NAME))
+    form = rest.pop(_FORM, None)
+    messages: list[Any] = messages_to(told_steps(trajectory, NAME), NAME)
+    agent = trajectory.agents[0] if trajectory.agents else None
+    if agent is not None and agent.instructions is not None:
+        messages.insert(0, {"role": "system", "name": _INSTRUCTIONS, "content": agent.instructions})
+    if not messages:
+        raise SampleRefused("nothing was said or done in it")
+    if form == "turns":
+        messages = [{"value": each.pop("content"), **rest_of(each, {"role"})} for each in messages]
+    named = {"id": sample.id} if NAME not in sample.extra or trajectory.id is not None else {}
+    row: dict[str, Any] = {**named, "conversations" if form == "turns" else "messages": messages}
+    if agent is not None and agent.tools is not None:
+        written = [tool_to(tool, NAME, "function") for tool in agent.tools]
+        functions = [each["function"] for each in written]
+        row |= {"functions": functions} if form == "functions" else {"tools": written}
+    if agent is not None and agent.model is not None and NAME in sample.extra:
+        row["model"] = agent.model
+    return {**row, **rest}
+
+
+load, dump = carrying(load_row, dump_row, CARRIER)
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    source = Source(format=NAME, version=detect(Head(path)) or None, path=str(path))
+    return run_of(path, source, on_broken, load, is_message, _history)
+
+
+def check(row: Any) -> Iterable[Violation]:
+    if isinstance(row, dict) and "messages" in row:
+        yield from violations(row, {"messages": [MESSAGE], "tools?": [dict]})
+
+
+FORMAT = Format(
+    name=NAME,
+    title="OpenAI chat messages: fine-tuning files and datasets, with tools; logged chat completions",
+    spec="platform.openai.com/docs/api-reference/chat",
+    detect=detect,
+    load=load,
+    dump=dump,
+    open=open_run,
+    check=check,
+    corners=(CARRIER,),
+    reencoded={"messages[].content[].image_url.url": "a picture is held as its type and its data"},
+    lost={"": "a conversation holds messages, calls, results and tools"},
+)

@@ -1,0 +1,196 @@
+"""Conversations of items: all items of one response are one step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError, SampleRefused
+from pantrace.model import Agent, Part, Role, Sample, Step, StepError, ToolCall, ToolResult, Trajectory
+from pantrace.wire.call_ids import told_steps
+from pantrace.wire.exchanges import UNNAMED, Exchange, is_exchange, turns_of
+from pantrace.wire.openai_responses import item_from, item_to, items_to, role_of
+from pantrace.wire.openai_tools import tool_to, tools_from
+from pantrace.wire.openai_usage import usage_from
+from pantrace.wire.rest import as_extra, rest_in, rest_of
+
+from ..format import NoOptions
+
+NAME = "openai-responses"
+Record = dict[str, Any]
+_FORM = "form"
+_ROLES = {"system": "developer", "user": "user", "agent": "assistant", "tool": "user"}
+_FAILED = "An error occurred while running the tool"
+"""How the Agents SDK begins what it tells the model of a tool that raised."""
+
+
+def is_response(raw: Any) -> bool:
+    """Whether it is a response of the API, or what the Agents SDK keeps of one."""
+    if not isinstance(raw, dict) or not isinstance(raw.get("output"), list):
+        return False
+    return raw.get("object") == "response" or ("response_id" in raw and "usage" in raw)
+
+
+def history(exchange: Exchange) -> list[Any]:
+    said = exchange["request"].get("input")
+    if isinstance(said, str):
+        return [{"role": "user", "content": said}]
+    return said if isinstance(said, list) else []
+
+
+def load(row: Any) -> Sample:
+    """The body of a request, a list of items or of responses, or the exchanges of one conversation."""
+    steps: list[Step] = []
+    form: str | None = None
+    if isinstance(row, list) and row and is_exchange(row[0]):
+        if not all(is_response(each["response"]) for each in row):
+            raise ReadError("an exchange has no response with output", place="response")
+        same = row[-1]["request"].get("instructions")
+        for turn in turns_of(row, history, lambda each: list(each["response"]["output"])):
+            steps += steps_from(turn.said)
+            taken = {"input", "tools", *(("instructions",) if turn.request.get("instructions") == same else ())}
+            steps.append(answered(turn.response, rest_of(turn.request, taken), turn.rest))
+        row = rest_of(row[-1]["request"], {"previous_response_id"})  # all of it is told
+    elif is_response(row) or (isinstance(row, list) and row and is_response(row[0])):
+        responses = row if isinstance(row, list) else [row]
+        if not all(is_response(each) for each in responses):
+            raise ReadError("a list of responses holds something else")
+        steps = [answered(each, None) for each in responses]
+        row = {key: responses[-1][key] for key in ("tools", "instructions", "model") if responses[-1].get(key)}
+    else:
+        row, form = ({"input": row}, "list") if isinstance(row, list) else (row, None)
+        key = "input" if isinstance(row, dict) and "input" in row else "items"
+        if not isinstance(row, dict) or not isinstance(row.get(key), (list, str)):
+            raise ReadError("has no `input` of items", remedy="is --from right?")
+        form = "items" if key == "items" else "text" if isinstance(row[key], str) else form
+        said = [{"role": "user", "content": row[key]}] if isinstance(row[key], str) else row[key]
+        steps, row = list(steps_from(said)), rest_of(row, {key})
+    return _sample(row, steps, form)
+
+
+def _sample(row: Record, steps: Iterable[Step], form: str | None) -> Sample:
+    rest = rest_of(row, {"input"})
+    given: Record = {}
+    for key in ("instructions", "model"):
+        if isinstance(row.get(key), str):
+            given[key] = rest.pop(key)
+    if (tools := tools_from(row.get("tools"), NAME)) is not None:
+        given["tools"] = tools
+        del rest["tools"]
+    name = rest.pop("id") if isinstance(row.get("id"), str) else None
+    if form is not None:
+        rest[_FORM] = form
+    agents = (Agent(name="assistant", **given),) if given else ()
+    trajectory = Trajectory(id=name, agents=agents, steps=tuple(_told(steps)))
+    return Sample(id=name or UNNAMED, trajectory=trajectory, extra=as_extra(NAME, rest))
+
+
+def steps_from(items: Iterable[Any]) -> Iterator[Step]:
+    """Items as steps; those of the agent that follow each other are one."""
+    open_: list[Any] = []
+    for item in items:
+        if not isinstance(item, dict):
+            raise ReadError("an item must be an object", place="input")
+        role = role_of(item)
+        if role == "agent":
+            open_.append(item)
+            continue
+        if open_:
+            yield _step("agent", open_)
+            open_ = []
+        yield _step(role, [item])
+    if open_:
+        yield _step("agent", open_)
+
+
+def _step(role: Role, items: list[Any], **given: Any) -> Step:
+    parts: list[Part] = []
+    notes = []
+    for item in items:
+        found, rest = item_from(item, NAME)
+        parts += found
+        notes.append({"item": rest, "parts": len(found)})
+    given["extra"] = as_extra(NAME, {"items": notes, **given.get("extra", {})})
+    return Step(role=role, parts=tuple(parts), **given)
+
+
+def answered(response: Record, settings: Record | None, others: Record | None = None) -> Step:
+    """What a response says, with its tokens."""
+    name, model, created = (
+        response.get("id", response.get("response_id")),
+        response.get("model"),
+        response.get("created_at"),
+    )
+    error, status = response.get("error"), response.get("status")
+    why = response.get("incomplete_details")
+    rest = rest_of(response, {"id", "response_id", "model", "output", "usage", "created_at", "status", "tools"})
+    rest |= others or {}
+    given: Record = {"extra": {"response": rest} if rest else {}}
+    if isinstance(error, dict):
+        given["error"] = StepError(kind=_text(error.get("code")), message=_text(error.get("message")))
+    return _step(
+        "agent",
+        response["output"],
+        id=_text(name),
+        model=_text(model),
+        at=created if isinstance(created, (int, float)) else None,
+        stop=_text(why.get("reason")) if isinstance(why, dict) else _text(status),
+        usage=usage_from(response.get("usage"), NAME, "responses"),
+        settings=settings or None,
+        **given,
+    )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _told(steps: Iterable[Step]) -> Iterator[Step]:
+    """Results with the names of the tools that were called, and failed where the Agents SDK says so."""
+    names: dict[str | None, str] = {}
+    for step in steps:
+        names |= {part.id: part.name for part in step.parts if isinstance(part, ToolCall)}
+        if not any(isinstance(part, ToolResult) for part in step.parts):
+            yield step
+            continue
+        parts: list[Part] = []
+        for part in step.parts:
+            if isinstance(part, ToolResult):
+                part = msgspec.structs.replace(part, name=part.name or names.get(part.call_id))
+                if isinstance(part.output, str) and part.output.startswith(_FAILED):
+                    part = msgspec.structs.replace(part, error=part.output, failure="error")
+            parts.append(part)
+        yield msgspec.structs.replace(step, parts=tuple(parts))
+
+
+def dump(sample: Sample, options: NoOptions) -> Record:
+    trajectory = sample.trajectory
+    if trajectory is None:
+        raise SampleRefused("a conversation is a recording; this sample has not been run")
+    own = dict(rest_in(sample.extra, NAME))
+    form = own.pop(_FORM, None)
+    items = [item for step in told_steps(trajectory, NAME) for item in _items(step)]
+    if not items:
+        raise SampleRefused("nothing was said or done in it")
+    agent = trajectory.agents[0] if trajectory.agents else None
+    row: Record = {"id": sample.id} if NAME not in sample.extra or trajectory.id is not None else {}
+    if agent is not None:
+        told = {"model": agent.model, "instructions": agent.instructions}
+        row |= {key: value for key, value in told.items() if value is not None}
+        row |= {"tools": [tool_to(tool, NAME, "flat") for tool in agent.tools]} if agent.tools is not None else {}
+    if form == "text" and len(items) == 1:
+        return {**row, **own, "input": items[0]["content"]}
+    return {**row, **own, "items" if form == "items" else "input": items}
+
+
+def _items(step: Step) -> Iterator[Any]:
+    notes = rest_in(step.extra, NAME).get("items")
+    if not isinstance(notes, list) or sum(note["parts"] for note in notes) != len(step.parts):
+        yield from items_to(step.parts, _ROLES[step.role], NAME)
+        return
+    parts = list(step.parts)
+    for note in notes:
+        mine, parts = parts[: note["parts"]], parts[note["parts"] :]
+        yield item_to(mine, note["item"], NAME)

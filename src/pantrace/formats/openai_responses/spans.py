@@ -1,0 +1,184 @@
+"""Spans of the Agents SDK, as its trace processors export them: one trace is one sample, written as the SDK sends it.
+
+Of a response they tell the tokens and the times, not the words: what was said is in none of them. Functions have their
+input and output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.errors import ReadError
+from pantrace.model import Agent, Sample, Source, Step, StepError, Tool, ToolCall, ToolResult, Trajectory, Unknown
+from pantrace.wire.json import encode
+from pantrace.wire.openai_chat import arguments_of
+from pantrace.wire.openai_usage import usage_from, usage_to
+from pantrace.wire.rest import as_extra, rest_in, rest_of
+from pantrace.wire.rows import OnBroken, read_rows
+from pantrace.wire.source import with_source
+from pantrace.wire.times import from_iso
+
+from .conversation import NAME, Record
+
+_SPAN = "span"
+"""Under this name a step keeps its span, without what the model says of it."""
+
+
+def is_span(record: Any) -> bool:
+    """Whether a record is a span of a trace, or the trace itself."""
+    match record:
+        case {"object": "trace.span", "trace_id": str(), "span_data": dict()}:
+            return True
+        case {"object": "trace", "id": str(), "workflow_name": _}:
+            return True
+    return False
+
+
+def rows(path: Path, on_broken: OnBroken) -> Iterator[list[Record]]:
+    """The records of each trace. Spans of several come mixed, in the order in which they ended."""
+    traces: dict[str, list[Record]] = {}
+    for place, row in read_rows(path, on_broken):
+        for record in row["data"] if isinstance(row, dict) and isinstance(row.get("data"), list) else [row]:
+            if not is_span(record):
+                on_broken(ReadError("not a span or a trace", path=str(path), place=place))
+                continue
+            traces.setdefault(record["trace_id" if record["object"] == "trace.span" else "id"], []).append(record)
+    yield from traces.values()
+
+
+def samples(path: Path, source: Source, on_broken: OnBroken, load: Any) -> Iterator[Sample]:
+    for records in rows(path, on_broken):
+        yield with_source(load({"data": records}), source)
+
+
+def sample_from(row: Record) -> Sample:
+    """A trace: `{"data": [...]}`, as the SDK sends it."""
+    records = [each for each in row["data"] if is_span(each)]
+    if not records:
+        raise ReadError("holds no span of a trace", place="data")
+    spans = [(number, each) for number, each in enumerate(records) if each["object"] == "trace.span"]
+    spans.sort(key=lambda pair: (from_iso(pair[1].get("started_at")) or 0.0, -pair[0]))
+    traces = [{"n": number, **each} for number, each in enumerate(records) if each["object"] == "trace"]
+    name = traces[0]["id"] if traces else records[0]["trace_id"]
+    steps = _steps(spans)
+    moments = [step.at for step in steps if step.at is not None]
+    title = traces[0]["workflow_name"] if traces else None
+    trajectory = Trajectory(
+        id=name,
+        title=title if isinstance(title, str) else None,
+        created=min(moments, default=None),
+        ended=max((step.ended for step in steps if step.ended is not None), default=None),
+        agents=tuple(_agents(spans)),
+        steps=tuple(steps),
+    )
+    return Sample(id=name, trajectory=trajectory, extra=as_extra(NAME, {"traces": traces, **rest_of(row, {"data"})}))
+
+
+def _agents(spans: list[tuple[int, Record]]) -> Iterator[Agent]:
+    seen: set[str] = set()
+    for _, span in spans:
+        match span["span_data"]:
+            case {"type": "agent", "name": str(name)} if name not in seen:
+                seen.add(name)
+                tools = span["span_data"].get("tools")
+                named = [each for each in tools if isinstance(each, str)] if isinstance(tools, list) else None
+                yield Agent(name=name, tools=tuple(Tool(name=each) for each in named) if named is not None else None)
+
+
+def _steps(spans: list[tuple[int, Record]]) -> list[Step]:
+    """Each response is a step; the calls that follow it under the same parent are its own."""
+    steps: list[Step] = []
+    parents = {str(span.get("id")): span for _, span in spans}
+    asked: dict[str, int] = {}
+    for number, span in spans:
+        data, parent = span["span_data"], str(span.get("parent_id"))
+        error = span.get("error")
+        common: Record = {"at": from_iso(span.get("started_at")), "ended": from_iso(span.get("ended_at"))}
+        common |= {"agent": _agent_of(span, parents), "error": _error(error)}
+        kept: Record = {**rest_of(span, {"span_data"}), "n": number}
+        if data.get("type") == "response":
+            asked[parent] = len(steps)
+            usage = usage_from(data.get("usage"), NAME, "responses")
+            kept["span_data"] = rest_of(data, {"usage"} if usage is not None else ())
+            extra = as_extra(NAME, {_SPAN: kept})
+            name, model = data.get("response_id"), data.get("model")
+            common |= {
+                "id": name if isinstance(name, str) else None,
+                "model": model if isinstance(model, str) else None,
+            }
+            steps.append(Step(role="agent", usage=usage, extra=extra, **common))
+        elif data.get("type") == "function" and isinstance(data.get("name"), str):
+            call = ToolCall(id=str(span.get("id")), name=data["name"], arguments=arguments_of(data.get("input")))
+            same = isinstance(call.arguments, dict) and encode(call.arguments).decode() == data.get("input")
+            kept["span_data"] = rest_of(data, {"output", "name", *(("input",) if same else ())})
+            result = ToolResult(call_id=call.id, name=call.name, output=data.get("output"))
+            if (failed := _error(error)) is not None:
+                result = msgspec.structs.replace(result, failure="error", error=failed.message)
+            result = msgspec.structs.replace(result, started=common["at"], ended=common["ended"])
+            place = asked.get(parent)
+            if place is not None:
+                steps[place] = msgspec.structs.replace(steps[place], parts=(*steps[place].parts, call))
+            parts = (result,) if place is not None else (call, result)
+            role: Any = "tool" if place is not None else "agent"
+            steps.append(Step(role=role, parts=parts, extra=as_extra(NAME, {_SPAN: kept}), **common))
+        else:
+            kept["span_data"] = data
+            note = Unknown(kind=f"{NAME}:span", raw=kept)
+            steps.append(Step(role="system", kind="note", parts=(note,), **common))
+    return steps
+
+
+def _agent_of(span: Record, parents: dict[str, Record]) -> str | None:
+    """The agent inside whose span it lies."""
+    for _ in range(len(parents)):
+        match span["span_data"]:
+            case {"type": "agent", "name": str(name)}:
+                return name
+        found = parents.get(str(span.get("parent_id")))
+        if found is None:
+            break
+        span = found
+    return None
+
+
+def _error(error: Any) -> StepError | None:
+    if not isinstance(error, dict):
+        return None
+    message = error.get("message")
+    return StepError(message=message if isinstance(message, str) else None)
+
+
+def row_of(sample: Sample) -> Record:
+    """A trace that was read, as the SDK sends it."""
+    trajectory = sample.trajectory
+    assert trajectory is not None
+    own = dict(rest_in(sample.extra, NAME))
+    calls = {part.id: part for step in trajectory.steps for part in step.parts if isinstance(part, ToolCall)}
+    spans: list[tuple[int, Record]] = [(trace["n"], _without_number(trace)) for trace in own.pop("traces", ())]
+    for step in trajectory.steps:
+        match step.parts:
+            case (Unknown(kind="openai-responses:span", raw=dict(raw)),):
+                spans.append((raw["n"], _without_number(raw)))
+                continue
+        kept = dict(rest_in(step.extra, NAME).get(_SPAN) or {})
+        if not kept:
+            continue
+        number, data = kept.pop("n"), dict(kept["span_data"])
+        if step.usage is not None:
+            data["usage"] = usage_to(step.usage, NAME, "responses")
+        for part in step.parts:
+            if isinstance(part, ToolResult):
+                call = calls.get(part.call_id)
+                written = encode(call.arguments).decode() if call is not None else None
+                told = {"name": part.name, "input": data.get("input", written), "output": part.output}
+                data |= {key: value for key, value in told.items() if value is not None}
+        spans.append((number, {**kept, "span_data": data}))
+    return {"data": [span for _, span in sorted(spans, key=lambda pair: pair[0])], **own}
+
+
+def _without_number(record: Record) -> Record:
+    return {key: value for key, value in record.items() if key != "n"}

@@ -1,0 +1,112 @@
+"""Container: spans and log records of one file, in JSON or protobuf."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.wire import files
+from pantrace.wire.carried import CARRIER
+from pantrace.wire.rows import OnBroken, read_rows
+from pantrace.wire.tap import listening
+
+from . import protobuf
+from .plain import Kind, Plain, plain_in
+
+Located = tuple[tuple[Any, ...], Kind, Plain]
+"""Where it stands, whether it is a span or a log record, and itself."""
+
+
+def located_in(path: Path, on_broken: OnBroken) -> Iterator[Located]:
+    """Spans and records of a file, with their places."""
+    for place, row in _rows(path, on_broken):
+        try:
+            for number, (kind, plain) in enumerate(plain_in(row)):
+                yield (path, place, number), kind, plain
+        except ReadError as error:
+            on_broken(error.at(path=str(path), place=place))
+
+
+def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
+    """Records of a file. What they hold is told span by span, once it is known where it belongs."""
+    if is_protobuf(files.read_start(path, 1 << 12)):
+        with listening(None):
+            data = files.read_all(path)
+        try:
+            yield from _messages(data)
+        except ReadError as error:
+            on_broken(error.at(path=str(path)))
+        return
+    rows = read_rows(path, on_broken)
+    while True:
+        with listening(None):
+            row = next(rows, None)
+        if row is None:
+            return
+        yield row
+
+
+def _messages(data: bytes) -> Iterator[tuple[str | None, Any]]:
+    """One export request, or many with their lengths in front, as the collector's file exporter writes them."""
+    if data[:1] != b"\0":
+        yield None, _decoded(data)
+        return
+    place = number = 0
+    while place < len(data):
+        size = int.from_bytes(data[place : place + 4], "big")
+        number += 1
+        if place + 4 + size > len(data):
+            raise ReadError("the file ends inside a message", place=f"message {number}", remedy="it is cut off")
+        yield f"message {number}", _decoded(data[place + 4 : place + 4 + size])
+        place += 4 + size
+
+
+def _decoded(data: bytes) -> Any:
+    return protobuf.decode(data, "LogsRequest" if _holds_logs(data) else "Request")
+
+
+def _holds_logs(data: bytes) -> bool:
+    """Logs and traces differ inside only: a span's second field is an id of 8 bytes, a record's is a number."""
+    try:
+        found = protobuf.decode(data, "LogsRequest", cut=True)
+        records = [
+            record
+            for resource in found.get("resourceLogs", ())
+            for scope in resource.get("scopeLogs", ())
+            for record in scope.get("logRecords", ())
+        ]
+    except ReadError:
+        return False
+    return bool(records) and all(not key.startswith("field ") for each in records for key in each)
+
+
+def first_message(start: bytes) -> bytes:
+    """The first request of a file, or as much of it as is there."""
+    if start[:1] != b"\0":
+        return start
+    return start[4 : 4 + int.from_bytes(start[:4], "big")]
+
+
+def is_protobuf(start: bytes) -> bool:
+    """Whether a file begins like an export request in protobuf."""
+    start = first_message(start)
+    if start[:1] != b"\n":
+        return False
+    for message, resources, scopes, inner in (
+        ("Request", "resourceSpans", "scopeSpans", "spans"),
+        ("LogsRequest", "resourceLogs", "scopeLogs", "logRecords"),
+    ):
+        try:
+            found = protobuf.decode(start, message, cut=True)
+        except (ReadError, ValueError):
+            continue
+        for resource in found.get(resources, ()):
+            if any(each.get("key") == CARRIER for each in resource.get("resource", {}).get("attributes", ())):
+                return True
+            for scope in resource.get(scopes, ()):
+                for each in scope.get(inner, ()):
+                    if len(each.get("traceId", "")) == 32:
+                        return True
+    return False

@@ -1,0 +1,111 @@
+"""Flavour: what every way of writing spans must do, and what all of them share."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from pantrace.model import Agent, Part, Score, Step, ToolCall, ToolResult
+from pantrace.wire.json import encode
+from pantrace.wire.rest import rest_in
+
+from .plain import Plain
+from .span import NAME
+from .write_messages import Told
+
+KEPT = ("gen_ai.provider.name", "gen_ai.response.id", "server.address", "server.port")
+"""Attributes of a span that was read which belong to no dialect: they stand where they stood."""
+
+
+class ModelCall(NamedTuple):
+    """A call of a model, with what it was given."""
+
+    step: Step
+    given: list[Told]
+    said: list[Part]
+    conversation: str
+    agent: Agent | None
+    is_new: bool
+    """Whether nothing was told yet of the agent and its tools."""
+
+
+class Flavour(Protocol):
+    """Fills in spans."""
+
+    def __init__(self, version: str) -> None: ...
+
+    def agent(self, span: Plain, name: str | None, conversation: str, agent: Agent | None) -> None:
+        """A turn of an agent."""
+
+    def asked(self, span: Plain, given: list[Told], answer: list[Told]) -> None:
+        """What an agent was asked in its turn, and answered in the end."""
+
+    def model(self, span: Plain, call: ModelCall) -> None: ...
+
+    def tool(self, span: Plain, call: ToolCall, result: ToolResult, conversation: str) -> None: ...
+
+    def score(self, score: Score) -> Plain | None:
+        """A score as an event; None where there is nothing to tell."""
+
+
+def fill(span: Plain, name: str, values: dict[str, Any]) -> None:
+    span["name"] = name
+    span["attributes"] |= {key: value for key, value in values.items() if value is not None}
+
+
+def as_json(value: Any) -> str | None:
+    return None if not value else encode(value).decode("utf-8", "surrogatepass")
+
+
+def failed(span: Plain, step: Step) -> None:
+    error = step.error
+    if error is None:
+        return
+    span["status"] = {"code": 2, **({"message": error.message} if error.message else {})}
+    span["attributes"]["error.type"] = error.kind or "_OTHER"
+    if error.traceback is not None:
+        given = {"exception.type": error.kind, "exception.message": error.message}
+        told = {key: value for key, value in given.items() if value is not None}
+        told["exception.stacktrace"] = error.traceback
+        span.setdefault("events", []).append({"name": "exception", "attributes": told})
+
+
+def answered(span: Plain, result: ToolResult) -> None:
+    if result.failure is not None or result.error is not None:
+        span["status"] = {"code": 2, **({"message": result.error} if result.error else {})}
+        span["attributes"]["error.type"] = result.failure or "error"
+
+
+def event_of(score: Score) -> Plain | None:
+    """A score as the conventions' event; one that was not made is none."""
+    value = score.value
+    given: dict[str, Any] = {"gen_ai.evaluation.name": score.name}
+    if isinstance(value, bool):
+        given |= {"gen_ai.evaluation.score.value": float(value), "gen_ai.evaluation.score.label": _verdict(value)}
+    elif isinstance(value, (int, float)):
+        given["gen_ai.evaluation.score.value"] = float(value)
+        if score.passed is not None:
+            given["gen_ai.evaluation.score.label"] = _verdict(score.passed)
+    elif isinstance(value, str):
+        given["gen_ai.evaluation.score.label"] = value
+    else:
+        return None
+    if score.explanation is not None:
+        given["gen_ai.evaluation.explanation"] = score.explanation
+    return {"name": "gen_ai.evaluation.result", "attributes": given}
+
+
+def _verdict(passed: bool) -> str:
+    return "pass" if passed else "fail"
+
+
+def as_text(value: Any) -> str:
+    return encode(value).decode("utf-8", "surrogatepass")
+
+
+def without_none(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def kept(step: Step) -> dict[str, Any]:
+    own = rest_in(step.extra, NAME).get("attributes")
+    return {key: own[key] for key in KEPT if key in own} if isinstance(own, dict) else {}
