@@ -11,7 +11,7 @@ from pantrace.errors import UsageError
 
 from .answer import sentence
 from .arguments import as_json, expand, keep_inputs, max_unpacked, metric_names
-from .compare_judging import judging
+from .compare_judging import Judging, Pairwise, judging
 from .output import harmless, print_json, say, table
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pantrace.engine.compare_runs import Comparisons
     from pantrace.engine.trend import History
     from pantrace.model import Run, Sample
-
-    from .compare_judging import Judging, Pairwise
 
 
 @click.command("compare")
@@ -95,8 +93,6 @@ def command(
     from pantrace.engine.compare_runs import compare_sources, exit_code
     from pantrace.engine.trend import trend_of_sources
     from pantrace.wire.output import writing
-
-    from .compare_judging import Pairwise
 
     if trend and (gate or margins or all_pairs or markdown or split or rubrics):
         raise UsageError("--trend shows a history: it goes with --metric, --cluster, --pair-by and --json only")
