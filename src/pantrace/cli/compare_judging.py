@@ -66,8 +66,7 @@ class Pairwise:
         from pantrace.engine.pairwise import pairwise_rubrics
         from pantrace.engine.rubric_selection import select_rubrics
         from pantrace.judges import Settings
-
-        from .access import cache_file, reach
+        from pantrace.library.access import cache_file, reach
 
         rubrics = pairwise_rubrics(select_rubrics(names).rubrics)
         if given.model is None:

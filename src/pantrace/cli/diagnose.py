@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pantrace.errors import UsageError
+from pantrace.library.access import cache_file, reach
 
-from .access import cache_file, reach
 from .arguments import as_json, expand, from_format, keep_inputs, output, selecting, sources
 from .output import console, harmless, print_json, say, table
 from .progress import progress

@@ -201,8 +201,7 @@ def _judging(ready: Ready, table: JudgeTable, vertex: Project | None, cache: str
 
     from pantrace.engine.judge import Access, bench
     from pantrace.judges import Managed, Settings
-
-    from .access import cache_file, reach
+    from pantrace.library.access import cache_file, reach
 
     judges = reach(table.models, table.base_url, asking=not replay)
     if replay and not judges.models and not any(isinstance(rubric, Managed) for rubric in ready.rubrics):

@@ -7,13 +7,12 @@ from time import time
 from typing import TYPE_CHECKING
 
 from pantrace.errors import UsageError
-from pantrace.model import Run, Source
 
 from .output import say
 
 if TYPE_CHECKING:
     from pantrace.engine.measure import Chosen, Row
-    from pantrace.model import Record
+    from pantrace.model import Record, Run
 
 FORMAT = "openadapt-eval"
 
@@ -36,6 +35,7 @@ def write_evaluation(
     on what machine the policy ran is not."""
     from pantrace.engine.convert import write
     from pantrace.engine.overview import Overview
+    from pantrace.model import Run, Source
 
     overview = Overview(gui, whole=True).add_all(rows)
     results = overview.aggregates()

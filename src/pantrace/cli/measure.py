@@ -25,7 +25,6 @@ from .arguments import (
     sub_agents,
     verbose,
 )
-from .gui_evaluation import evaluation_options, write_evaluation
 from .output import say, table
 from .progress import progress
 
@@ -113,6 +112,7 @@ def command(
     from pantrace.engine.read import Notes, read_pile, split_children
     from pantrace.metrics import full_address
 
+    from .gui_evaluation import evaluation_options, write_evaluation
     from .left_out import tell_left_out
 
     if by in PER:  # what --by meant before there were groups

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
+from os import PathLike, fspath
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from pantrace.errors import UsageError
@@ -18,6 +21,7 @@ from .compare import Margin, Side, address_among, compare_pairs, side_of
 from .compare_result import Comparison
 from .compare_stored import compare_stored
 from .read import Notes, read_pile
+from .table import Table, Tabular
 
 OUTCOME = "outcome"
 """The metric of how a run ended, which recordings tell without being measured."""
@@ -25,7 +29,7 @@ PASSED = "passed"
 """Whether a sample's one verdict, which came with it, is a pass."""
 
 
-class Comparisons(Record, frozen=True, kw_only=True):
+class Comparisons(Record, Tabular, frozen=True, kw_only=True):
     """What comparing some runs found."""
 
     runs: tuple[str, ...]
@@ -36,13 +40,52 @@ class Comparisons(Record, frozen=True, kw_only=True):
     only: tuple[tuple[str, str, int, int], ...] = ()
     """Of each pair of runs: how many cases only the first has, and only the second."""
 
+    __repr__ = Tabular.__repr__
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """Metric -> better, worse, higher, lower, equivalent or inconclusive; of two runs."""
+        return {each.metric: each.verdict for each in self.comparisons}
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as `--json` prints it."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain
+
+    def table(self) -> Table:
+        """One row for each metric and pair of runs."""
+        columns: dict[str, type] = {"metric": str, "first": str, "second": str, "cases": int}
+        columns |= dict.fromkeys(("first_mean", "second_mean", "difference", "low", "high", "p_adjusted"), float)
+        columns |= {"verdict": str, "wins": int, "losses": int, "ties": int, "detectable": float}
+        return Table(columns, [_flat(each) for each in self.comparisons])
+
+    def overview(self) -> Table:
+        """The answer in words, a row for each metric."""
+        columns = {"metric": str, "difference": float, "low": float, "high": float, "verdict": str}
+        rows = [(each.metric, *_values(each.difference), each.verdict) for each in self.comparisons]
+        counts = Counter(each.verdict for each in self.comparisons)
+        told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+        sentence = f"{', '.join(self.runs[1:])} against {self.runs[0]}: {told}"
+        return Table(columns, [*rows], sentence=sentence, notes=[f"95 % intervals; p adjusted: {self.correction}"])
+
+
+def _values(estimate: Estimate | None) -> tuple[float | None, float | None, float | None]:
+    return (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
+
+
+def _flat(each: Comparison) -> tuple[Any, ...]:
+    means = [None if side is None else side.value for side in (each.first, each.second)]
+    counts = (each.wins, each.losses, each.ties)
+    found = (*each.runs, each.common, *means, *_values(each.difference), each.p_adjusted)
+    return (each.metric, *found, each.verdict, *counts, each.detectable)
+
 
 Source = tuple[str, Sequence[Path]]
 """A run as it was named, and the files that it stands for."""
 
 
 def compare(
-    *paths: str | Path,
+    *paths: str | PathLike[str],
     metrics: Sequence[str] = (),
     cluster: str | None = None,
     pair_by: str = "case",
@@ -52,7 +95,7 @@ def compare(
     """Compare runs by the measures that they share, or by those named: the others against the first, or all pairs.
 
     A margin is a number, a share of the first run's mean ("5%"), or either for one metric ("cost=5%")."""
-    sources = [(str(path), [Path(path)]) for path in paths]
+    sources = [(fspath(path), [Path(path)]) for path in paths]
     return compare_sources(
         sources, metrics=metrics, cluster=cluster, pair_by=pair_by, margins=margins, all_pairs=all_pairs
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from pantrace import __version__
 from pantrace.errors import UsageError
 from pantrace.judges import BUDGET, AnyRubric, Calibrations, read_calibrations
 from pantrace.metrics import Metric, by_name, names, parse_settings
@@ -311,7 +311,8 @@ def _hash(
     # How judges are reached, how much may be spent on them, and who made the recordings changes no result.
     judge = msgspec.structs.replace(plan.judge, **{name: getattr(usual, name) for name in _REACHING})
     described = [
-        __version__,
+        # By name: the package itself stands above this room.
+        import_module("pantrace").__version__,
         msgspec.structs.replace(plan, judge=judge, run=RunTable()),
         [(check.name, check.version, settings) for check, settings in checks],
         rules,
