@@ -13,7 +13,8 @@ from pantrace.model import Media, Part, Text
 
 BETWEEN = "\n\n"
 Form = list[int | None]
-"""For each piece the length of its text, or None for a picture."""
+"""For each piece the length of its text, or None for a picture. A text alone has the length 0, and is all there is: so it
+stays itself when a secret is taken out of it."""
 
 
 def split(content: list[Any], part_from: Callable[[Any], Part]) -> tuple[Any, tuple[Media, ...], Form | None]:
@@ -22,7 +23,8 @@ def split(content: list[Any], part_from: Callable[[Any], Part]) -> tuple[Any, tu
     media = tuple(part for part in parts if isinstance(part, Media))
     if all(isinstance(part, Media) or (isinstance(part, Text) and not part.extra) for part in parts):
         texts = [part.text for part in parts if isinstance(part, Text)]
-        form = [len(part.text) if isinstance(part, Text) else None for part in parts]
+        alone = len(texts) == 1
+        form = [(0 if alone else len(part.text)) if isinstance(part, Text) else None for part in parts]
         return (BETWEEN.join(texts) if texts else None), media, form
     numbers = iter(range(len(media)))
     pairs = zip(content, parts, strict=True)
@@ -37,6 +39,9 @@ def join(output: Any, media: list[Any], form: Form | None, text_to: Callable[[st
         ]
     text = "" if output is None else str(output)
     lengths = [each for each in form or () if each is not None]
+    if len(lengths) == 1:
+        lengths = [len(text)]
+        form = [None if each is None else len(text) for each in form or ()]
     whole = sum(lengths) + len(BETWEEN) * max(len(lengths) - 1, 0)
     if whole != len(text) or len(form or ()) != len(lengths) + len(media):
         return [*([text_to(text)] if text else []), *media]
