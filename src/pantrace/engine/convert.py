@@ -37,7 +37,7 @@ from pantrace.wire.written import Row
 from .balance import Balance
 from .loss_report import Report
 from .overwriting import Output, refuse_overwriting
-from .read import Notes, open_run, read_pile, split_children, watch
+from .read import UNFORESEEN, Notes, open_run, read_pile, split_children, watch
 from .select import Selection
 from .weigh import Scales
 
@@ -214,8 +214,11 @@ class _Rows:
 
     def _row(self, sample: Sample) -> Row:
         assert self.format.dump is not None
-        row = _shallow(self.format.dump(sample, self.options), self.format)
-        self._refuse_invalid(sample, row)
+        try:
+            row = _shallow(self.format.dump(sample, self.options), self.format)
+            self._refuse_invalid(sample, row)
+        except UNFORESEEN as error:
+            raise SampleRefused(f"{UNWRITABLE}: {type(error).__name__}: {error}") from error
         return Row(sample, row if self.carry else without_carried(row, self.format.corners))
 
     def _refuse_invalid(self, sample: Sample, row: Any) -> None:
@@ -249,6 +252,7 @@ class _Rows:
         self.lose(Loss(sample=sample.id, path="trajectory.children[]", what="absent", why=why, values=values, own=own))
 
 
+UNWRITABLE = "a value in it is not what the writer expects"
 _AROUND = 4
 """Levels that a document may have around its rows."""
 

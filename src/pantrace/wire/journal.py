@@ -15,7 +15,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Agent, Case, Extra, Outcome, Sample, Score, Step, Trajectory
 from pantrace.model.record import Number
 
-from .json import decode
+from .json import as_kind, decode
 
 VERSION = 1
 UNFINISHED = "the recording was not finished: its program was ended, or is still at work"
@@ -92,7 +92,7 @@ def event_in(line: bytes) -> Event:
         pass
     try:
         # Lone surrogates, and other things that the quick decoder refuses.
-        return cast("Event", msgspec.convert(decode(line), Event))
+        return cast("Event", as_kind(decode(line), Event))
     except msgspec.ValidationError as error:
         raise ReadError(f"not an event of a recording: {error}") from None
 

@@ -86,7 +86,8 @@ def _kind(record: Any) -> Any:
 
 def _id(record: Any) -> Any:
     item = record.get("item")
-    return item.get("id") if isinstance(item, dict) else None
+    name = item.get("id") if isinstance(item, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def _message(error: Any) -> str | None:
