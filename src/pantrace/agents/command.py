@@ -61,11 +61,12 @@ class Command:
         on_input = "{question}" not in line and "{case_file}" not in line
         began = time.time()
         try:
+            said = question.encode() if on_input else None
             done = run_process(
                 words,
                 trial.workspace,
                 trial.environment,
-                question.encode() if on_input else None,
+                said,
                 trial.seconds,
                 trial.most_output,
                 trial.stopped,
@@ -73,6 +74,10 @@ class Command:
         except OSError as error:
             remedy = "is it installed, and on the PATH?" if isinstance(error, FileNotFoundError) else "can it be run?"
             raise AgentFailed("error", f"{words[0]} could not be started: {error.strerror} ({remedy})") from None
+        except ValueError:
+            # A NUL, or half of a surrogate pair.
+            why = "the question holds a character that no program can be given"
+            raise AgentFailed("error", f"{words[0]} could not be started: {why}") from None
         answer = self._answer(done, filled, trial, began)
         if done.over is not None:
             status = "cancelled" if done.over == STOPPED else "limit"

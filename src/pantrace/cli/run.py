@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import signal
+import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +143,7 @@ def command(
         user=_user(table.user, table.user_url, table.max_turns),
     )
     with ExitStack() as stack:
+        _end_agents_when_ended(stack)
         if collect:
             receiver = stack.enter_context(collecting(Path(out) / WORKSPACES / "collected"))
             conditions = dataclasses.replace(conditions, collector=receiver)
@@ -170,6 +173,13 @@ def command(
     if gate and incomplete:
         say("gate: not every trial was run, which is not a pass")
         raise click.exceptions.Exit(3)
+
+
+def _end_agents_when_ended(stack: ExitStack) -> None:
+    """Whoever ends this program, or closes its terminal, ends the agents, too: as Ctrl-C does."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        former = signal.signal(number, lambda got, _frame: sys.exit(128 + got))
+        stack.callback(signal.signal, number, former)
 
 
 def _evaluate(context: click.Context, ran: list[Ran], plan: str | None, gate: bool, as_json: bool) -> None:

@@ -15,7 +15,7 @@ from pantrace.agents import Agent, AgentFailed, Answer, Read, Trial
 from pantrace.errors import Unanswered
 from pantrace.model import Invocation, Outcome, Sample, Step, Text, Trajectory, Usage, add_usage, is_prompt
 from pantrace.recording.receiver import Receiver
-from pantrace.wire.file_names import clean
+from pantrace.wire.file_names import name_of
 
 from .collect import environment
 from .run_cases import Asked
@@ -35,6 +35,8 @@ class Conditions:
     """Where workspaces are made."""
     read: Read
     environment: Mapping[str, str]
+    agent: str = ""
+    """Its name, where several take turns."""
     seconds: float = 600.0
     most_output: int = 50_000_000
     fixtures: Path | None = None
@@ -48,12 +50,12 @@ class Conditions:
 
 def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) -> Sample:
     """The sample of one trial. An agent that hangs, crashes or says nothing gives one, too."""
-    place = conditions.folder / clean(f"{asked.id}-{number}")
+    place = conditions.folder / name_of(f"{asked.id}-{number}")
     shutil.rmtree(place, ignore_errors=True)
     workspace, notes = place / "workspace", place / "notes"
     fill(workspace, conditions.fixtures, asked.id)
     notes.mkdir()
-    key = f"{asked.id}-{number}"
+    key = f"{conditions.agent}/{asked.id}-{number}" if conditions.agent else f"{asked.id}-{number}"
     collector = conditions.collector
     if collector is not None:
         shutil.rmtree(collector.folder_of(key), ignore_errors=True)

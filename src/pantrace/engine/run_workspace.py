@@ -29,14 +29,19 @@ def fill(workspace: Path, fixtures: Path | None, case: str) -> None:
 
 
 def contents(workspace: Path) -> dict[str, bytes | None]:
-    """The files of a workspace; None for one that is too large to be shown."""
+    """The files of a workspace; None for one that is too large to be shown, or that cannot be read."""
     found: dict[str, bytes | None] = {}
-    for path in sorted(workspace.rglob("*")):
+    # An agent may have put a link in its place, to a directory that is none of ours.
+    for path in sorted(workspace.rglob("*")) if not workspace.is_symlink() else ():
         if len(found) >= MOST_FILES:
             break
-        if path.is_file() and not path.is_symlink() and ".git" not in path.parts:
-            small = path.stat().st_size <= MOST_BYTES
-            found[path.relative_to(workspace).as_posix()] = path.read_bytes() if small else None
+        inside = path.relative_to(workspace)
+        if path.is_symlink() or ".git" in inside.parts or not path.is_file():
+            continue
+        try:
+            found[inside.as_posix()] = path.read_bytes() if path.stat().st_size <= MOST_BYTES else None
+        except OSError:
+            found[inside.as_posix()] = None
     return found
 
 

@@ -12,7 +12,9 @@ from typing import Any
 
 import msgspec
 
+from pantrace.errors import UsageError
 from pantrace.model import Sample
+from pantrace.wire.append import append_whole
 from pantrace.wire.journal import Event, event_in, sample_of
 from pantrace.wire.json import encode
 
@@ -27,7 +29,7 @@ class Journal:
     def __init__(self, path: Path):
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, 0o644)
+        self._file: int | None = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, 0o644)
         self._lock = threading.Lock()
         self._encoder = msgspec.json.Encoder(enc_hook=str)
         self._numbers = count(1)
@@ -42,11 +44,17 @@ class Journal:
         except (UnicodeEncodeError, ValueError, OverflowError, TypeError):
             line = encode(msgspec.to_builtins(event, enc_hook=str)) + b"\n"
         with self._lock:
+            if self._file is None:
+                raise UsageError("the recording is finished: nothing can be added to it")
             # One write for one line: lines of several threads never mix.
-            os.write(self._file, line)
+            append_whole(self._file, line)
 
     def close(self) -> None:
-        os.close(self._file)
+        with self._lock:
+            if self._file is not None:
+                os.close(self._file)
+            # Its number may be another file's from now on, and a thread that was left behind may go on recording.
+            self._file = None
 
     def sample(self) -> Sample:
         """What was recorded, as it will be read."""
@@ -62,7 +70,7 @@ def add_to_native(sample: Sample, target: Path) -> None:
     with target.open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         start = b"" if os.fstat(file.fileno()).st_size else FIRST_LINE
-        file.write(start + encode(sample) + b"\n")
+        append_whole(file.fileno(), start + encode(sample) + b"\n")
 
 
 def plain(value: Any) -> Any:
