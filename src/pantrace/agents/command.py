@@ -76,7 +76,7 @@ class Command:
             raise AgentFailed("error", f"{words[0]} could not be started: {error.strerror} ({remedy})") from None
         except ValueError:
             # A NUL, or half of a surrogate pair.
-            why = "the question holds a character that no program can be given"
+            why = "the question, or the id, holds a character that no program can be given"
             raise AgentFailed("error", f"{words[0]} could not be started: {why}") from None
         answer = self._answer(done, filled, trial, began)
         if done.over is not None:
@@ -93,6 +93,7 @@ class Command:
         return answer
 
     def _filled(self, question: str, trial: Trial) -> dict[str, str]:
+        trial.notes.mkdir(parents=True, exist_ok=True)
         case_file = trial.notes / "case.json"
         case_file.write_bytes(encode(trial.case, indent=2))
         return {
@@ -123,6 +124,7 @@ def _printed(done: Finished, trial: Trial, format_name: str | None) -> Answer:
     """What was printed: a recording where a format claims it, else the answer itself."""
     if not done.printed.strip():
         return Answer()
+    trial.notes.mkdir(parents=True, exist_ok=True)  # the agent may have deleted it
     path = trial.notes / f"printed-{len(trial.history)}.jsonl"
     path.write_bytes(done.printed)
     try:

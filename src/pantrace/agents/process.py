@@ -103,7 +103,7 @@ def _wait(
             return f"printed more than {most:,} bytes"
         left = until - time.monotonic()
         if left <= 0:
-            return f"took longer than {seconds:g} s"
+            return f"took longer than {round(seconds, 1):g} s"
         try:
             process.wait(min(left, 0.2))
         except subprocess.TimeoutExpired:

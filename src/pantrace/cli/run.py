@@ -148,18 +148,22 @@ def command(
             receiver = stack.enter_context(collecting(Path(out) / WORKSPACES / "collected"))
             conditions = dataclasses.replace(conditions, collector=receiver)
         count = stack.enter_context(progress("trials"))
-        ran = run_cases(
-            cases,
-            named,
-            Path(out),
-            conditions,
-            trials=table.trials,
-            jobs=table.jobs,
-            pause=60 / table.rate if table.rate else 0.0,
-            budget=Budget(table.budget_trials, table.budget_minutes, table.budget_tokens, table.budget_usd),
-            around=Surroundings(recorder=function_recorder, options=set_, keys=_keys()),
-            on_sample=count,
-        )
+        try:
+            ran = run_cases(
+                cases,
+                named,
+                Path(out),
+                conditions,
+                trials=table.trials,
+                jobs=table.jobs,
+                pause=60 / table.rate if table.rate else 0.0,
+                budget=Budget(table.budget_trials, table.budget_minutes, table.budget_tokens, table.budget_usd),
+                around=Surroundings(recorder=function_recorder, options=set_, keys=_keys()),
+                on_sample=count,
+            )
+        except (KeyboardInterrupt, SystemExit):
+            say(f"stopped; what was finished is recorded in {out}, and the same command goes on")
+            raise
     for error in notes.broken:
         say(f"left out: {error}")
     if as_json and no_eval:

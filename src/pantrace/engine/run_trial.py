@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import time
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from threading import Event
 from msgspec.structs import replace
 
 from pantrace.agents import Agent, AgentFailed, Answer, Read, Trial
-from pantrace.errors import Unanswered
+from pantrace.errors import Unanswered, WriteError
 from pantrace.model import Invocation, Outcome, Sample, Step, Text, Trajectory, Usage, add_usage, is_prompt
 from pantrace.recording.receiver import Receiver
 from pantrace.wire.file_names import name_of
@@ -23,6 +24,7 @@ from .run_workspace import changes, contents, fill
 from .simulated_user import SimulatedUser
 
 NAME = "run"
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 PAUSES = (0.5, 2.0, 5.0)
 """Seconds before asking again where a question did not arrive."""
 
@@ -145,6 +147,15 @@ def _patiently(agent: Agent, prompt: Step, trial: Trial, conditions: Conditions,
             if last or conditions.stopped.wait(PAUSES[min(attempt, len(PAUSES) - 1)]):
                 raise
             trial.seconds = until - time.monotonic()
+        except OSError as error:
+            if error.errno in NO_ROOM:
+                # Not the agent's failure: it must not stand in the results.
+                where = error.filename or conditions.folder
+                remedy = "make room, and the same command goes on"
+                raise WriteError(f"{where} cannot be written: {error.strerror} ({remedy})") from None
+            # It may have deleted, replaced or locked whatever it was given.
+            why = f"{error.filename or 'its files'}: {error.strerror or error}"
+            raise AgentFailed("error", f"the agent's answer could not be taken: {why}") from None
     raise AssertionError
 
 

@@ -50,6 +50,8 @@ def changes(before: dict[str, bytes | None], after: dict[str, bytes | None]) -> 
     lines = [line for name in sorted(before.keys() | after.keys()) for line in _changed(name, before, after)]
     if not lines:
         return None
+    if MOST_FILES in (len(before), len(after)):
+        lines.append(f"More than {MOST_FILES:,} files: the others were not compared")
     data = b64encode("\n".join(lines).encode("utf-8", "surrogateescape")).decode()
     return Step(role="agent", kind="note", parts=(Media(mime="text/x-diff", name="workspace.diff", data=data),))
 
@@ -63,6 +65,9 @@ def _changed(name: str, before: dict[str, bytes | None], after: dict[str, bytes 
         if old is None and new is None:
             return
         yield f"Binary or large file {name} differs"
+        return
+    if not old and not new:
+        yield f"New empty file {name}" if name in after else f"Empty file {name} deleted"
         return
     was, now = f"a/{name}" if name in before else "/dev/null", f"b/{name}" if name in after else "/dev/null"
     old_lines, new_lines = [each.splitlines() for each in texts if each is not None]

@@ -217,6 +217,8 @@ def misfit(record: Any, kind: type[T]) -> str | None:
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at ")
         return f"{where.strip('`$.')} has a wrong type: {what[:1].lower()}{what[1:]}"
+    except UnicodeEncodeError:
+        return "half a character (a lone surrogate) stands where a known word is expected"
     return None
 
 
