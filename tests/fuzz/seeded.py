@@ -21,8 +21,8 @@ from fuzz.mutations import mutated
 from goldens import golden_inputs
 
 
-def one(seed: int, number: int, goldens: list[tuple[str, Path]], work: Path) -> str:
-    """One damaged recording, tried; gives what was done."""
+def one(seed: int, number: int, goldens: list[tuple[str, Path]], work: Path) -> list[str]:
+    """One damaged recording, tried; gives what the frame caught."""
     dice = random.Random(f"{seed}/{number}")
     name, golden = goldens[number % len(goldens)]
     shutil.rmtree(work, ignore_errors=True)
@@ -31,7 +31,7 @@ def one(seed: int, number: int, goldens: list[tuple[str, Path]], work: Path) -> 
     copy, deed = mutated(golden, work, dice)
     asked = name if dice.random() < 0.7 else None
     try:
-        return f"{name}/{golden.name}: {deed}: {attempt(copy, asked, out, dice)}"
+        return [f"{name}/{golden.name}: {deed}: {each}" for each in attempt(copy, asked, out, dice)]
     except AssertionError as error:
         raise AssertionError(f"{number}: {name}/{golden.name}: {deed}: {error}") from error.__cause__
 
@@ -40,10 +40,11 @@ def main(count: int, seed: int, only: list[str]) -> int:
     goldens = [each for each in golden_inputs() if not only or each[0] in only]
     kept = Path(tempfile.mkdtemp(prefix="pantrace-fuzz-"))
     found: Counter[str] = Counter()
+    caught: list[str] = []
     for number in range(count):
         work = kept / "work"
         try:
-            one(seed, number, goldens, work)
+            caught += one(seed, number, goldens, work)
         except AssertionError as error:
             cause = error.__cause__
             frames = traceback.extract_tb(cause.__traceback__) if cause else []
@@ -57,6 +58,9 @@ def main(count: int, seed: int, only: list[str]) -> int:
     print(f"{count} inputs, {sum(found.values())} failures of {len(found)} kinds; kept in {kept}")
     for key, times in found.most_common():
         print(f"{times:6} {key}")
+    print(f"{len(caught)} times the frame caught what a reader or a writer stumbled over:")
+    for each in caught[:20]:
+        print(f"  {each[:400]}")
     return 1 if found else 0
 
 

@@ -139,7 +139,10 @@ def write_run(
     report.notes.on_header = rows.drop_header
     with closing(rows.scales), staging(target) as place:
         with mending(report.repair):
-            outputs = _save(run, rows.of(run), target, place, format_, chosen, report)
+            try:
+                outputs = _save(run, rows.of(run), target, place, format_, chosen, report)
+            except UNFORESEEN as error:
+                raise WriteError(f"not written as {to}: {UNWRITABLE}: {type(error).__name__}: {error}") from error
         if format_.is_split:
             refuse_overwriting(read, [Output(each, recording=True) for each in outputs])
         written = _reopened(place, format_) if format_.save is not None else None
@@ -252,7 +255,7 @@ class _Rows:
         self.lose(Loss(sample=sample.id, path="trajectory.children[]", what="absent", why=why, values=values, own=own))
 
 
-UNWRITABLE = "a value in it is not what the writer expects"
+UNWRITABLE = "a value is not what the writer expects"
 _AROUND = 4
 """Levels that a document may have around its rows."""
 

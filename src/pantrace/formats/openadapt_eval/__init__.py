@@ -19,7 +19,7 @@ from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document, encode, unknown_keys
 from pantrace.wire.output import writing
 from pantrace.wire.rows import OnBroken
-from pantrace.wire.times import from_iso, iso
+from pantrace.wire.times import from_iso, time_text
 from pantrace.wire.written import Row
 
 from .metrics import BY_TYPE, METRICS, NAME, aggregates, by_type, is_number, metrics_object
@@ -153,8 +153,8 @@ def document_of(run: RunHeader, options: Options) -> dict[str, Any]:
     document["config_path"] = run.config.get("config_path", "unknown")
     document["backend"] = run.model if run.model is not None else "unknown"
     document["dsl_mode"] = run.config.get("dsl_mode", "coord")
-    if run.created is not None:
-        document["eval_timestamp"] = iso(run.created)
+    if (created := time_text(run.created)) is not None:
+        document["eval_timestamp"] = created
     if "training_timestamp" in run.config:
         document["training_timestamp"] = run.config["training_timestamp"]
     for theirs, ours in _ENVIRONMENT.items():
