@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test lint golden docs peers browser bench fuzz clean
+.PHONY: help demo test lint golden docs site notebook package peers browser bench fuzz clean
 help: ## This list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -32,8 +32,25 @@ test: lint ## Everything quick: lint, types, layers, tests
 golden: .venv/ready ## Write the expected readings of the golden files anew; read the diff
 	PANTRACE_ACCEPT=1 $(BIN)/python -m pytest tests/formats/test_every_format.py -k golden_reads
 
-docs: .venv/ready ## Write the generated parts of README and docs anew
+docs: .venv/ready ## Write the generated parts of README and docs anew, and the outputs in the tutorials
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/outputs.py
+
+.venvs/docs/ready: pyproject.toml
+	$(PYTHON) -m venv .venvs/docs
+	.venvs/docs/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	.venvs/docs/bin/python -m pip install --quiet --disable-pip-version-check --group docs
+	@touch $@
+
+site: .venvs/docs/ready ## The docs as a site with search, in build/site; a dead link is an error
+	NO_MKDOCS_2_WARNING=1 .venvs/docs/bin/mkdocs build --strict
+	@echo "open build/site/index.html"
+
+notebook: .venvs/notebook/ready ## Execute the notebook of the docs and keep its outputs
+	.venvs/notebook/bin/python docs/run_notebook.py
+
+package: .venv/ready ## Build wheel and sdist, install the wheel in clean environments, run every command from it
+	$(BIN)/python .ci/package.py
 
 peers: $(patsubst tests/peers/%/requirements.txt,peer-%,$(wildcard tests/peers/*/requirements.txt)) ## The real tools read what we write, each in an environment of its own
 
@@ -56,6 +73,8 @@ bench: .venv/ready ## Ratios to reach; against peers only where their environmen
 	  peer=$${pair%%:*}; script=bench/$${pair#*:}.py; \
 	  if test -x .venvs/$$peer/bin/python; then .venvs/$$peer/bin/python $$script || exit 1; \
 	  else echo "$$script needs its peer: make .venvs/$$peer/ready"; fi; done
+	@if test -x .venvs/browser/bin/python -a -x /usr/bin/chromium; then .venvs/browser/bin/python bench/viewer.py; \
+	else echo "bench/viewer.py needs a browser: make browser"; fi
 
 INPUTS ?= 100000
 SEED ?= 1
@@ -67,8 +86,8 @@ fuzz: .venv/ready ## Damage every golden file in many ways, and try all that is 
 	.venvs/browser/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[analysis,view]' pytest -r tests/browser/requirements.txt
 	@touch $@
 
-browser: .venvs/browser/ready ## Our pages, and our logs in `inspect view`, in a real Chromium (Debian's, installed when missing)
-	@test -x /usr/bin/chromium || { apt-get update -qq && apt-get install -y -qq chromium; }
+browser: .venvs/browser/ready ## Our pages in a real Chromium and Firefox, our logs in `inspect view` (Debian's browsers, installed when missing)
+	@test -x /usr/bin/chromium -a -x /usr/bin/firefox-esr || { apt-get update -qq && apt-get install -y -qq chromium firefox-esr; }
 	.venvs/browser/bin/python -m pytest -W default tests/browser
 	.venvs/browser/bin/python -m pytest -W default tests/viewer/pages
 

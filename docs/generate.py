@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import sys
 import tomllib
@@ -14,6 +15,7 @@ from typing import get_args
 import click
 import msgspec
 
+import pantrace
 from pantrace.catalog import conventions
 from pantrace.cli import COMMANDS, cli
 from pantrace.cli.formats import field_docs, option_list
@@ -173,13 +175,20 @@ def convention_table() -> str:
 
 
 def metric_table() -> str:
-    """Every metric with its formula."""
-    lines = ["| metric | what it measures | formula | not applicable when |", "|---|---|---|---|"]
+    """Every metric in a line; below, its formula and when it does not apply."""
+    lines = ["| metric | what it measures |", "|---|---|"]
+    lines += [f"| [`{each.name}`](#{each.name}) | {_cell(each.summary)} |" for each in all_metrics()]
     for each in all_metrics():
-        parts = [each.summary, *(each.documented.get(part, "") for part in ("Formula", "Not applicable when"))]
-        cells = [part.replace("|", "\\|") for part in parts]
-        lines.append(f"| `{each.name}` | {' | '.join(cells)} |")
+        lines += ["", f"### {each.name}", "", each.summary, ""]
+        lines += [f"- **{part}:** {each.documented[part]}" for part in _METRIC_PARTS if each.documented.get(part)]
     return "\n".join(lines)
+
+
+_METRIC_PARTS = ("Formula", "Not applicable when")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def measure_table() -> str:
@@ -190,6 +199,27 @@ def measure_table() -> str:
         what = each.what or by_name(each.metric).summary
         lines.append(f"| `{each.address}` | {each.unit or ''} | {each.better or ''} | {pooled} | {what} |")
     return "\n".join(lines)
+
+
+def function_table() -> str:
+    """Every function of the library with the first line of its docstring and its parameters."""
+    lines = ["| function | what it does | options |", "|---|---|---|"]
+    for name in pantrace.__all__:
+        function = getattr(pantrace, name)
+        if not callable(function):
+            continue
+        given = inspect.signature(function).parameters.values()
+        first = [
+            each.name if each.kind is not each.VAR_POSITIONAL else f"*{each.name}" for each in given if _leads(each)
+        ]
+        options = [f"`{each.name}`" for each in given if not _leads(each) and not each.name.startswith("on_")]
+        told = (inspect.getdoc(function) or "").partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+        lines.append(f"| `{name}({', '.join(first)})` | {told} | {', '.join(options)} |")
+    return "\n".join(lines)
+
+
+def _leads(parameter: inspect.Parameter) -> bool:
+    return parameter.kind is not parameter.KEYWORD_ONLY
 
 
 def rubric_table() -> str:
@@ -315,6 +345,7 @@ def pages() -> dict[Path, str]:
         "docs/loss.md": {"reencoded": reencoded_table()},
         "docs/conversions.md": {"matrix": conversion_table(), "losses": conversion_losses()},
         "docs/model.md": {"model": model_reference()},
+        "docs/python.md": {"functions": function_table()},
         "docs/store.md": {"tables": table_reference()},
         "docs/seeds.md": {"seeds": seed_tables()},
         "docs/token-truth.md": {"truth": truth_table(), "conventions": convention_table()},

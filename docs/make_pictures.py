@@ -4,6 +4,7 @@ Needs the environment of `make browser`: .venvs/browser/bin/python docs/make_pic
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 import subprocess
@@ -20,16 +21,17 @@ CHROMIUM = "/usr/bin/chromium"
 SIZES = {"desktop": (1280, 800), "phone": (390, 780)}
 
 SHOTS = [
-    ("runs", "both", "#/runs", "light", "desktop"),
-    ("run", "both", "#/run/1/samples", "light", "desktop"),
-    ("measures", "both", "#/run/1/measures", "dark", "desktop"),
-    ("compare", "both", "#/compare/0/1/case/order-004", "light", "desktop"),
-    ("sample", "both", "#/run/1/sample/order-004", "light", "desktop"),
-    ("sample-dark", "both", "#/run/1/sample/order-004", "dark", "desktop"),
-    ("sample-phone", "both", "#/run/1/sample/order-004", "dark", "phone"),
-    ("gui", "gui", "", "light", "desktop"),
+    ("runs", "both", "#/runs", "desktop"),
+    ("run", "both", "#/run/1/samples", "desktop"),
+    ("measures", "both", "#/run/1/measures", "desktop"),
+    ("failures", "both", "#/run/0/failures", "desktop"),
+    ("compare", "both", "#/compare/0/1/case/order-004", "desktop"),
+    ("sample", "both", "#/run/0/sample/order-004", "desktop"),
+    ("agents", "agents", "", "desktop"),
+    ("gui", "gui", "#/run/0/sample/login/step/3", "desktop"),
+    ("phone", "both", "#/run/0/sample/order-004", "phone"),
 ]
-"""Name, report, place in it, theme, size."""
+"""Name, report, place in it, size; each in light and in dark."""
 
 
 def main() -> None:
@@ -38,8 +40,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
         reports = _reports(Path(folder))
         browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        for name, report, place, theme, size in SHOTS:
-            _shoot(browser, reports[report].as_uri() + place, name, theme, SIZES[size])
+        for name, report, place, size in SHOTS:
+            for theme in ("light", "dark"):
+                target = name if theme == "light" else f"{name}-dark"
+                _shoot(browser, reports[report].as_uri() + place, target, theme, SIZES[size])
         browser.close()
 
 
@@ -56,15 +60,44 @@ def _shoot(browser: Browser, address: str, name: str, theme: Any, size: tuple[in
 def _reports(folder: Path) -> dict[str, Path]:
     for name, better in (("monday", 0.55), ("tuesday", 0.85)):
         _recording(folder / f"{name}.trace.jsonl", name, better)
-    made = {"both": folder / "both.html", "gui": folder / "gui.html"}
     given = {
         "both": [folder / "monday.trace.jsonl", folder / "tuesday.trace.jsonl"],
-        "gui": [ROOT / "examples" / "openadapt" / "login"],
+        "agents": [ROOT / "tests" / "golden" / "gemini-cli" / "agents"],
+        "gui": [_login(folder / "login.trace.jsonl")],
     }
+    made = {name: folder / f"{name}.html" for name in given}
     for name, target in made.items():
         command = [sys.executable, "-m", "pantrace", "report", *map(str, given[name]), "-o", str(target)]
         subprocess.run(command, check=True, cwd=ROOT)
     return made
+
+
+def _login(target: Path) -> Path:
+    """A GUI agent that logs in, on the bundled screenshots, beside what was expected of it."""
+    pictures = sorted((ROOT / "examples" / "openadapt" / "login").glob("**/*.png"))
+    shots = [f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode()}" for path in pictures]
+    first = {"x": 0.475, "y": 0.33, "space": "normalised"}
+    second = {"x": 0.30, "y": 0.455, "space": "normalised"}
+    box = {"left": 0.25, "top": 0.43, "right": 0.70, "bottom": 0.48, "space": "normalised"}
+
+    def step(number: int, thought: str, action: dict[str, Any]) -> dict[str, Any]:
+        shot = {"type": "media", "id": f"m{number}", "mime": "image/png", "uri": shots[min(number, len(shots) - 1)]}
+        parts = [{"type": "thinking", "text": thought}, shot, {"type": "action", "before": f"m{number}"} | action]
+        return {"role": "agent", "agent": "clicker", "parts": parts}
+
+    name = {"kind": "click", "target": {"point": first, "box": box | {"top": 0.30, "bottom": 0.36}}}
+    password = {"kind": "click", "target": {"point": second, "box": box}}
+    expected = {"kind": "click", "target": {"point": second | {"x": 0.475}}}
+    task = {"role": "user", "parts": [{"type": "text", "text": "Log in as user0."}]}
+    done = [step(0, "Focus the username field.", name), step(1, "Now the password.", password)]
+    wanted = [{"role": "agent", "parts": [{"type": "action"} | each]} for each in (name, expected)]
+    sample = {
+        "id": "login",
+        "trajectory": {"title": "Log in as user0", "steps": [task, *done], "outcome": {"status": "passed"}},
+        "expected": {"steps": wanted},
+    }
+    target.write_text(json.dumps({"pantrace": "2", "run": {"name": "login"}}) + "\n" + json.dumps(sample) + "\n")
+    return target
 
 
 def _recording(target: Path, name: str, better: float) -> None:
@@ -80,8 +113,7 @@ def _recording(target: Path, name: str, better: float) -> None:
 def _sample(number: int, chance: random.Random, better: float) -> dict[str, Any]:
     case, order = f"order-{number:03}", f"A-{7000 + number * 37 % 900}"
     good = chance.random() < better or (number == 4 and better > 0.6)
-    start = 1794700000.0 + number * 90
-    clock = iter(start + each * chance.uniform(1.2, 2.2) for each in range(40))
+    start = 1794700000.0 + number * 90 + chance.random()
     lookup = {
         "type": "call",
         "id": "c1",
@@ -91,12 +123,14 @@ def _sample(number: int, chance: random.Random, better: float) -> dict[str, Any]
     steps = [
         _step(
             "user",
-            next(clock),
+            start,
+            start,
             [{"type": "text", "text": f"My parcel {order} came **damaged**. I want my money back."}],
         ),
         _step(
             "agent",
-            next(clock),
+            start + 1.2,
+            start + 3.8,
             [
                 {"type": "thinking", "text": "First the order, then the policy. A refund above $100 needs a check."},
                 {"type": "text", "text": "I am sorry to hear that. Let me look at your order."},
@@ -113,7 +147,8 @@ def _sample(number: int, chance: random.Random, better: float) -> dict[str, Any]
         ),
         _step(
             "agent",
-            next(clock),
+            start + 4.6,
+            start + 9,
             [
                 {"type": "text", "text": "I ask a colleague to check the policy."},
                 {
@@ -146,7 +181,8 @@ def _sample(number: int, chance: random.Random, better: float) -> dict[str, Any]
     steps.append(
         _step(
             "agent",
-            next(clock),
+            start + 9.2,
+            start + 11.4,
             [
                 {"type": "call", "id": "c3", "name": "refund", "arguments": refund},
                 answer | {"started": start + 10, "ended": start + 11.4},
@@ -159,16 +195,21 @@ def _sample(number: int, chance: random.Random, better: float) -> dict[str, Any]
         if good
         else "Your refund is on its way!"
     )
-    steps.append(_step("agent", next(clock), [{"type": "text", "text": last}], usage=True))
+    steps.append(_step("agent", start + 11.6, start + 13.1, [{"type": "text", "text": last}], usage=True))
     policy = {
         "id": "policy",
         "title": "policy",
         "caller": "c2",
         "agents": [{"name": "policy"}],
         "steps": [
-            _step("user", start + 6, [{"type": "text", "text": "refund of $148.50, damaged"}]),
+            _step("user", start + 6, start + 6, [{"type": "text", "text": "refund of $148.50, damaged"}]),
             _step(
-                "agent", start + 7, [{"type": "text", "text": "Allowed within 30 days."}], usage=True, agent="policy"
+                "agent",
+                start + 6.1,
+                start + 8.8,
+                [{"type": "text", "text": "Allowed within 30 days."}],
+                usage=True,
+                agent="policy",
             ),
         ],
     }
@@ -214,9 +255,9 @@ def _sample(number: int, chance: random.Random, better: float) -> dict[str, Any]
 
 
 def _step(
-    role: str, at: float, parts: list[dict[str, Any]], *, usage: bool = False, agent: str = "shop"
+    role: str, at: float, ended: float, parts: list[dict[str, Any]], *, usage: bool = False, agent: str = "shop"
 ) -> dict[str, Any]:
-    step: dict[str, Any] = {"role": role, "at": at, "ended": at + 1.1, "parts": parts}
+    step: dict[str, Any] = {"role": role, "at": at, "ended": ended, "parts": parts}
     if role == "agent":
         step |= {"agent": agent, "model": "example-large"}
     if usage:

@@ -41,9 +41,41 @@ def test_every_format_has_a_page(name: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 def test_links_lead_somewhere(page: Path) -> None:
-    for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
-        if not re.match(r"https?:", link):
-            assert (page.parent / link).exists(), link
+    for link, anchor in re.findall(r"\]\(([^)#\s]*)(#[^)\s]*)?\)", _prose(page)):
+        if re.match(r"https?:", link):
+            continue
+        target = page.parent / link if link else page
+        assert target.exists(), link
+        assert ROOT in target.resolve().parents, f"{link} leads out of the repository"
+        if anchor:
+            assert anchor[1:] in _anchors(target), f"{link}{anchor}"
+
+
+def _prose(page: Path) -> str:
+    """The page without its code."""
+    return re.sub(r"^```.*?^```$|`[^`\n]+`", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors that its headings make."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = (re.sub(r"\]\([^)]*\)", "]", heading) for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def test_every_page_is_reached_from_the_index() -> None:
+    """By links, in however many steps: what nobody links to, nobody finds."""
+    docs = ROOT / "docs"
+    found, left = set(), [docs / "index.md"]
+    while left:
+        page = left.pop()
+        if page in found:
+            continue
+        found.add(page)
+        for link in re.findall(r"\]\(([^)#\s]+\.md)", page.read_text()):
+            if not re.match(r"https?:", link):
+                left.append((page.parent / link).resolve())
+    assert {*docs.rglob("*.md")} <= found, {*docs.rglob("*.md")} - found
 
 
 def test_json_output_is_documented_for_every_command() -> None:

@@ -13,21 +13,58 @@ if TYPE_CHECKING:
     from .engine.read import read
     from .engine.record import recorder
     from .engine.validate import validate
+    from .library.aggregate import aggregate
+    from .library.check import check
+    from .library.evaluate import evaluate
+    from .library.judge import judge
+    from .library.measure import measure
+    from .library.plot import plot
+    from .library.report import report
+    from .library.results import open_results
+    from .library.sources import select
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "compare", "convert", "diagnose", "power", "read", "recorder", "validate", "write"]
-
 _HOMES = {
-    "compare": "compare_runs",
-    "convert": "convert",
-    "diagnose": "diagnose",
-    "power": "power",
-    "read": "read",
-    "recorder": "record",
-    "validate": "validate",
-    "write": "convert",
+    "aggregate": "library.aggregate",
+    "check": "library.check",
+    "compare": "engine.compare_runs",
+    "convert": "engine.convert",
+    "diagnose": "engine.diagnose",
+    "evaluate": "library.evaluate",
+    "judge": "library.judge",
+    "measure": "library.measure",
+    "open_results": "library.results",
+    "plot": "library.plot",
+    "power": "engine.power",
+    "read": "engine.read",
+    "recorder": "engine.record",
+    "report": "library.report",
+    "select": "library.sources",
+    "validate": "engine.validate",
+    "write": "engine.convert",
 }
+
+__all__ = [
+    "__version__",
+    "aggregate",
+    "check",
+    "compare",
+    "convert",
+    "diagnose",
+    "evaluate",
+    "judge",
+    "measure",
+    "open_results",
+    "plot",
+    "power",
+    "read",
+    "recorder",
+    "report",
+    "select",
+    "validate",
+    "write",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -35,7 +72,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         from importlib import import_module
 
-        value = getattr(import_module(f"{__name__}.engine.{_HOMES[name]}"), name)
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

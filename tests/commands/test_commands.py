@@ -18,16 +18,13 @@ import pytest
 from goldens import ROOT
 
 FOLDER = Path(__file__).parent
-README = FOLDER.parent.parent / "README.md"
-FILES = [README, *sorted(FOLDER.glob("*.md"))]
+FILES = sorted(FOLDER.glob("*.md"))
 BLOCK = re.compile(r"^```(console|file)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
 def test_commands(file: Path, tmp_path: Path) -> None:
     (tmp_path / "golden").symlink_to(ROOT)
-    if file == README:
-        (tmp_path / "examples").symlink_to(README.parent / "examples")
     ran = 0
     for kind, name, text in BLOCK.findall(file.read_text()):
         if kind == "file":

@@ -40,13 +40,13 @@ def many(n: int, value: Any) -> dict[str, Any]:
 def test_one_pair_concludes_nothing() -> None:
     found = compared(side({"c": 0.1}), side({"c": 0.9}))
     assert (found.verdict, found.difference is not None and found.difference.low) == ("inconclusive", None)
-    assert "only 1 pairs" in found.notes
+    assert "only 1 pair" in found.notes
 
 
 def test_equal_values_conclude_nothing() -> None:
     found = compared(side(many(40, 0.5)), side(many(40, 0.5)))
     assert found.verdict == "inconclusive"
-    assert any("all values are equal" in note for note in found.notes)
+    assert any("all differences are equal" in note for note in found.notes)
     assert found.detectable is None
 
 
@@ -89,7 +89,7 @@ def test_a_few_values_far_out_are_warned_of() -> None:
     even = side(many(20, lambda n: 1 + n / 20), scale=None)
     assert not any("skewed" in note or "larger" in note for note in compared(constant, even).notes)
     other = side({f"x{n}": 0.5 - (n == 7) * 10 for n in range(20)}, scale=None)
-    assert any("the values of B are skewed" in note for note in compared(even, other).notes)
+    assert any("the values of the second run are skewed" in note for note in compared(even, other).notes)
 
 
 def test_noise_is_inconclusive_and_says_what_it_could_have_seen() -> None:
@@ -210,7 +210,13 @@ def test_without_a_scale_what_was_seen_is_how_far_values_go() -> None:
     assert found.verdict == "equivalent"
     assert any("between 100 and 110" in note for note in found.notes)
     still = side(many(1000, 7.0), scale=Scale(low=0, better="lower"))
-    assert compared(still, still, margin=0.05).verdict == "inconclusive"
+    assert compared(still, still, margin=0.05).verdict == "equivalent"
+    assert compared(still, still, margin=0.02).verdict == "inconclusive"
+    # Two runs without a single loop: a gate with a margin must not wait for ever.
+    none = side(many(100, 0.0), scale=Scale(low=0, better="lower"))
+    found = compared(none, none, margin=0.05)
+    assert (found.verdict, found.no_worse) == ("equivalent", True)
+    assert any("between 0 and 1, as nothing else was seen" in note for note in found.notes)
 
 
 def test_a_seen_range_does_not_cut_an_interval() -> None:
@@ -248,7 +254,7 @@ def test_clusters_count_without_pairs_too() -> None:
     assert (blind.verdict, found.verdict) == ("better", "inconclusive")
     assert found.difference is not None
     assert found.difference.p == pytest.approx(0.1319, abs=0.02)
-    assert any("only 8 clusters on a side" in note for note in found.notes)
+    assert any("only 8 clusters in a run" in note for note in found.notes)
     # Eight tasks that pass or fail as a whole are eight proofs: about as wide as Wilson of 2 in 8 (0.07 to 0.59), not
     # of 24 in 96 (0.17 to 0.35).
     assert found.first is not None
@@ -260,13 +266,26 @@ def test_clusters_count_without_pairs_too() -> None:
     assert independent(tasks("a", 0), tasks("b", 8), "task").verdict == "better"
 
 
+def test_tasks_that_nobody_reckons_with_are_warned_of() -> None:
+    # Each task passes or fails as a whole: 96 cases vary as 8 do, 95 / 7 times as much; 2 Phi(-1.96 / sqrt(95 / 7)).
+    blind = independent(tasks("a", 2), tasks("b", 6), None)
+    (note,) = (note for note in blind.notes if "cases of one task are alike" in note)
+    assert "up to 59% false alarms: --cluster task" in note
+    told = independent(tasks("a", 2), tasks("b", 6), "task")
+    assert not any("cases of one task are alike" in note for note in told.notes)
+    # Cases that have nothing in common but a name are not warned of.
+    mixed = compared(side(many(60, lambda n: n % 2), labels={"task": "t"}), side(many(60, lambda n: n % 3 == 0)))
+    assert not any("alike" in note for note in mixed.notes)
+
+
 def test_a_side_that_names_no_cluster_is_not_compared_by_them() -> None:
     first = side_of(Run(), side({f"a{n}": n % 2 for n in range(40)}), cluster="task")
     second = side_of(Run(), side({f"b{n}": 1 for n in range(40)}, labels={"other": "x"}), cluster="task")
     second.clusters.clear()
     found = compare_sides(first, second)[0]
     assert (found.verdict, found.difference) == ("inconclusive", None)
-    assert "no case of B says which cluster it belongs to" in found.notes
+    assert "no case of the second run says which cluster it belongs to" in found.notes
+    assert "says which cluster" in found.sentence
 
 
 def test_what_could_have_been_seen_is_less_when_more_is_looked_at() -> None:

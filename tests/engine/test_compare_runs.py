@@ -52,7 +52,7 @@ def test_the_answer_is_a_sentence_with_the_runs_names(pair: list[str]) -> None:
     assert found.runs == ("yesterday", "today")
     assert found.sentence == (
         "today passes 5 points more cases than yesterday on ok (47 against 42 of 100; 95 % interval -4.2 to +14.5): "
-        "not proven. This comparison could have seen 16.5 points; 660 cases would see 5 points."
+        "not proven. This comparison could have seen 16.5 points; 690 cases would see 5 points."
     )
 
 

@@ -151,8 +151,7 @@ def test_a_header_is_lost_value_by_value_where_there_is_no_place_for_it(tmp_path
 @pytest.mark.parametrize("to", WITHOUT_HEADER)
 def test_the_name_of_a_file_is_no_value_of_it(tmp_path: Path, to: str) -> None:
     source = ROOT / ("openadapt-episodes/legacy.json" if to == "openadapt-episodes" else "vertex-seed/document.json")
-    split = by_name(to).layout == "document"
-    report = convert(source, tmp_path / ("out" if split else "out.jsonl"), to=to)
+    report = convert(source, tmp_path / ("out" if by_name(to).is_split else "out.jsonl"), to=to)
     assert not [path for path, _, _ in report.losses if path.startswith("run")]
 
 
@@ -200,6 +199,27 @@ def test_samples_that_are_all_refused_leave_nothing_to_write(tmp_path: Path) -> 
             convert(ROOT / "adk-evalset/turns.test.json", tmp_path / target, to="opencode", on_loss=losses.append)
     assert not list(tmp_path.iterdir())
     assert [loss.what for loss in losses if loss.path == "sample"] == ["refused", "refused"]
+
+
+@pytest.mark.parametrize("to", ["adk-evalset", "adk-golden"])
+def test_a_case_that_was_run_twice_is_stated_once(tmp_path: Path, to: str) -> None:
+    prompt = Trajectory(steps=(Step(role="user", parts=(Text(text="hello"),)),))
+    samples = [Sample(id=name, epoch=epoch, trajectory=prompt) for name in "ab" for epoch in (1, 2)]
+    target = tmp_path / f"out{by_name(to).suffix}"
+    report = write_run(Run(samples=samples), target, to=to)
+    assert [name for name, _ in report.refused] == ["a", "b"]
+    assert all(why.startswith("epoch 2: ") for _, why in report.refused)
+    assert [sample.id for sample in pantrace.read(target).samples] == ["a", "b"]
+
+
+def test_a_sample_that_a_log_has_no_word_for_does_not_sink_the_others(tmp_path: Path) -> None:
+    """A step of Qwen Code is a message; of a sample without any, its reader would make nothing."""
+    prompt = Trajectory(steps=(Step(role="user", parts=(Text(text="hello"),)),))
+    samples = [Sample(id="empty", trajectory=Trajectory()), Sample(id="full", trajectory=prompt)]
+    for carry in (True, False):
+        report = write_run(Run(samples=samples), tmp_path / str(carry), to="qwen-code", carry=carry)
+        assert [name for name, _ in report.refused] == ["empty"]
+        assert report.samples == 1
 
 
 def test_a_choice_of_no_sample_leaves_nothing_to_write(tmp_path: Path) -> None:
@@ -306,7 +326,13 @@ def test_a_grader_stays_a_scorer_in_a_log_of_inspect(tmp_path: Path) -> None:
     assert [child.purpose for child in sample.trajectory.children] == ["agent", "grader"]
 
 
-@pytest.mark.parametrize("name", ["vertex-seed/document.json", "vertex-flat/sessions.jsonl", "explain/report.json"])
+COPIES = [
+    *("vertex-seed/document.json", "vertex-flat/sessions.jsonl", "explain/report.json"),
+    "adk-session/api_run_response.events.json",
+]
+
+
+@pytest.mark.parametrize("name", COPIES)
 def test_a_copy_is_compared_with_its_source_record_by_record(name: str, tmp_path: Path) -> None:
     """Items of a list, lines and documents: a copy that says the same is said to."""
     source = ROOT / name

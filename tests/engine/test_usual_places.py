@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 from pantrace.engine.usual_places import kept_in, usual_places
@@ -37,3 +41,24 @@ def test_places_of_home_of_here_and_of_variables(tmp_path: Path) -> None:
 
 def test_a_person_without_any_tool(tmp_path: Path) -> None:
     assert list(usual_places(tmp_path, tmp_path, {})) == []
+
+
+def test_without_a_path_commands_look_there(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    golden = Path(__file__).parents[1] / "golden" / "claude-code"
+    shutil.copytree(golden, home / ".claude" / "projects" / "-home-alex")
+    given = {**os.environ, "HOME": str(home), "XDG_DATA_HOME": "", "CODEX_HOME": ""}
+
+    def pantrace(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "pantrace", *words]
+        return subprocess.run(command, cwd=tmp_path, env=given, capture_output=True, text=True, check=False)
+
+    (kept,) = json.loads(pantrace("detect", "--json").stdout)
+    assert (kept["tool"], kept["project"], kept["format"]) == ("Claude Code", "-home-alex", "claude-code")
+    listed = pantrace("show", "--json")
+    assert listed.returncode == 0 and json.loads(listed.stdout)
+    nothing = pantrace("show", "--since", "1m", "--where", "agent=nobody")
+    assert nothing.returncode == 2
+    shutil.rmtree(home)
+    missing = pantrace("detect")
+    assert missing.returncode == 2 and "name a path" in missing.stderr

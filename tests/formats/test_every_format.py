@@ -69,7 +69,7 @@ def test_golden_returns_without_loss(name: str, path: Path, tmp_path: Path) -> N
     # A format of single samples has no place for what a run says about itself.
     lost = {path for path, _, _ in report.losses if format_.save is not None or not path.startswith("run.")}
     # A log in which a sample is listed under another id is repaired, and that is told.
-    assert lost <= ({"[].id", "eval.dataset.sample_ids[]"} if name == "inspect" else set())
+    assert lost <= ({"id", "eval.dataset.sample_ids[]"} if name == "inspect" else set())
 
     def sorted_samples(values: list[Any]) -> list[Any]:
         return sorted(values, key=lambda value: (value.get("id", ""), value.get("epoch", 0)))

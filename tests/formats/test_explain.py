@@ -441,7 +441,7 @@ def complaints(path: Path) -> list[tuple[str, str | None]]:
 def test_what_is_wrong_in_the_golden_cases() -> None:
     assert complaints(GOLDEN / "scenario-catalog.jsonl") == []
     found = complaints(GOLDEN / "cases.explain.jsonl")
-    assert [each for each in found if each[1] and each[1].startswith("line 1")] == []
+    assert [each for each in found if each[1] and each[1].startswith("line 1")] == [("warning", "line 1, agent_name")]
     assert [each for each in found if each[1] and each[1].startswith("line 2")] == [
         ("error", "line 2, explain_inputs.TaskAdherenceExplain.input"),
         ("error", "line 2, explain_inputs.TaskAdherenceExplain.question"),
@@ -545,7 +545,7 @@ def test_a_wrong_type_is_an_error_and_a_wrong_word_a_warning() -> None:
 def test_a_case_id_that_occurs_twice_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "twice.jsonl"
     path.write_bytes(encode(golden_case(1)) + b"\n" + encode(golden_case(1)) + b"\n")
-    assert complaints(path) == [("error", "line 2")]
+    assert complaints(path) == [("warning", "line 1, agent_name"), ("error", "line 2")]
 
 
 # The published files

@@ -30,7 +30,7 @@ from pantrace.model import (
     turns,
     usage_total,
 )
-from pantrace.wire.gemini_tools import told as told_of
+from pantrace.wire.gemini_tools import with_failure
 from session_truth import FOLDER, meant, told
 
 GOLDEN = ROOT / "gemini-cli"
@@ -130,9 +130,9 @@ def test_how_calls_fail() -> None:
     ],
 )
 def test_an_exit_code_is_what_the_tool_says_and_not_what_the_command_prints(text: str, code: int | None) -> None:
-    result = told_of(ToolResult(name="run_shell_command", output={"output": text}), "success")
+    result = with_failure(ToolResult(name="run_shell_command", output={"output": text}), "success")
     assert (result.exit_code, has_failed(result)) == (code, bool(code))
-    other = told_of(ToolResult(name="read_file", output={"output": text}), "success")
+    other = with_failure(ToolResult(name="read_file", output={"output": text}), "success")
     assert other.exit_code is None
 
 

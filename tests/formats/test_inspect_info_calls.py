@@ -15,7 +15,7 @@ from pantrace.engine.convert import convert
 from pantrace.engine.read import read
 from pantrace.formats.inspect import FORMAT
 from pantrace.metrics import by_name
-from pantrace.model import Sample, Score, Text, Usage, usage_total
+from pantrace.model import Sample, Score, Text, Usage, said, usage_total
 from pantrace.wire.json import decode, encode
 
 GOLDEN = ROOT / "inspect" / "hu_agent_ok.eval"
@@ -57,7 +57,8 @@ def cost(sample: Sample) -> Score:
 def test_a_model_call_told_as_information_has_its_tokens_and_its_price() -> None:
     sample = loaded(model_call())
     assert sample.trajectory is not None
-    (step,) = sample.trajectory.steps
+    asked, step = sample.trajectory.steps
+    assert (asked.role, asked.parts) == ("user", (Text(text="Analyze"),))
     assert (step.role, step.model, step.usage) == ("agent", "gpt-4o", Usage(input=500, output=200))
     assert [part.text for part in step.parts if isinstance(part, Text)] == ["The analysis shows"]
     assert step.at is not None
@@ -149,7 +150,7 @@ def test_a_model_that_was_counted_stays_beside_one_that_was_not() -> None:
 def test_providers_counts_keep_their_meaning(usage: dict[str, Any], expected: Usage) -> None:
     sample = loaded(model_call(usage=usage))
     assert sample.trajectory is not None
-    assert sample.trajectory.steps[0].usage == expected
+    assert sample.trajectory.steps[1].usage == expected
 
 
 def test_a_duration_that_nobody_measured_is_no_duration() -> None:
@@ -174,7 +175,19 @@ def test_other_information_is_no_model_call() -> None:
     ):
         sample = loaded({"event": "info", "timestamp": STAMP, "source": "agent", "data": data})
         assert sample.trajectory is not None
-        assert sample.trajectory.steps == ()
+        assert [step.kind for step in sample.trajectory.steps] == ["note"]
+        assert usage_total(sample.trajectory) is None
+
+
+def test_what_a_model_was_told_before_is_not_told_again() -> None:
+    more = [
+        {"role": "user", "content": "Analyze"},
+        {"role": "assistant", "content": "x"},
+        {"role": "user", "content": "On"},
+    ]
+    sample = loaded(model_call(), model_call(messages=more, response="Done"))
+    assert sample.trajectory is not None
+    assert [said(step) for step in sample.trajectory.steps] == ["Analyze", "The analysis shows", "On", "Done"]
 
 
 def test_such_a_log_returns_as_it_was(tmp_path: Path) -> None:
@@ -190,12 +203,12 @@ def test_such_a_log_returns_as_it_was(tmp_path: Path) -> None:
         for name in source.namelist():
             target.writestr(name, encode(sample) if name.startswith("samples/") else source.read(name))
     # The id of its summary is not that of the sample: that is repaired.
-    assert {path for path, _, _ in convert(log, back, to="inspect").losses} <= {"[].id", "eval.dataset.sample_ids[]"}
+    assert {path for path, _, _ in convert(log, back, to="inspect").losses} <= {"id", "eval.dataset.sample_ids[]"}
     (first,), (second,) = read(log).samples, read(back).samples
     assert first.trajectory is not None
     assert second.trajectory is not None
-    assert [step.usage for step in first.trajectory.steps[1:]] == [Usage(input=500, output=200)] * 3
-    assert first.trajectory.steps[3].error is not None
+    assert [step.usage for step in first.trajectory.steps[2:]] == [Usage(input=500, output=200)] * 3
+    assert first.trajectory.steps[4].error is not None
     assert second.trajectory.steps == first.trajectory.steps
     assert FORMAT.dump is not None
     written = decode(encode(FORMAT.dump(first, None)))

@@ -74,7 +74,7 @@ def test_the_tool_event_of_the_document_gets_a_shape_that_is_read(tmp_path: Path
     sample, _, repairs = _copied(_log(tmp_path, {"events": [event]}))
     assert sample["events"][0]["result"] == '{"success":true}'
     assert "view" not in sample["events"][0]
-    assert repairs == {"events[].result": "is JSON text now", "events[].view": "is no view, and left out"}
+    assert repairs == {"events[].result": "is JSON text now", "events[].view": "must be an object, is text: left out"}
     # For pantrace nothing changed.
     (copy,) = read(tmp_path / "copy.eval").samples
     assert copy.trajectory is not None

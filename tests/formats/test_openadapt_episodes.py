@@ -18,6 +18,7 @@ from pantrace.engine.validate import validate
 from pantrace.errors import ReadError, SampleRefused, UnknownFormat
 from pantrace.formats import by_name, detect
 from pantrace.formats.format import NoOptions
+from pantrace.formats.openadapt_episodes.older import flat_action
 from pantrace.model import (
     Action,
     Box,
@@ -94,7 +95,7 @@ def test_arena_task_without_result_is_an_error_and_not_a_zero() -> None:
     samples = _by_id(GOLDEN / "waa_results")
     outcome = _outcome(samples["err-1"])
     assert outcome is not None
-    assert (outcome.status, outcome.reason, outcome.reward) == ("error", "Time limit exceeded in vlc/err-1", None)
+    assert (outcome.status, outcome.reason, outcome.reward) == ("limit", "Time limit exceeded in vlc/err-1", None)
     passed = samples["366de66e-cbae-4d72-b042-26390db2b145-WOS"]
     assert _outcome(passed) == Outcome(status="passed", reward=1.0)
 
@@ -123,8 +124,9 @@ def test_full_evaluation_has_outcomes_and_milestones_but_no_steps() -> None:
     samples = _by_id(GOLDEN / "full_eval.jsonl")
     statuses = {name: outcome.status for name, each in samples.items() if (outcome := _outcome(each))}
     assert statuses == {"a": "passed", "b": "failed", "c": "failed", "d": "error"}
-    assert [score.value for score in samples["b"].scores] == [0.5]
-    assert samples["c"].scores == ()
+    stored = {score.name: score.value for score in samples["b"].scores}
+    assert stored == {"milestones": 0.5, "num_steps": 15, "elapsed_seconds": 90.0}
+    assert [score.name for score in samples["c"].scores] == ["num_steps", "elapsed_seconds"]
     assert read(GOLDEN / "full_eval.jsonl").model == "claude-sonnet-4-6"
 
 
@@ -485,3 +487,11 @@ def test_demos_are_demonstrations() -> None:
     (sample,) = read(CORPUS / "public/openadapt/openadapt_evals_demos/custom-notepad-hello__manual__demo.json").samples
     assert [action.kind for action in _actions(sample)] == ["key", "type", "key", "click", "type"]
     assert _outcome(sample) is None
+
+
+def test_what_a_flat_action_says_twice_or_in_another_type_is_kept() -> None:
+    action = flat_action(
+        {"type": "click", "x": 0.5, "key": 7, "raw": "a", "raw_action": "b", "target_node_id": "n", "element_index": 3}
+    )
+    assert (action.raw, action.target) == ("b", Target(element="n"))
+    assert action.extra["openadapt-episodes"] == {"x": 0.5, "key": 7, "raw": "a", "element_index": 3}

@@ -18,8 +18,10 @@ from pantrace.engine.convert import convert, write_run
 from pantrace.engine.read import Notes, read, read_pile
 from pantrace.engine.validate import validate
 from pantrace.errors import ReadError, SampleRefused
+from pantrace.formats.format import NoOptions
 from pantrace.formats.opencode import FORMAT
-from pantrace.formats.opencode.export import Options, dump
+from pantrace.formats.opencode.export import CORNERS
+from pantrace.formats.opencode.export import dump as dump_with
 from pantrace.formats.opencode.sessions import load
 from pantrace.formats.opencode.stream import moment_of
 from pantrace.model import (
@@ -42,6 +44,7 @@ from pantrace.model import (
     turns,
     usage_total,
 )
+from pantrace.wire.carried import without_carried
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, encode, to_plain
 from pantrace.wire.loss import sample_losses
@@ -70,6 +73,15 @@ def by_id(path: Path) -> dict[str, Trajectory]:
 
 def alone(trajectory: Trajectory) -> Sample:
     return Sample(id=str(trajectory.id), trajectory=msgspec.structs.replace(trajectory, children=()))
+
+
+def dump(sample: Sample) -> Any:
+    return dump_with(sample, NoOptions())
+
+
+def plain(sample: Sample) -> Any:
+    """As `--no-carry` writes it."""
+    return without_carried(dump(sample), CORNERS)
 
 
 def said(trajectory: Trajectory) -> Any:
@@ -116,7 +128,7 @@ def test_a_call_that_has_not_ended_has_no_result(status: str) -> None:
     document = export([user(), assistant(tool(state))])
     step = loaded(user(), assistant(tool(state))).steps[1]
     assert [type(part) for part in step.parts] == [ToolCall]
-    assert decode(encode(dump(load(document), Options(plain=True))))["messages"][1]["parts"][0]["state"] == state
+    assert decode(encode(plain(load(document))))["messages"][1]["parts"][0]["state"] == state
 
 
 def test_a_completed_tool_without_an_exit_code_has_not_failed() -> None:
@@ -611,7 +623,7 @@ def test_the_oldest_generation_as_its_source_describes_it(tmp_path: Path) -> Non
     assert (third.result.error, third.result.failure) == ("no", "error")
     assert answered.usage is not None
     assert (answered.usage.input, answered.usage.cost_usd, answered.model, answered.ended) == (8, 0.5, "m", 5.0)
-    back = load(decode(encode(dump(alone(trajectory), Options()))))
+    back = load(decode(encode(dump(alone(trajectory)))))
     assert said(back.trajectory) == said(trajectory)  # type: ignore[arg-type]
     assert "unverified" in FORMAT.note
 
@@ -666,8 +678,7 @@ EXPORTS = [path for path in sorted(GOLDEN.glob("*.json")) if not path.name.endsw
 @pytest.mark.parametrize("path", EXPORTS, ids=lambda path: path.name)
 def test_a_real_export_is_written_as_it_was(path: Path) -> None:
     real = json.loads(path.read_bytes())
-    for options in (Options(), Options(plain=True)):
-        assert decode(encode(dump(load(real), options))) == real
+    assert decode(encode(dump(load(real)))) == decode(encode(plain(load(real)))) == real
 
 
 def foreign() -> Trajectory:
@@ -702,7 +713,7 @@ def foreign() -> Trajectory:
 
 def test_results_in_later_steps_are_folded_into_their_calls() -> None:
     sample = alone(foreign())
-    row = decode(encode(dump(sample, Options())))
+    row = decode(encode(dump(sample)))
     back = load(row).trajectory
     assert back is not None
     assert [step.role for step in back.steps] == ["user", "user", "agent", "agent"]
@@ -717,7 +728,7 @@ def test_results_in_later_steps_are_folded_into_their_calls() -> None:
 
 
 def test_what_was_filled_to_please_opencode_is_not_read_as_measured() -> None:
-    row = decode(encode(dump(alone(foreign()), Options())))
+    row = decode(encode(dump(alone(foreign()))))
     assert not [each for each in FORMAT.check(row) if each.level == "error"]  # type: ignore[misc]
     info = row["messages"][2]["info"]
     assert (info["cost"], info["tokens"]["output"], info["parentID"]) == (0, 0, row["messages"][1]["info"]["id"])
@@ -725,25 +736,24 @@ def test_what_was_filled_to_please_opencode_is_not_read_as_measured() -> None:
     assert back is not None
     assert (back.created, back.title, back.steps[1].id, back.steps[2].parent) == (None, None, None, None)
     assert back.steps[2].usage == Usage(input=10, cache_read=4)
-    plain = decode(encode(dump(alone(foreign()), Options(plain=True))))
-    assert b"unreported" not in encode(plain)
+    assert b"unreported" not in encode(plain(alone(foreign())))
 
 
 def test_writing_leaves_the_sample_as_it_is() -> None:
     for path in (GOLDEN / "todo.db", GOLDEN / "run_s1.ndjson", GOLDEN / "project-storage-0.5.29"):
         for sample in read(path).samples:
             before = encode(sample)
-            dump(sample, Options())
+            dump(sample)
             assert encode(sample) == before
     half = load(export([assistant(path={"cwd": "/w"})]))
-    assert dump(half, Options())["messages"][0]["info"]["path"] == {"cwd": "/w", "root": ""}
+    assert dump(half)["messages"][0]["info"]["path"] == {"cwd": "/w", "root": ""}
     assert half.trajectory is not None
     assert half.trajectory.steps[0].extra["opencode"]["path"] == {"cwd": "/w"}
 
 
 def test_a_case_that_was_not_run_is_refused() -> None:
     with pytest.raises(SampleRefused):
-        dump(Sample(id="x"), Options())
+        dump(Sample(id="x"))
 
 
 def test_children_become_exports_of_their_own(tmp_path: Path) -> None:
@@ -824,7 +834,7 @@ def test_every_recording_of_the_corpus_is_read_and_returns() -> None:
         for trajectory in by_id(source).values():
             count += 1
             sample = alone(trajectory)
-            back = load(decode(encode(dump(sample, Options()))))
+            back = load(decode(encode(dump(sample))))
             assert sample_losses(sample, back, FORMAT.lost, "opencode") == []
             assert without_source(to_plain(back)) == without_source(to_plain(sample))
         assert not [each for each in validate(source) if each.level == "error"]
@@ -870,8 +880,8 @@ def test_what_we_write_of_the_database_is_what_opencode_exports() -> None:
             continue
         real = json.loads(path.read_bytes())
         sample = alone(sessions[real["info"]["id"]])
-        assert decode(encode(dump(sample, Options(plain=True)))) == real
-        ours = decode(encode(dump(sample, Options())))
+        assert decode(encode(plain(sample))) == real
+        ours = decode(encode(dump(sample)))
         beside = {key for key in ours if key not in ("info", "messages")}
         assert beside <= {"project", "todo", "caller"}
         for message in ours["messages"]:

@@ -13,7 +13,8 @@ import pytest
 
 from corpus import CORPUS, needs_corpus
 from pantrace import read, validate
-from pantrace.formats.opencode.export import Options, dump
+from pantrace.formats.format import NoOptions
+from pantrace.formats.opencode.export import dump
 from pantrace.formats.opencode.sessions import load
 from pantrace.model import Usage, all_trajectories, usage_total
 from pantrace.wire.json import decode, encode
@@ -93,7 +94,7 @@ def test_reasoning_is_counted_once(total: int | None, version: str | None, outpu
     assert (usage.input, usage.output, usage.reasoning) == (2522, output, 16)
     assert (usage.cache_read, usage.total, usage.cost_usd) == (1261, total, 0.5)
     assert doubt in note(usage) if doubt else note(usage) == ""
-    back = decode(encode(dump(load(document), Options(plain=True))))
+    back = decode(encode(dump(load(document), NoOptions())))
     assert back["messages"][0]["info"]["tokens"] == document["messages"][0]["info"]["tokens"]
 
 
@@ -171,7 +172,7 @@ def test_the_sums_of_real_stores_are_those_of_their_messages(source: str, holds:
 @pytest.mark.parametrize("odd", [None, {}, [], "", 7, {"input": None, "output": 3}, {"input": "many", "cache": 1}])
 def test_counts_that_are_none_are_kept_as_they_stand(odd: Any) -> None:
     document = export(odd, "1.18.33")
-    written = decode(encode(dump(load(document), Options())))
+    written = decode(encode(dump(load(document), NoOptions())))
     told = written["messages"][0]["info"]["tokens"]
     # Counts that OpenCode demands and nobody gave are filled in beside them.
     assert told == odd or {key: told[key] for key in odd} == odd

@@ -236,6 +236,7 @@ def test_an_unknown_key_is_in_the_model(name: str, path: Path, tmp_path: Path) -
 def test_an_unknown_key_comes_back_where_it_stood(name: str, path: Path, tmp_path: Path) -> None:
     displaced = set()
     (tmp_path / "in").mkdir()
+    usual = write_run(read(path, format=name), tmp_path / "usual", to=name).repairs
     for place, variant in variants(path, tmp_path / "in"):
         target = tmp_path / "out"
         shutil.rmtree(target, ignore_errors=True)
@@ -243,8 +244,11 @@ def test_an_unknown_key_comes_back_where_it_stood(name: str, path: Path, tmp_pat
         with suppress(PantraceError):
             format_ = by_name(name)
             out = target / ("x" if format_.is_split else f"x{format_.suffix}")
-            write_run(read(variant, format=name), out, to=name)
-            if held(variant, name) is not None and kind_of_key(target) != place.rpartition(": ")[2]:
+            report = write_run(read(variant, format=name), out, to=name)
+            # Where keys are names, the text is a wrong value; it may be set right, which is told.
+            if report.repairs - usual or held(variant, name) is None:
+                continue
+            if kind_of_key(target) != place.rpartition(": ")[2]:
                 displaced.add((place, kind_of_key(target)))
     assert not displaced
 

@@ -44,7 +44,7 @@ def test_the_nine_evals_have_the_scales_of_their_reports(name: str) -> None:
 def test_the_list_of_the_documents_is_complete() -> None:
     also = {"tool_use_quality", "multi_turn_general_quality", "trajectory_accuracy_judge", "hallucination", "safety"}
     also |= {"state_variable_fidelity_judge", "general_quality", "instruction_following", "final_response_quality"}
-    assert set(rubric_names()) == also | set(EVALS)
+    assert set(rubric_names()) == also | set(EVALS) | {"pairwise_quality"}
 
 
 def test_a_variant_has_its_own_inputs_and_hash() -> None:

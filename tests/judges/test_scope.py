@@ -79,7 +79,12 @@ def test_the_whole_session_is_judged_with_instructions_tools_and_calls(name: str
     assert _asked(_talk(), name)[1].details["scope"] == "session"
 
 
-@pytest.mark.parametrize("name", [name for name in rubric_names() if load_rubric(name).scope != "session"])
+OF_EVERY_TURN = [
+    name for name in rubric_names() if load_rubric(name).scope != "session" and not load_rubric(name).pairwise
+]
+
+
+@pytest.mark.parametrize("name", OF_EVERY_TURN)
 def test_every_other_rubric_sees_every_answer(name: str) -> None:
     prompt = _prompt(_talk(), name)
     assert "I refunded 30 EUR to you." in prompt

@@ -161,7 +161,15 @@ ROWS: list[tuple[str, dict[str, Any], list[Score], bool | None, str]] = [
         False,
         "Below threshold: a=1.40 (<3.00)",
     ),
+    (
+        "an incorrect grade",
+        {"thresholds": {"a": 1}},
+        [scored("a", "I", None)],
+        False,
+        "Below threshold: a=0.00 (<1.00)",
+    ),
     # Passed.
+    ("a correct grade of Inspect", {"thresholds": {"a": 1}}, [scored("a", "C", None)], True, ""),
     ("two judges that agree", LINE, [scored("a", 4), scored("a", 4), unscored("a")], True, ""),
     ("at the threshold", LINE, [scored("a", 3.0)], True, ""),
     ("a boolean", {"thresholds": {"a": 1}}, [scored("a", True, None)], True, ""),

@@ -10,6 +10,7 @@ from scipy import stats as scipy_stats
 
 from pantrace.stats import (
     Sums,
+    arms_by_fisher,
     cluster_mean,
     fisher_power,
     least_by_fisher,
@@ -18,6 +19,7 @@ from pantrace.stats import (
     mcnemar,
     mcnemar_power,
     paired_difference,
+    pairs_by_mcnemar,
 )
 
 
@@ -51,8 +53,29 @@ def test_fishers_power_is_the_sum_over_all_tables() -> None:
     least = least_by_fisher(0.5, (100, 100))
     assert fisher_power((0.5, 100), (0.5 + least, 100)) == pytest.approx(0.8, abs=0.03)
     assert least_by_fisher(0.5, (3, 3)) == inf
-    # By the arcsine: .5 against .6 takes 387 cases on each side.
-    assert least_by_fisher(0.5, (387, 387)) == pytest.approx(0.1, abs=0.002)
+    # By the arcsine, .5 against .6 takes 387 cases on each side; Fisher's test takes 20 more.
+    least = least_by_fisher(0.5, (387, 387))
+    assert 0.101 < least < 0.105
+    assert fisher_power((0.5, 387), (0.5 + least, 387)) == pytest.approx(0.8, abs=0.03)
+
+
+def test_so_many_cases_as_are_named_find_the_difference_with_the_exact_test() -> None:
+    for first, second in ((0.333, 0.52), (0.5, 0.6), (0.9, 0.99), (0.02, 0.06)):
+        arms = round(arms_by_fisher(first, second))
+        assert arms == round(arms_by_fisher(second, first))
+        assert fisher_power((first, arms), (second, arms)) == pytest.approx(0.8, abs=0.03)
+    for one, two in ((0.1, 0.15), (0.02, 0.05), (0.0, 0.05), (0.2, 0.25)):
+        pairs = round(pairs_by_mcnemar(one, two))
+        assert mcnemar_power(pairs - 2, one, two) < mcnemar_power(pairs, one, two)
+        assert mcnemar_power(pairs, one, two) == pytest.approx(0.8, abs=0.01)
+
+
+def test_of_very_many_cases_a_formula_says_what_draws_say() -> None:
+    dice = np.random.default_rng(4)
+    totals = tuple(dice.normal(0, 1, 6000).tolist())
+    many = least_shift(None, Sums(totals, (1.0,) * 6000))
+    few = least_shift(None, Sums(totals[:1500], (1.0,) * 1500))
+    assert many == pytest.approx(few / 2, rel=0.1)
 
 
 @pytest.mark.parametrize(("clusters", "size"), [(7, 1), (20, 1), (8, 5)])

@@ -140,6 +140,17 @@ def test_mcnemar_and_sign_flips() -> None:
     assert sign_flip([1.0, -1.0] * 20) == 1.0
 
 
+def test_many_pairs_are_told_as_exactly_and_at_once() -> None:
+    # Whole numbers of 15,000 digits would be added up ten thousand times.
+    assert mcnemar(24_600, 25_400) == pytest.approx(scipy_stats.binomtest(24_600, 50_000).pvalue, rel=1e-9)
+    assert mcnemar(560, 460) == pytest.approx(scipy_stats.binomtest(460, 1020).pvalue, rel=1e-9)
+    # Six thousand ones are flips of a coin: the normal limit lies where the sample of flips does.
+    ones = [1.0] * 3075 + [-1.0] * 2925
+    assert sign_flip(ones) == pytest.approx(scipy_stats.binomtest(2925, 6000).pvalue, rel=0.02)
+    # One difference outweighs all others: no normal limit, and the sample says how often they pull it no further.
+    assert sign_flip([-1e6, *ones]) == pytest.approx(scipy_stats.binom.sf(2924, 6000, 0.5), abs=0.02)
+
+
 def test_two_independent_runs() -> None:
     found = newcombe((47, 224), (116, 224))
     assert (found.low, found.high) == (near(0.220791), near(0.388624))

@@ -44,6 +44,7 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
         ("Wrote 2 samples as vertex-seed", "Not kept: "),
     ),
     "detect": ("detect examples", 0, ("opencode", "inspect", "openadapt-episodes", "no known format")),
+    "diagnose": ("diagnose results", 0, ("failed, most often", "the rule ANSWERS is broken", "pantrace show results")),
     "eval": (
         "eval examples --plan examples/eval.toml --out out --gate",
         1,

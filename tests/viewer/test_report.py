@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 import sys
+from collections import Counter
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -76,8 +77,12 @@ def test_an_empty_report_is_small() -> None:
 
 def test_the_modules_join_into_one_script() -> None:
     joined = program()
-    names = re.findall(r"^(?:async )?(?:function\*?|const|let|class) (\w+)", joined, re.MULTILINE)
-    assert len(names) == len(set(names)), "two modules use one name at their top"
+    web = ROOT / "src/pantrace/viewer/web"
+    top = re.compile(r"^(?:export )?(?:async )?(?:function\*?|const|let|class) (\w+)", re.MULTILINE)
+    names = [name for path in web.glob("*.js") for name in top.findall(path.read_text())]
+    assert not [name for name, times in Counter(names).items() if times > 1], "two modules use one name at their top"
+    # Indentation is taken out of the joined script: a template over several lines would be changed by that.
+    assert not [path.name for path in web.glob("*.js") if re.search(r"(?<!\^)\$\{", path.read_text())]
     assert not re.search(r"^(import|export)\b", joined, re.MULTILINE)
     # What would end the element that it stands in.
     assert "</script" not in joined.lower()
@@ -238,6 +243,60 @@ def test_a_broken_record_is_told_and_the_rest_is_there(tmp_path: Path) -> None:
     run = page["index"]["runs"][0]
     assert run["samples"] == 1
     assert "line 3" in run["notes"][0]
+
+
+def spoken(text: str, **more: Any) -> dict[str, Any]:
+    return {"role": "agent", "parts": [{"type": "text", "text": text}], **more}
+
+
+def test_a_sub_agent_follows_its_call_and_has_a_name(tmp_path: Path) -> None:
+    calls = [
+        {"type": "call", "id": f"c{number}", "name": "task", "arguments": {"subagent_type": name, "prompt": "go"}}
+        for number, name in enumerate(("reader", "writer"))
+    ]
+    children = [
+        {"id": f"0000000{number}", "caller": f"c{number}", "steps": [spoken("in"), spoken("out")]} for number in (0, 1)
+    ]
+    steps = [{"role": "agent", "parts": calls}, spoken("after")]
+    source = recording(tmp_path / "a.trace.jsonl", {"id": "s", "trajectory": {"steps": steps, "children": children}})
+    page = next(block["s"] for block in blocks(report(tmp_path / "r.html", source)).values() if "s" in block)
+    assert [branch["name"] for branch in page["branches"]] == [None, "reader", "writer"]
+    assert [branch["first"] for branch in page["branches"]] == [0, 1, 3]
+    # Both were started by the first step, also the one whose rows stand behind those of the other.
+    assert [branch["caller"] for branch in page["branches"]] == [None, 0, 0]
+    assert page["heads"]["branch"] == [0, 1, 1, 2, 2, 0]
+    assert page["heads"]["ref"] == ["#1", "#3", "#4", "#5", "#6", "#2"]
+
+
+def test_a_title_is_what_was_asked_and_not_what_a_program_inserted(tmp_path: Path) -> None:
+    steps = [
+        {"role": "user", "kind": "synthetic", "parts": [{"type": "text", "text": "<context>"}]},
+        {"role": "user", "parts": [{"type": "text", "text": "Bake bread"}]},
+    ]
+    source = recording(tmp_path / "a.trace.jsonl", {"id": "s", "trajectory": {"steps": steps}})
+    tables = [block for block in blocks(report(tmp_path / "r.html", source)).values() if "toolNames" in block]
+    assert tables[0]["title"] == ["Bake bread"]
+
+
+def test_the_table_knows_measures_reasons_and_causes(tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    assert CliRunner().invoke(cli, ["eval", str(EXAMPLES / "opencode"), "--out", str(out)]).exit_code == 0
+    page = blocks(report(tmp_path / "r.html", out))
+    table = next(block for block in page.values() if "toolNames" in block)
+    names = table["scores"]
+    assert {"token_usage.total_tokens", "tool_success_rate.failed_tool_calls"} <= set(names)
+    assert "token_usage" not in names, "a metric with measures is a column for each of them, and none for itself"
+    assert len(names["token_usage.total_tokens"]) == table["size"] == 2
+    assert all(why[1] for whys in table["whys"].values() for why in whys if why[0] == "not_applicable")
+    found = {group["title"]: group["samples"] for group in table["causes"]["groups"]}
+    assert all(row is not None for samples in found.values() for _, row in samples) or not found
+    assert page["index"]["runs"][0]["plots"] == [], "two values are no distribution"
+
+
+def test_plots_of_a_run_are_those_of_pantrace_plot(tmp_path: Path) -> None:
+    page = blocks(report(tmp_path / "r.html", EXAMPLES / "inspect"))
+    titles = [plot["title"] for plot in page["index"]["runs"][0]["plots"]]
+    assert "distribution of includes" in titles
 
 
 def test_the_same_input_gives_the_same_blocks(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pantrace.engine.select import Selection
+    from pantrace.engine.usual_places import Kept
 
 
 class Option(click.Option):
@@ -77,12 +78,35 @@ max_unpacked = click.option(
 )
 
 
+def sources_or_home(command: Any) -> Any:
+    """The recordings that a command reads; without any, those that well-known tools keep on this machine."""
+    return _sources(command, required=False)
+
+
 def sources(command: Any) -> Any:
     """The recordings that a command reads, and how much it may unpack of them."""
+    return _sources(command, required=True)
+
+
+def _sources(command: Any, *, required: bool) -> Any:
     command = max_unpacked(command)
     # Parameters are kept back to front: seldom needed, it comes last in the help.
     command.__click_params__.insert(0, command.__click_params__.pop())
-    return click.argument("sources", nargs=-1, required=True, metavar="PATH...")(command)
+    shown = "PATH..." if required else "[PATH]..."
+    return click.argument("sources", nargs=-1, required=required, metavar=shown)(command)
+
+
+def kept_at_home(since: float | None = None) -> list[Kept]:
+    """What well-known tools keep on this machine, and wrote to since then; UsageError when there is nothing."""
+    from pathlib import Path
+
+    from pantrace.engine.usual_places import kept_in, usual_places
+
+    found = [each for place in usual_places(Path.home(), Path.cwd(), os.environ) for each in kept_in(place)]
+    wanted = [each for each in found if since is None or each.newest >= since]
+    if not wanted:
+        raise UsageError("no tool that is known keeps recordings on this machine; name a path")
+    return wanted
 
 
 from_format = click.option(

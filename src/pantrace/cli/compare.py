@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,12 +11,17 @@ from pantrace.errors import UsageError
 
 from .answer import sentence
 from .arguments import as_json, expand, keep_inputs, max_unpacked, metric_names
+from .compare_judging import Judging, Pairwise, judging
 from .output import harmless, print_json, say, table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pantrace.engine.compare import Side
     from pantrace.engine.compare_result import Comparison, Flip
     from pantrace.engine.compare_runs import Comparisons
     from pantrace.engine.trend import History
+    from pantrace.model import Run, Sample
 
 
 @click.command("compare")
@@ -26,8 +31,21 @@ if TYPE_CHECKING:
     "--pair-by", type=click.Choice(["case", "sample"]), default="case", show_default=True, help="What makes a pair."
 )
 @click.option("--cluster", metavar="NAME", help="Cases that belong together: task, scenario, agent or a label's name.")
+@click.option(
+    "--split",
+    metavar="NAME",
+    help="Compare parts of one run: agent, or a label's name. Pairs share scenario or question.",
+)
 @click.option("--all-pairs", is_flag=True, help="Compare each run with each, not only with the first.")
 @click.option("--trend", is_flag=True, help="Show the history of the runs, and which changes hold up.")
+@click.option(
+    "--rubric",
+    "rubrics",
+    multiple=True,
+    metavar="NAME|FILE",
+    help="Ask a judge which answer is better (pairwise_quality): without names, in both orders.",
+)
+@judging
 @click.option(
     "--margin",
     "margins",
@@ -45,8 +63,11 @@ def command(
     metrics: tuple[str, ...],
     pair_by: str,
     cluster: str | None,
+    split: str | None,
     all_pairs: bool,
     trend: bool,
+    rubrics: tuple[str, ...],
+    judge: Judging,
     margins: tuple[str, ...],
     gate: bool,
     markdown: str | None,
@@ -58,12 +79,14 @@ def command(
     Runs are run directories or any recordings with scores. Cases are paired. For each metric you get a sentence, then
     both means and their difference with its interval and p-value (adjusted over all tests), the method's name, and a
     verdict: better, worse, equivalent (only with --margin), or inconclusive. Further runs are compared with the first,
-    too.
+    too. One run alone is taken apart: comparative cases by their workflow, others by --split.
 
     \b
     pantrace compare results/monday results/tuesday
     pantrace compare results/baseline results/new --metric accuracy --margin 0.02 --gate
     pantrace compare --trend results/*
+    pantrace compare results/both --split agent
+    pantrace compare runs/a runs/b --rubric pairwise_quality --judge openai:gpt-4.1-mini
     """
     from pathlib import Path
 
@@ -71,7 +94,7 @@ def command(
     from pantrace.engine.trend import trend_of_sources
     from pantrace.wire.output import writing
 
-    if trend and (gate or margins or all_pairs or markdown):
+    if trend and (gate or margins or all_pairs or markdown or split or rubrics):
         raise UsageError("--trend shows a history: it goes with --metric, --cluster, --pair-by and --json only")
     keep_inputs(runs, others=[markdown])
     sources = [(path, expand((path,))) for path in runs]
@@ -82,14 +105,25 @@ def command(
         else:
             _tell_history(history)
         return
-    found = compare_sources(
-        sources, metrics=metrics, cluster=cluster, pair_by=pair_by, margins=margins, all_pairs=all_pairs
-    )
+    asked = Pairwise.of(rubrics, judge)
+    if split is not None or len(sources) == 1:
+        found = _compare_parts(sources, split, cluster, metrics, margins, all_pairs, asked)
+    else:
+        found = compare_sources(
+            sources,
+            metrics=metrics,
+            cluster=cluster,
+            pair_by=pair_by,
+            margins=margins,
+            all_pairs=all_pairs,
+            more=lambda sides: asked.ask(sides, [_samples(files) for _, files in sources], pair_by),
+        )
     if markdown:
         with writing(Path(markdown)) as file:
             file.write(as_markdown(found).encode())
     if as_json:
-        print_json({"first": runs[0], "second": runs[1], **all_fields(found)})
+        first, second = runs[:2] if len(runs) > 1 else found.runs[:2]
+        print_json({"first": first, "second": second, **all_fields(found)})
     else:
         tell_comparisons(found, flips)
     if not gate:
@@ -97,6 +131,43 @@ def command(
     code = exit_code(found.comparisons)
     say(f"gate: {GATE[code]}")
     raise click.exceptions.Exit(code)
+
+
+def _samples(files: list[Path]) -> Iterable[Sample]:
+    from pantrace.engine.read import Notes, read_pile
+
+    return read_pile(files, notes=Notes()).samples
+
+
+def _compare_parts(
+    sources: list[tuple[str, list[Path]]],
+    split: str | None,
+    cluster: str | None,
+    metrics: tuple[str, ...],
+    margins: tuple[str, ...],
+    all_pairs: bool,
+    asked: Pairwise,
+) -> Comparisons:
+    from pantrace.engine.comparative import compare_split, samples_of
+    from pantrace.engine.read import Notes, read_pile
+
+    if cluster is not None:
+        raise UsageError("--cluster does not go with --split: the pairs of one run are its scenarios")
+    files = [file for _, several in sources for file in several]
+
+    def read() -> Run:
+        return read_pile(files, notes=Notes())
+
+    def ask(sides: list[Side], name: str) -> None:
+        asked.ask(sides, [samples_of(read(), name, side.name) for side in sides], "case")
+
+    found = compare_split(read, split, metrics=metrics, margins=margins, all_pairs=all_pairs, more=ask)
+    if found is None:
+        raise UsageError(
+            f"{sources[0][0]} alone: a comparison takes two runs, or one that --split NAME takes apart "
+            "(agent, or a label's name)"
+        )
+    return found
 
 
 GATE = {0: "passed", 1: "failed: proven worse", 3: "could not decide, which is not a pass"}
@@ -121,7 +192,8 @@ def tell_comparisons(found: Comparisons, flips: int = 0) -> None:
     if found.comparisons[0].tests > 1:
         sentence(f"p: {found.correction}")
     for each in found.comparisons:
-        notes = [*([each.difference.method] if each.difference else []), *each.notes]
+        method = each.difference.method if each.difference else "none"
+        notes = [*([method] if method != "none" else []), *each.notes]
         if each.left_out:
             notes.append(f"{each.left_out} scores are no numbers and left out")
         if each.common and (each.only_first, each.only_second) != only.get(each.runs):

@@ -9,7 +9,7 @@ import click
 
 from pantrace.errors import ReadError, UnknownFormat
 
-from .arguments import as_json, expand, from_format, sources
+from .arguments import as_json, expand, from_format, kept_at_home, sources_or_home
 from .output import print_json, say, table
 
 if TYPE_CHECKING:
@@ -23,14 +23,18 @@ LISTED = 100
 
 
 @click.command("detect")
-@sources
+@sources_or_home
 @from_format
 @click.option("--quick", is_flag=True, help="Only name the format; do not read the samples.")
 @as_json
 def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: bool) -> None:
     """Say which format a file is, by its content, and what data it holds.
 
+    Without a path, list what well-known tools keep on this machine (Claude Code, Codex, OpenCode, Gemini CLI, Qwen
+    Code, Copilot, OpenHands; logs/ and .adk here), by tool and project. Nothing is opened for that.
+
     \b
+    pantrace detect
     pantrace detect runs/
     pantrace detect log.eval --json
 
@@ -40,6 +44,9 @@ def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: b
 
     from .left_out import left_out
 
+    if not sources:
+        _tell_home(as_json)
+        return
     notes = Notes.keeping()
     found: list[dict[str, Any]] = []
     for path in expand(sources):
@@ -61,6 +68,33 @@ def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: b
     for each in unread if not as_json else ():
         say(f"error: {each['path']}: {each['error']}")
     raise click.exceptions.Exit(2 if unread else 0)
+
+
+def _tell_home(as_json: bool) -> None:
+    """What is kept where, the newest of each tool first."""
+    from pantrace.wire.times import time_text
+
+    kept = kept_at_home()
+    if as_json:
+        print_json([{**each._asdict(), "path": str(each.path)} for each in kept])
+        return
+    rows = [
+        [
+            each.tool,
+            each.project or "",
+            (time_text(each.newest) or "")[:16].replace("T", " "),
+            str(each.files),
+            f"{each.bytes / 1e6:,.1f} MB",
+            "" if each.format else "cannot be read yet",
+            str(each.path),
+        ]
+        for each in kept
+    ]
+    columns = ["tool", "project", "newest (UTC)", "files", "size", "note", "path"]
+    if not any(row[5] for row in rows):
+        columns, *rows = [[*row[:5], row[6]] for row in (columns, *rows)]
+    table(columns, rows, right=("files", "size"), spare=("path",))
+    say("next: `pantrace show --since 1d` lists the sessions of the last day, whatever tool made them")
 
 
 def _inside(path: Path, from_: str | None, quick: bool, notes: Notes) -> list[dict[str, Any]]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pantrace.errors import UsageError
+from pantrace.library.access import cache_file, reach
 
-from .access import cache_file, reach
 from .arguments import as_json, expand, from_format, keep_inputs, output, selecting, sources
 from .output import console, harmless, print_json, say, table
 from .progress import progress
@@ -35,6 +35,9 @@ ERRORS = 3
 @click.option("--examples", type=click.IntRange(0, 100), default=3, show_default=True, help="Of each group.")
 @output("Write the diagnosis: .md reads well in a pull request, .json has all.")
 @click.option(
+    "--trace-analysis", metavar="FILE", help="Write what openadapt-evals' TraceAnalyzer tells of GUI runs (JSON)."
+)
+@click.option(
     "--judge",
     "model",
     metavar="PROVIDER:MODEL",
@@ -60,6 +63,7 @@ def command(
     reference: str | None,
     examples: int,
     out: str | None,
+    trace_analysis: str | None,
     model: str | None,
     base_url: str | None,
     folder: str | None,
@@ -107,7 +111,7 @@ def command(
         raise UsageError(f"{'--source' if folder else '--replay'} needs --judge (--dry-run shows what would be asked)")
     if examples == 0 and (model or dry_run):
         raise UsageError("--examples 0 leaves a judge nothing to look at")
-    keep_inputs(sources, beside=[reference], others=[out, cache])
+    keep_inputs(sources, beside=[reference], others=[out, cache, trace_analysis])
     judging = None
     if model is not None or dry_run:
         access = Access(timeout=timeout, attempts=retries + 1, calls=budget_calls)
@@ -141,6 +145,8 @@ def command(
         text = as_markdown(found) if ending == ".md" else encode(_json(found, notes), indent=2).decode() + "\n"
         with writing(Path(out)) as file:
             file.write(text.encode("utf-8", "replace"))
+    if trace_analysis is not None:
+        _write_trace_analysis(trace_analysis, paths, from_, chosen)
     if as_json:
         print_json(_json(found, notes))
     else:
@@ -150,13 +156,27 @@ def command(
     tell_left_out(notes)
     for path in unfinished:
         say(f"{path}: the run has not come to its end; what it holds so far was diagnosed")
-    if out is not None:
-        say(f"wrote {out}")
+    for written in filter(None, (out, trace_analysis)):
+        say(f"wrote {written}")
     if judging is not None:
         tell_judging(judging)
         if found.opinions and all(each.problem is not None for each in found.opinions):
             say(f"the judge gave no usable answer: {found.opinions[0].problem}")
             raise click.exceptions.Exit(3)
+
+
+def _write_trace_analysis(target: str, paths: list[Path], format_name: str | None, chosen: Selection) -> None:
+    from pathlib import Path
+
+    from pantrace.engine.diagnose import results_of
+    from pantrace.engine.read import Notes
+    from pantrace.engine.trace_analysis import trace_analysis
+    from pantrace.wire.json import encode
+    from pantrace.wire.output import writing
+
+    whole = trace_analysis(result.sample for _, result in results_of(paths, format_name, Notes(), chosen))
+    with writing(Path(target)) as file:
+        file.write(encode(whole, indent=1) + b"\n")
 
 
 def _bench(

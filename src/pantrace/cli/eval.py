@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.command("eval")
 @sources
 @click.option("--out", "out", required=True, metavar="DIR", help="Run directory to write, or to go on with.")
-@click.option("--plan", "plan", metavar="FILE", help="Plan (TOML); `pantrace init` writes one. Without it: everything.")
+@click.option("--plan", "plan", metavar="FILE", help="Plan (TOML, or an eval_config.yaml); `pantrace init` writes one.")
 @from_format
 @click.option("--judge", "models", multiple=True, metavar="PROVIDER:MODEL", help="Judge what is to be judged.")
 @click.option("--base-url", metavar="URL", help="Server of the judge (any that speaks OpenAI's protocol).")
@@ -98,7 +98,9 @@ def command(
 
     from msgspec.structs import replace
 
+    from pantrace.engine.comparative import compare_evaluated
     from pantrace.engine.evaluate import evaluate_into
+    from pantrace.engine.foreign_plan import is_config, unused_paths
     from pantrace.engine.plan import load_plan, prepare
     from pantrace.engine.reports import decided_samples, write_explain_report
     from pantrace.engine.select import Selection
@@ -106,6 +108,8 @@ def command(
     from pantrace.engine.workshop import LOG, SUMMARY, write_workshop
     from pantrace.judges import Managed
 
+    from .compare import all_fields, tell_comparisons
+    from .compare import as_markdown as compared_markdown
     from .decided import decision_words, tell_doubts, tell_failures, tell_numbers, tell_verdict
     from .google_cloud import named_project
     from .judge import tell_judging
@@ -113,6 +117,8 @@ def command(
 
     path = Path(plan) if plan else None
     loaded, text, folder = load_plan(path)
+    if path is not None and is_config(path) and (told := unused_paths(path)):
+        say(told)
     ready = prepare(loaded, folder, text, str(path or "plan"), calibrations=[*map(Path, calibrations)])
     keep_inputs(
         sources,
@@ -146,7 +152,8 @@ def command(
             judging=judging,
         )
     summary = summarise(Path(out), ready.checks)
-    write_reports(Path(out), summary, junit, markdown)
+    sides = compare_evaluated(Path(out))
+    write_reports(Path(out), summary, junit, markdown, more=compared_markdown(sides) if sides is not None else "")
     if report:
         write_explain_report(Path(out), Path(report))
     if workshop:
@@ -168,6 +175,7 @@ def command(
                 "judging": judging.summary() if judging else None,
                 "summary": summary,
                 "decisions": decided_samples(Path(out)),
+                **({"comparison": all_fields(sides)} if sides is not None else {}),
             }
         )
         if code is not None:
@@ -176,6 +184,9 @@ def command(
         tell_verdict(summary, code, rate, out)
         tell_failures(summary, Path(out), verbose)
         tell_numbers(summary, verbose, by)
+        if sides is not None:
+            click.echo(f"\n{' against '.join(reversed(sides.runs))}:\n")
+            tell_comparisons(sides, flips=10)
         _tell_done(done, out)
         if judging is not None:
             tell_judging(judging)
@@ -190,8 +201,7 @@ def _judging(ready: Ready, table: JudgeTable, vertex: Project | None, cache: str
 
     from pantrace.engine.judge import Access, bench
     from pantrace.judges import Managed, Settings
-
-    from .access import cache_file, reach
+    from pantrace.library.access import cache_file, reach
 
     judges = reach(table.models, table.base_url, asking=not replay)
     if replay and not judges.models and not any(isinstance(rubric, Managed) for rubric in ready.rubrics):
@@ -270,7 +280,13 @@ def _changes(done: Done) -> Iterator[str]:
 
 
 def write_reports(
-    out: Path, summary: EvalSummary, junit: str | None, markdown: str | None, profile: str | None = None
+    out: Path,
+    summary: EvalSummary,
+    junit: str | None,
+    markdown: str | None,
+    profile: str | None = None,
+    *,
+    more: str = "",
 ) -> None:
     """The files that were asked for, before any exit."""
     from pathlib import Path
@@ -284,4 +300,4 @@ def write_reports(
     if markdown:
         with writing(Path(markdown)) as file:
             page = as_markdown(summary, f"Evaluation of {out.name}", decided_samples(out, profile))
-            file.write(page.encode())
+            file.write("\n".join(filter(None, (page, more))).encode())

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pantrace.errors import UsageError
+from pantrace.library.access import cache_file, reach
 
-from .access import cache_file, reach
 from .arguments import as_json, expand, from_format, keep_inputs, option, output, selecting, sources, sub_agents
 from .google_cloud import google_cloud, named_project, required_project
 from .output import harmless, print_json, say, table

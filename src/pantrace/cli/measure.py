@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pantrace.engine.read import Notes
     from pantrace.engine.reduce import Total
     from pantrace.engine.select import Selection
-    from pantrace.model import Run, Sample
+    from pantrace.model import Sample
     from pantrace.stats.moments import Moments
 
 GUI = "gui"
@@ -60,6 +60,9 @@ SUFFIXES = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".parquet": "parq
     type=click.Choice(["table", "json", "jsonl", "csv", "parquet", "openadapt-eval"]),
     help="How to write the result; by default a table, or what the name of -o says.",
 )
+@click.option(
+    "--option", "options", multiple=True, metavar="K=V", help="With openadapt-eval: config_path, backend, device ..."
+)
 @output("File to write; its suffix says in which form: .json, .jsonl, .csv or .parquet.")
 @sub_agents
 @selecting
@@ -79,6 +82,7 @@ def command(
     plugins: tuple[str, ...],
     no_stored: bool,
     format_: str | None,
+    options: tuple[str, ...],
     out: str | None,
     sub_agents: bool,
     chosen: Selection,
@@ -95,17 +99,20 @@ def command(
     pantrace measure runs/
     pantrace measure runs/ --metric tool_success_rate --metric token_usage --per turn -o turns.csv
     pantrace measure runs/ --by model
-    pantrace measure predictions.json --reference episodes/ --set gui.profile=strict --format openadapt-eval -o x.json
+    pantrace measure predictions.json --reference episodes/ --format openadapt-eval -o x.json \\
+      --option config_path=configs/dev.yaml --option backend=qwen3
 
     Exit code: 0, or 3 if a metric (a plugin) could not be run on some sample.
     """
     from itertools import chain
     from pathlib import Path
+    from time import time
 
     from pantrace.engine.measure import References, choose
     from pantrace.engine.read import Notes, read_pile, split_children
     from pantrace.metrics import full_address
 
+    from .gui_evaluation import evaluation_options, write_evaluation
     from .left_out import tell_left_out
 
     if by in PER:  # what --by meant before there were groups
@@ -121,6 +128,12 @@ def command(
     kind = _kind(format_, out, as_json, as_csv)
     recordings, others = ([out], []) if kind == "openadapt-eval" else ([], [out])
     keep_inputs(sources, beside=[reference, prices, milestones, *plugins], recordings=recordings, others=others)
+    if options and kind != "openadapt-eval":
+        raise UsageError("--option sets fields of --format openadapt-eval")
+    given = evaluation_options(options) if kind == "openadapt-eval" else None
+    if (mode := getattr(given, "dsl_mode", None)) is not None:
+        settings = (*settings, f"{GUI}.dsl_mode={mode}")  # what is written is what was compared
+    begun = time()
     checks = choose(metrics, settings, [Path(path) for path in plugins])
     if kind == "openadapt-eval" and GUI not in [check.name for check, _ in checks]:
         raise UsageError(f"--format openadapt-eval holds the metrics of GUI agents: measure {GUI}, too")
@@ -139,7 +152,12 @@ def command(
     failed: dict[str, list[str]] = {}
     with progress("samples", printing=out is None and kind != "table") as count:
         rows = chain(measuring.rows(samples, count), *([] if chosen.narrows else [measuring.stored_rows()]))
-        tell = _write(_noting(rows, failed), kind, out, checks, run, metrics, measuring, _Shape(per, by, verbose))
+        if given is not None:
+            assert out is not None
+            gui = [each for each in checks if each[0].name == GUI]
+            tell = write_evaluation(_noting(rows, failed), out, gui, run, given, begun)
+        else:
+            tell = _write(_noting(rows, failed), kind, out, checks, metrics, measuring, _Shape(per, by, verbose))
     tell()
     if references is not None:
         for told in references.to_tell(reference):
@@ -266,7 +284,6 @@ def _write(
     kind: str,
     out: str | None,
     checks: list[Chosen],
-    run: Run,
     wanted: tuple[str, ...],
     measuring: _Measuring,
     shape: _Shape,
@@ -278,9 +295,6 @@ def _write(
     from pantrace.engine.overview import Overview
     from pantrace.engine.tables import encode_table, write_table
 
-    if kind == "openadapt-eval":
-        assert out is not None
-        return _write_evaluation(rows, out, [each for each in checks if each[0].name == GUI], run)
     if kind == "table" and shape.per is not None:
         from .measured_rows import tell_rows
 
@@ -299,26 +313,6 @@ def _write(
     for piece in encode_table(rows, kind, columns, indent=2):  # type: ignore[arg-type]
         sys.stdout.write(piece.decode())
     return lambda: None
-
-
-def _write_evaluation(rows: Iterator[Row], out: str, gui: list[Chosen], run: Run) -> Callable[[], None]:
-    """The evaluation JSON of GUI agents, with the mode in which actions were compared."""
-    from pantrace.engine.convert import write
-    from pantrace.engine.overview import Overview
-    from pantrace.model import Run
-
-    overview = Overview(gui, whole=True).add_all(rows)
-    results = overview.aggregates()
-    config = {**run.config, "dsl_mode": getattr(gui[0][1], "dsl_mode")}  # noqa: B009 -- the settings' type is not known here
-    write(Run(name=run.name, results=tuple(results), config=config, model=run.model), out, to="openadapt-eval")
-
-    def tell() -> None:
-        say(f"wrote {len(results)} metrics to {out}")
-        line = next((each for each, _, _ in overview.shown([]) if each.known is not None), None)
-        if line is not None and not line.scored:
-            say(f"no episode was measured: {line.usual_reason}")
-
-    return tell
 
 
 def _print_tables(groups: dict[str, Overview], wanted: tuple[str, ...], samples: int, shape: _Shape) -> None:
@@ -341,7 +335,7 @@ def _print_tables(groups: dict[str, Overview], wanted: tuple[str, ...], samples:
     columns = [*([shape.by] if shape.by else []), "metric", "mean", "min", "max", "samples", "all together"]
     if rows:
         click.echo()
-        table(columns, rows, right=("mean", "min", "max", "samples"), spare=("min", "max", "all together"), firm=True)
+        table(columns, rows, right=("mean", "min", "max", "samples"), spare=("all together", "min", "max"), firm=True)
         click.echo()
     missing = [(name, why, judged) for name, (why, judged) in absent.items() if why or judged]
     without_value("do not apply", [(name, why) for name, why, judged in missing if not judged], shape.verbose)

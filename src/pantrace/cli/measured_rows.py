@@ -38,7 +38,7 @@ def tell_rows(rows: Iterator[Row], wanted: tuple[str, ...], per: str, checks: li
             row.metric: row.value,
         }.items():
             if name in addresses and isinstance(number, int | float):
-                cells[name] = in_words(float(number), units.get(name))
+                cells[name] = in_words(float(number), units.get(name)).removesuffix(" tokens")  # the head says it
 
     def tell() -> None:
         # A row keeps its number where the column's head has no room for the unit.

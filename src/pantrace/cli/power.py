@@ -121,6 +121,6 @@ def _tell(plan: Plan, *, backwards: bool, case_cost: float) -> None:
             ],
             right=("trials per case", "cases", "trials in all", "cost"),
         )
-        best = f"{plan.cheapest.cases:,} cases, {plan.cheapest.trials} trials of each"
+        best = f"{plan.cheapest.cases:,} cases, {plan.cheapest.trials} trial{'s' * (plan.cheapest.trials > 1)} of each"
         hint = "" if case_cost else " (a case counts nothing: --case-cost says what one more costs)"
         click.echo(f"cheapest: {best}{hint}")

@@ -57,12 +57,12 @@ def command(
     from pathlib import Path
 
     from pantrace.engine.read import Notes, read_pile
+    from pantrace.library.shown import Wanted, gather
     from pantrace.normalise.secrets import Redactor
     from pantrace.viewer import write_report
     from pantrace.wire.output import writing
 
     from .left_out import tell_left_out
-    from .shown import Wanted, gather
 
     target = Path(out)
     ending = target.suffix.lower()

@@ -266,8 +266,7 @@ def _user(model: str | None, url: str | None, turns: int) -> SimulatedUser | Non
     if model is None:
         return None
     from pantrace.judges.providers import Provider
-
-    from .access import reach
+    from pantrace.library.access import reach
 
     reached = reach([model], url, asking=True)
     (name,) = reached.models

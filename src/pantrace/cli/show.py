@@ -8,7 +8,7 @@ import click
 
 from pantrace.errors import UsageError
 
-from .arguments import as_csv, as_json, expand, from_format, selecting, sources, sub_agents
+from .arguments import as_csv, as_json, expand, from_format, kept_at_home, selecting, sources_or_home, sub_agents
 from .output import harmless, print_json, say, table
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ SORTS = ("id", "time", "agent", "model", "turns", "calls", "errors", "tokens", "
 
 
 @click.command("show")
-@sources
+@sources_or_home
 @from_format
 @click.option("--sort", type=click.Choice(SORTS), help="Sort the list; numbers come largest first.")
 @click.option("--reverse", is_flag=True, help="Sort the other way round.")
@@ -56,9 +56,11 @@ def command(
 
     A file or directory with several samples is listed: when, who, how many turns, tool calls, errors and tokens, what
     it cost, how it ended; totals come last. One sample is printed whole: turns, thoughts, tool calls, results, usage.
-    --sample picks one; the start of its id is enough. --json prints samples in the native form.
+    --sample picks one; the start of its id is enough. --json prints samples in the native form. Without a path, the
+    sessions of the tools on this machine are listed, as `pantrace detect` finds them.
 
     \b
+    pantrace show --since 1d --sort cost
     pantrace show runs/ --sort cost
     pantrace show session.json
     pantrace show opencode.db --sample ses_e1f90 --full
@@ -79,7 +81,8 @@ def command(
     pause = parse_gap(gap) if gap is not None else None
     names = tool_names(tool_map, "--tool-map") if tool_map is not None else None
     notes = Notes.keeping()
-    run = read_pile(expand(sources), format=from_, notes=notes)
+    paths = expand(sources) if sources else [each.path for each in kept_at_home(chosen.since) if each.format]
+    run = read_pile(paths, format=from_, notes=notes)
     samples = _chosen(split_children(run.samples) if sub_agents else run.samples, chosen)
     if tools:
         _print_tools(tool_uses(samples, names), names is not None, as_json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import click
 
 from .answer import few, sentence, verdict
 from .arguments import as_json, expand, from_format, sources, verbose
-from .output import harmless, print_json, say
+from .output import folded, harmless, print_json, say, width_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,7 +95,8 @@ def _tell(paths: list[Path], found: list[Violation], unreadable: list[ReadError]
         click.echo()
     for violation in shown:
         where = ": ".join(part for part in (violation.path, violation.place) if part)
-        click.echo(harmless(f"{violation.level}: {where}: {violation.message}"))
+        line = harmless(f"{violation.level}: {where}: {violation.message}")
+        click.echo(folded(line, width_of(sys.stdout), "  "))  # whole where a program reads it
     if len(found) > len(shown):
         files = Counter(violation.path for violation in found)
         more = f"; {len(files):,} files are concerned" if len(files) > 1 else ""

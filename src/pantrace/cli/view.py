@@ -47,9 +47,8 @@ def command(
     pantrace view session.json --port 8080 --no-open
     """
     from pantrace.engine.read import Notes
+    from pantrace.library.shown import Wanted, find_sources, gather
     from pantrace.viewer.server import Site, application
-
-    from .shown import Wanted, find_sources, gather
 
     paths = expand(sources)
     wanted = Wanted(paths=paths, format=from_)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Hashable, Iterator, Sequence
 
+from pantrace.matching.circles import action_circles, circles
 from pantrace.matching.recording import Recording, recording_of
 from pantrace.matching.values import canonical
 from pantrace.metrics import by_name
@@ -21,12 +21,6 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 """What tools say that were called wrongly; few sources tell it apart from other errors."""
-AROUND = 3
-"""How often the same must be done in a row to be a circle."""
-LONGEST = 3
-"""Calls of the longest circle that is looked for: A B C A B C A B C."""
-_REPEATED_ON_PURPOSE = ("wait", "scroll", "key", "hotkey")
-T = TypeVar("T")
 
 
 def call_findings(sample: Sample) -> Iterator[Finding]:
@@ -108,17 +102,8 @@ def _answer(result: ToolResult | None) -> Hashable:
 
 def _action_circles(trajectory: Trajectory) -> Iterator[Finding]:
     acted = [(part, step) for step in trajectory.steps for part in step.parts if type(part) is Action]
-
-    def key(each: tuple[Action, Step]) -> Hashable:
-        action = each[0]
-        target = action.target
-        where = (target.point, target.box, target.element, target.description) if target is not None else None
-        return repr((action.kind, where, action.end, action.text, action.url, action.app))
-
-    for start, period, times in circles(acted, key):
+    for start, period, times in action_circles([action for action, _ in acted]):
         kinds = list(dict.fromkeys(action.kind for action, _ in acted[start : start + period]))
-        if all(kind in _REPEATED_ON_PURPOSE for kind in kinds):
-            continue
         names = ", ".join(kinds)
         yield Finding(
             cause="loop",
@@ -128,24 +113,6 @@ def _action_circles(trajectory: Trajectory) -> Iterator[Finding]:
             address=acted[start][1].id,
             times=times,
         )
-
-
-def circles(items: Sequence[T], key: Callable[[T], Hashable]) -> Iterator[tuple[int, int, int]]:
-    """Stretches in which the same one to three items come again at least three times: place, items, times."""
-    keys = [key(item) for item in items]
-    place = 0
-    while place < len(keys):
-        best = (0, 0)
-        for period in range(1, LONGEST + 1):
-            end = place + period
-            while end < len(keys) and keys[end] == keys[end - period]:
-                end += 1
-            times = (end - place) // period
-            if times >= AROUND and times * period > best[0] * best[1]:
-                best = (period, times)
-        if best[0]:
-            yield place, *best
-        place += best[0] * best[1] or 1
 
 
 def _open_calls(recording: Recording) -> Iterator[Finding]:

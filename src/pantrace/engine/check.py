@@ -10,21 +10,25 @@ from xml.etree import ElementTree
 
 from msgspec.structs import replace
 
+from pantrace.errors import ReadError
 from pantrace.model import Sample, Score, ToolCall, all_trajectories
 from pantrace.rules import RuleFile, rule_scores, tool_names
 from pantrace.wire.times import time_text
 
 from .measure import Chosen, scores_of
+from .table import Table, Tabular
 
 
-@dataclass
-class CheckReport:
+@dataclass(repr=False)
+class CheckReport(Tabular):
     """What rules found. A rule that does not apply counts neither as passed nor as failed, unless that is asked for."""
 
     inputs: list[str]
     not_applicable_passes: bool = False
     sessions: list[tuple[Sample, list[Score]]] = field(default_factory=list)
     tools_seen: set[str] = field(default_factory=set)
+    broken: list[ReadError] = field(default_factory=list)
+    """Records that could not be read and are left out."""
 
     @property
     def scores(self) -> list[Score]:
@@ -49,6 +53,41 @@ class CheckReport:
         counts = self.count(scores)
         judged = counts["passed"] + counts["failed"]
         return counts["passed"] / judged if judged else None
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether every rule that applied was kept; None: none applied, or one could not be evaluated."""
+        counts = self.count(self.scores)
+        if counts["failed"]:
+            return False
+        return None if counts["errored"] or not counts["passed"] else True
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as `--json` prints it."""
+        return as_json(self)
+
+    def table(self) -> Table:
+        """One row for each rule and sample."""
+        columns: dict[str, type] = {"sample": str, "epoch": int, "rule": str, "name": str, "verdict": str}
+        columns |= {"reason": str, "steps": str}
+        return Table(
+            columns,
+            [(sample.id, sample.epoch, *self._row(score)) for sample, scores in self.sessions for score in scores],
+        )
+
+    def _row(self, score: Score) -> tuple[str | None, ...]:
+        steps = ", ".join(score.evidence) or None
+        return score.name, _title(score), self.verdict(score), score.explanation, steps
+
+    def overview(self) -> Table:
+        """What failed, or could not be evaluated."""
+        every = self.table()
+        columns = {name: every.columns[name] for name in ("sample", "rule", "verdict", "reason")}
+        rows = [(row[0], row[2], row[4], row[5]) for row in every.rows if row[4] in ("failed", "errored")]
+        counts = {name.replace("_", " "): count for name, count in self.count(self.scores).items() if count}
+        told = ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing to check"
+        sentence = f"{len(self.sessions)} {'sample' if len(self.sessions) == 1 else 'samples'}: {told}"
+        return Table(columns, [*rows], sentence=sentence, notes=[f"left out: {error}" for error in self.broken])
 
 
 def run_rules(

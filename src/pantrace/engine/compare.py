@@ -10,6 +10,7 @@ from math import inf, isfinite
 
 from msgspec.structs import replace
 
+from pantrace.errors import UsageError
 from pantrace.metrics import full_address, measure_named
 from pantrace.model import Measure, Run, Sample, Scale, Score, Unit, numbers_of
 from pantrace.stats import ALPHA, Estimate, holm
@@ -24,12 +25,13 @@ from .compare_cases import (
     kind_of,
     mean_of,
 )
+from .compare_notes import notes_of_tasks
 from .compare_power import Reach, whole
 from .compare_result import Comparison, Flip, Verdict
 from .compare_words import sentence_of
 
-LARGEST = 1e100
-"""No measurement is larger, and squares and cubes of larger numbers are none."""
+LARGEST = 1e70
+"""No measurement is larger, and fourth powers of larger numbers are none."""
 
 
 @dataclass
@@ -50,6 +52,8 @@ class Side:
     """metric -> scores that are not numbers: unscored, failed, not applicable."""
     clusters: dict[str, str] = field(default_factory=dict)
     """case -> cluster."""
+    tasks: dict[str, str] = field(default_factory=dict)
+    """case -> the task or scenario that it names, where nobody asked for clusters."""
     cases: set[str] = field(default_factory=set)
     created: float | None = None
     """When the run was made."""
@@ -91,10 +95,12 @@ def side_of(run: Run, samples: Iterable[Sample], *, cluster: str | None = None, 
     """Collect the numbers of a run."""
     side = Side(name=run.name or "run", created=run.created)
     for sample in samples:
-        case = _case(sample, pair_by)
+        case = case_of(sample, pair_by)
         side.cases.add(case)
         if cluster is not None and (found := cluster_of(sample, cluster)):
             side.clusters[case] = found
+        elif cluster is None and sample.case is not None and (task := cluster_of(sample, "task")) != sample.case.id:
+            side.tasks[case] = task or ""
         for score in sample.scores:
             for name, value in score.values.items():
                 if value is None:
@@ -136,7 +142,8 @@ def as_number(score: Score) -> float | None:
     return float(score.value) if isfinite(score.value) else None
 
 
-def _case(sample: Sample, pair_by: str) -> str:
+def case_of(sample: Sample, pair_by: str = "case") -> str:
+    """What pairs a sample with those of other runs."""
     if pair_by == "case" and sample.case is not None and sample.case.id:
         return sample.case.id
     return sample.id
@@ -219,9 +226,10 @@ def shared_metrics(*sides: Side) -> list[str]:
 def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Difference]:
     one, two = first.values.get(metric, {}), second.values.get(metric, {})
     binary = bool(one) and bool(two) and first.binary[metric] and second.binary[metric]
-    common = [case for case in one if case in two]
+    # In order: what is drawn must not depend on which run was named first, nor on the order of its file.
+    common = sorted(case for case in one if case in two)
     only = len(one) - len(common), len(two) - len(common)
-    scale, clusters = first.scales.get(metric), first.clusters | second.clusters
+    scale, clusters = first.scales.get(metric), clusters_of_both(first, second)
     if one and two and scale != second.scales.get(metric):
         found = Difference(notes=("the two sides declare different scales, so a difference means nothing",))
     elif common:
@@ -230,6 +238,7 @@ def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Differ
         found = difference_of_pairs(one, two, binary, clusters, scale)
     else:
         found = difference_of_sides(one, two, binary, (first.clusters, second.clusters), scale)
+    warned = () if found.estimate is None else _notes_of_tasks(one, two, first, second)
     better = first.better.get(metric) or ("higher" if binary and scale is None else None)
     comparison = Comparison(
         metric=metric,
@@ -250,9 +259,36 @@ def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Differ
         better=better,
         unit=first.units.get(metric),
         flips=_flips(one, two, better) if common and found.estimate is not None else (),
-        notes=found.notes,
+        notes=(*found.notes, *warned),
     )
     return comparison, found
+
+
+def _notes_of_tasks(one: Values, two: Values, first: Side, second: Side) -> tuple[str, ...]:
+    """A word of caution where cases of one task pass and fail together, and are counted each by itself."""
+    if first.clusters or second.clusters or not (first.tasks or second.tasks):
+        return ()
+    if one.keys() == two.keys():
+        tasks = [first.tasks.get(case) or second.tasks.get(case, case) for case in one]
+        return notes_of_tasks([[mean_of(two[case]) - mean_of(one[case]) for case in one]], [tasks])
+    sides = (one, first.tasks), (two, second.tasks)
+    values = [[mean_of(each) for each in side.values()] for side, _ in sides]
+    return notes_of_tasks(values, [[tasks.get(case, case) for case in side] for side, tasks in sides])
+
+
+def clusters_of_both(first: Side, second: Side) -> dict[str, str]:
+    """What each case belongs to. A case that names nothing in one run belongs where it does in the other."""
+    found = dict(first.clusters)
+    for case, cluster in second.clusters.items():
+        before = found.get(case, case)
+        if before != cluster and case not in (before, cluster):
+            raise UsageError(
+                f"--cluster: case {case!r} belongs to {before!r} in {first.name} and to {cluster!r} in {second.name}; "
+                "choose a name that says the same in both runs"
+            )
+        if before == case:
+            found[case] = cluster
+    return found
 
 
 def _flips(one: Values, two: Values, better: str | None) -> tuple[Flip, ...]:
@@ -295,9 +331,15 @@ def with_verdict(found: Comparison, p: float | None, margin: float | None) -> Co
                 verdict = "higher" if up else "lower"
             else:
                 verdict = "better" if up == (found.better == "higher") else "worse"
-        # The end of the interval that is bad for the second run, counted from the first run downwards.
-        worst = difference.low if found.better == "higher" else -difference.high
-        within = found.better is not None and margin is not None and worst >= -margin
-        no_worse = True if within or verdict in ("better", "equivalent") else False if verdict == "worse" else None
+        # The ends of the interval, by how much better the second run is.
+        ends = (difference.low, difference.high)
+        worst, best = ends if found.better == "higher" else (-ends[1], -ends[0])
+        allowed = -(margin or 0.0)
+        if verdict in ("better", "equivalent") or (
+            found.better is not None and margin is not None and worst >= allowed
+        ):
+            no_worse = True
+        elif verdict == "worse" and best < allowed:
+            no_worse = False
     decided = replace(found, p_adjusted=p, verdict=verdict, margin=margin, no_worse=no_worse)
     return replace(decided, sentence=sentence_of(decided))

@@ -74,6 +74,7 @@ def average(
 ) -> Estimate | None:
     """The mean over the cases of one side; None where there is none. Wilson for yes and no, t for other numbers; over
     clusters where cases belong together."""
+    clusters = _shared(clusters or {}, values)
     means = _means(values)
     trials = sum(map(len, values.values()))
     try:
@@ -103,6 +104,7 @@ def difference_of_cases(
     """Second - first over the same cases: Tango and McNemar for one yes or no per case, clustered where cases belong
     together (a case without a cluster is one of its own), else t and a sign-flip permutation; a method that bears skew
     for numbers without an upper end."""
+    clusters = _shared(clusters, one)
     before, after = _means(one), [mean_of(two[case]) for case in one]
     if binary and not clusters and not has_repeats(one, two):
         return paired_proportions([value == 1 for value in before], [value == 1 for value in after])
@@ -124,6 +126,7 @@ def difference_of_cases(
 
 def difference_of_pairs(one: Values, two: Values, binary: bool, clusters: Clusters, scale: Scale | None) -> Difference:
     """The difference over the cases of both sides, with what to know about it."""
+    clusters = _shared(clusters, one)
     found = difference_of_cases(one, two, binary, clusters, scale)
     before, after = _means(one), [mean_of(two[case]) for case in one]
     kind = kind_of(binary, scale, before + after)
@@ -151,10 +154,10 @@ def difference_of_sides(
     told = "no common case: the two sides are compared as independent"
     groups: list[list[Hashable]] = []
     kind = kind_of(binary, scale, first + second)
-    if any(clusters):
-        for name, side, each in zip("AB", (one, two), clusters, strict=True):
+    if _shared({**clusters[0], **clusters[1]}, {**one, **two}):
+        for name, side, each in zip(("first", "second"), (one, two), clusters, strict=True):
             if not any(case in each for case in side):
-                return Difference(notes=(told, f"no case of {name} says which cluster it belongs to"))
+                return Difference(notes=(told, f"no case of the {name} run says which cluster it belongs to"))
         groups = [_grouped(side, each) for side, each in zip((one, two), clusters, strict=True)]
 
         def estimate(ends: Bounds | None) -> Estimate:
@@ -176,7 +179,7 @@ def difference_of_sides(
         estimate=found,
         ratio=ratio_of_sides(first, second) if positive else None,
         reach=reach_of_sides(first, second, groups, found, yes_or_no=found.method == "Newcombe, Fisher exact"),
-        notes=(told, *notes_of_sides(first, second, found, groups, kind)),
+        notes=(told, *notes_of_sides(first, second, found, groups, kind, repeats=has_repeats(one, two))),
     )
 
 
@@ -192,6 +195,11 @@ def mean_of(values: Sequence[float]) -> float:
 
 def _means(side: Values) -> list[float]:
     return [mean_of(values) for values in side.values()]
+
+
+def _shared(clusters: Clusters, cases: Values) -> Clusters:
+    """The clusters, where any has two cases; else none: cases by themselves need no other method."""
+    return clusters if clusters and len(set(_grouped(cases, clusters))) < len(cases) else {}
 
 
 def _grouped(cases: Values, clusters: Clusters) -> list[Hashable]:
@@ -213,13 +221,16 @@ def _bounded(
 ) -> Estimate:
     """An estimate within the ends of the scale. Where there are none and no spread to go by, what was seen must do."""
     found = estimate(_ends(binary, scale, values))
-    seen = (min(values), max(values))
-    if found.low is not None or seen[0] == seen[1]:
+    if found.low is not None:
         return found
-    again = estimate(seen)
+    low, high, why = min(values), max(values), "as those seen"
+    if low == high and scale is not None and scale.low == 0:
+        # One value throughout: it may have been less; and where it is 0 throughout, at least once 1.
+        low, high, why = 0.0, high or 1.0, "as nothing else was seen"
+    again = estimate((low, high)) if low < high else found
     if again.low is None:
         return found
-    told = f"the scale has no end, so values are taken to lie between {seen[0]:g} and {seen[1]:g}, as those seen"
+    told = f"the scale has no end, so values are taken to lie between {low:g} and {high:g}, {why}"
     return replace(again, note=f"{again.note}; {told}")
 
 

@@ -11,6 +11,7 @@ from pantrace.stats import (
     Estimate,
     PairedDifference,
     Sums,
+    arms_by_fisher,
     difference_of_skewed,
     differences_of,
     least_by_fisher,
@@ -18,8 +19,7 @@ from pantrace.stats import (
     least_shift,
     least_skewed,
     paired_skewed,
-    pairs_needed,
-    per_arm_needed,
+    pairs_by_mcnemar,
     sums_of,
 )
 
@@ -59,7 +59,7 @@ def reach_of_pairs(
             return least_by_mcnemar(n, other_way, alpha)
 
         def pairs(difference: float, alpha: float) -> float:
-            return pairs_needed(other_way, other_way + difference, alpha)
+            return pairs_by_mcnemar(other_way, other_way + difference, alpha)
 
         return Reach(2 / 2 ** min(n, 1000), by_mcnemar, pairs)
     differences = differences_of(before, after)
@@ -96,17 +96,22 @@ def reach_of_sides(
         return None
     sizes = len(first), len(second)
     if yes_or_no:
-        share = sum(first) / sizes[0]
+        shares = sum(first) / sizes[0], sum(second) / sizes[1]
 
         def by_fisher(alpha: float) -> float:
-            return least_by_fisher(share, sizes, alpha)
+            # From whichever run it takes more, so that it is the same whichever is named first.
+            return max(least_by_fisher(shares[0], sizes, alpha), least_by_fisher(shares[1], sizes[::-1], alpha))
 
         def arms(difference: float, alpha: float) -> float:
-            other = share + difference if share + difference <= 1 else share - difference
-            return per_arm_needed(share, other, alpha)
+            return arms_by_fisher(*shares, alpha)
 
         return Reach(min(1.0, (2 if sizes[0] == sizes[1] else 1) / _arrangements(*sizes)), by_fisher, arms)
-    named = groups or [range(sizes[0]), range(sizes[1])]
+    up = found.value >= 0
+    if not groups:
+        first, second = sorted(first), sorted(second)
+        if first > second:
+            first, second, up = second, first, not up
+    named = groups or [range(len(first)), range(len(second))]
     sums = [sums_of(values, names) for values, names in zip((first, second), named, strict=True)]
     one, two = (Sums(*zip(*each.values(), strict=True)) for each in sums)
 
@@ -117,7 +122,7 @@ def reach_of_sides(
         again = difference_of_skewed(first, second, 1 - alpha)
         if again.low is None or again.high is None:
             return by_t(alpha)
-        return least_skewed([first, second], (again.low, again.high), POWER, up=found.value >= 0)
+        return least_skewed([first, second], (again.low, again.high), POWER, up=up)
 
     least = by_skewed if _bears_skew(found) else by_t
     floor = 0.0

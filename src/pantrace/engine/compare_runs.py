@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
+from os import PathLike, fspath
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from pantrace.errors import UsageError
-from pantrace.metrics import full_address
-from pantrace.model import Record
+from pantrace.metrics import by_name, full_address
+from pantrace.model import Record, Sample, Scale, Score
 from pantrace.stats import Estimate
 
 from .compare import Margin, Side, address_among, compare_pairs, side_of
 from .compare_result import Comparison
 from .compare_stored import compare_stored
 from .read import Notes, read_pile
+from .table import Table, Tabular
+
+OUTCOME = "outcome"
+"""The metric of how a run ended, which recordings tell without being measured."""
+PASSED = "passed"
+"""Whether a sample's one verdict, which came with it, is a pass."""
 
 
-class Comparisons(Record, frozen=True, kw_only=True):
+class Comparisons(Record, Tabular, frozen=True, kw_only=True):
     """What comparing some runs found."""
 
     runs: tuple[str, ...]
@@ -29,13 +40,52 @@ class Comparisons(Record, frozen=True, kw_only=True):
     only: tuple[tuple[str, str, int, int], ...] = ()
     """Of each pair of runs: how many cases only the first has, and only the second."""
 
+    __repr__ = Tabular.__repr__
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """Metric -> better, worse, higher, lower, equivalent or inconclusive; of two runs."""
+        return {each.metric: each.verdict for each in self.comparisons}
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as `--json` prints it."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain
+
+    def table(self) -> Table:
+        """One row for each metric and pair of runs."""
+        columns: dict[str, type] = {"metric": str, "first": str, "second": str, "cases": int}
+        columns |= dict.fromkeys(("first_mean", "second_mean", "difference", "low", "high", "p_adjusted"), float)
+        columns |= {"verdict": str, "wins": int, "losses": int, "ties": int, "detectable": float}
+        return Table(columns, [_flat(each) for each in self.comparisons])
+
+    def overview(self) -> Table:
+        """The answer in words, a row for each metric."""
+        columns = {"metric": str, "difference": float, "low": float, "high": float, "verdict": str}
+        rows = [(each.metric, *_values(each.difference), each.verdict) for each in self.comparisons]
+        counts = Counter(each.verdict for each in self.comparisons)
+        told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+        sentence = f"{', '.join(self.runs[1:])} against {self.runs[0]}: {told}"
+        return Table(columns, [*rows], sentence=sentence, notes=[f"95 % intervals; p adjusted: {self.correction}"])
+
+
+def _values(estimate: Estimate | None) -> tuple[float | None, float | None, float | None]:
+    return (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
+
+
+def _flat(each: Comparison) -> tuple[Any, ...]:
+    means = [None if side is None else side.value for side in (each.first, each.second)]
+    counts = (each.wins, each.losses, each.ties)
+    found = (*each.runs, each.common, *means, *_values(each.difference), each.p_adjusted)
+    return (each.metric, *found, each.verdict, *counts, each.detectable)
+
 
 Source = tuple[str, Sequence[Path]]
 """A run as it was named, and the files that it stands for."""
 
 
 def compare(
-    *paths: str | Path,
+    *paths: str | PathLike[str],
     metrics: Sequence[str] = (),
     cluster: str | None = None,
     pair_by: str = "case",
@@ -45,7 +95,7 @@ def compare(
     """Compare runs by the measures that they share, or by those named: the others against the first, or all pairs.
 
     A margin is a number, a share of the first run's mean ("5%"), or either for one metric ("cost=5%")."""
-    sources = [(str(path), [Path(path)]) for path in paths]
+    sources = [(fspath(path), [Path(path)]) for path in paths]
     return compare_sources(
         sources, metrics=metrics, cluster=cluster, pair_by=pair_by, margins=margins, all_pairs=all_pairs
     )
@@ -59,8 +109,9 @@ def compare_sources(
     pair_by: str = "case",
     margins: Iterable[str | float] = (),
     all_pairs: bool = False,
+    more: Callable[[list[Side]], None] = lambda _sides: None,
 ) -> Comparisons:
-    """The same of runs that may stand for several files."""
+    """The same of runs that may stand for several files; `more` may add numbers to their sides."""
     if len(sources) < 2:
         raise UsageError("a comparison takes two runs or more")
     margins = list(margins)
@@ -76,9 +127,22 @@ def compare_sources(
             raise UsageError(f"{told} share no metric that has a number on both sides")
         _refuse_idle_margins(margins, found)
         return _told(sides, found, [])
+    more(sides)
+    return compare_cases(sides, metrics=metrics, margins=margins, all_pairs=all_pairs)
+
+
+def compare_cases(
+    sides: Sequence[Side],
+    *,
+    metrics: Sequence[str] = (),
+    margins: Iterable[str | float] = (),
+    all_pairs: bool = False,
+) -> Comparisons:
+    """The same of sides that have been read and hold cases."""
+    margins = list(margins)
     _refuse_gaps(sides, metrics)
     pairs = _pairs(sides, all_pairs)
-    found = compare_pairs(pairs, metrics=metrics, margin=margin)
+    found = compare_pairs(pairs, metrics=metrics, margin=parse_margins(margins))
     if not found:
         listed = [f"{side.name} has {', '.join(sorted(side.values)) or 'no scores'}" for side in sides]
         raise UsageError(f"the runs share no metric: {'; '.join(listed)}")
@@ -110,12 +174,31 @@ def read_sides(sources: Sequence[Source], cluster: str | None, pair_by: str = "c
     sides = []
     for name, (_, files) in zip(names, sources, strict=True):
         run = read_pile(files, notes=Notes())
-        side = side_of(run, run.samples, cluster=cluster, pair_by=pair_by)
+        side = side_of(run, map(with_outcome, run.samples), cluster=cluster, pair_by=pair_by)
         side.name = name
         sides.append(side)
     if cluster is not None and any(side.cases for side in sides) and not any(side.clusters for side in sides):
         raise UsageError(f"--cluster {cluster!r}: no case says so; known are task, scenario, agent and names of labels")
     return sides
+
+
+def with_outcome(sample: Sample) -> Sample:
+    """A recording's sample with how it ended, and whether its one stored verdict is a pass, as scores; what was
+    measured before stays as it is."""
+    added: list[Score] = []
+    names = {score.name for score in sample.scores}
+    # A reward that is stored as a score says the same; two tests of one number would make both harder to prove.
+    told = sample.trajectory is not None and sample.trajectory.outcome is not None
+    if told and not names & {OUTCOME, "reward"}:
+        found = by_name(OUTCOME).score(sample)
+        # That no run was stopped at a limit is no news.
+        added.append(
+            replace(found, values={name: value for name, value in found.values.items() if name != "limit" or value})
+        )
+    verdicts = [score.passed for score in sample.scores if score.passed is not None and score.status == "scored"]
+    if len(verdicts) == 1 and PASSED not in names:
+        added.append(Score(name=PASSED, value=verdicts[0], scale=Scale(low=0, high=1)))
+    return replace(sample, scores=(*sample.scores, *added)) if added else sample
 
 
 def _refuse_gaps(sides: Sequence[Side], metrics: Sequence[str]) -> None:
@@ -202,6 +285,6 @@ def _margin(text: str, whole: str) -> tuple[float, bool]:
 def exit_code(found: Sequence[Comparison]) -> int:
     """1 if anything is proven worse, 0 if all that can be good or bad is proven no worse than allowed, else 3."""
     judged = [each for each in found if each.better is not None]
-    if any(each.no_worse is False for each in judged):
+    if any(each.verdict == "worse" and not each.no_worse for each in judged):
         return 1
     return 0 if judged and all(each.no_worse for each in judged) else 3

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from pantrace.stats import Estimate, difference_of_proportions, holm
+from pantrace.stats import Estimate, difference_of_intervals, difference_of_proportions, holm
 
 from .compare import Margin, with_verdict
 from .compare_result import Comparison
@@ -67,15 +67,15 @@ def _comparison(one: MetricValues, two: MetricValues) -> Comparison:
                 for each in (one, two)
                 if each.estimate is not None and each.independent
             ]
-            proportions = difference_of_proportions(counts[0], counts[1])
-            # The counts are rounded to whole episodes; the difference itself is the files'.
-            difference = replace(proportions, value=difference.value)
+            # Fisher's test takes whole episodes, so counts are rounded for p; the interval is made of the files' own.
+            p = difference_of_proportions(counts[0], counts[1]).p
+            difference = replace(difference_of_intervals(one.estimate, two.estimate), p=p)
             notes.append("shares are taken over episodes, as steps of one episode are not independent")
         else:
             notes.append("the files do not say how far the number spreads, so no interval can be given")
-    gone = [side for side, each in (("A", one), ("B", two)) if each.withdrawn]
+    gone = [side for side, each in (("first", one), ("second", two)) if each.withdrawn]
     if gone:
-        notes = [f"{gone[0]} has withdrawn this metric (-1), so there is nothing to compare"]
+        notes = [f"the {gone[0]} run has withdrawn this metric (-1), so there is nothing to compare"]
     # Nothing that a gate could wait for.
     better = one.scale.better if one.scale is not None and not gone else None
     return Comparison(
@@ -85,6 +85,7 @@ def _comparison(one: MetricValues, two: MetricValues) -> Comparison:
         difference=difference,
         verdict="inconclusive",
         kind="bounded",
+        unit="share" if one.independent and two.independent else None,
         common=0,
         only_first=0,
         only_second=0,

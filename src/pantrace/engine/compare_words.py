@@ -5,7 +5,9 @@ from __future__ import annotations
 from math import floor, log10
 
 from pantrace.model import in_words
+from pantrace.stats import Estimate
 
+from .compare_notes import REPEATED
 from .compare_result import Comparison
 from .reports import estimate_words
 
@@ -22,10 +24,22 @@ def sentence_of(found: Comparison) -> str:
     """Who does better on what, by how much, how sure that is, and what could have been seen."""
     first, second, difference = found.first, found.second, found.difference
     if first is None or second is None or difference is None:
-        return f"{found.metric}: not compared ({found.notes[0] if found.notes else 'one run has no number'})."
+        return f"{found.metric}: not compared ({found.notes[-1] if found.notes else 'one run has no number'})."
     where = f" {_against(found)}"
     verdict = _VERDICTS.get(found.verdict) or f"equivalent within {_plain(found, found.margin or 0)}"
+    if found.verdict == "inconclusive":
+        verdict += _doubt(found)
     return " ".join([f"{_claim(found)}{where}: {verdict}.", *_power(found), *_typical(found), *_margin(found)])
+
+
+def _doubt(found: Comparison) -> str:
+    """Why a difference is not proven whose interval lies on one side of 0."""
+    difference, p = found.difference, found.p_adjusted
+    if difference is None or difference.low is None or difference.high is None or p is None:
+        return ""
+    if difference.low <= 0 <= difference.high:
+        return ""
+    return f", as p is {p:.3g}" + (f" when adjusted for {found.tests} tests" if found.tests > 1 else "")
 
 
 def size_words(found: Comparison, size: float) -> str:
@@ -56,14 +70,21 @@ def _claim(found: Comparison) -> str:
     value = found.difference.value
     size, more = _plain(found, abs(value)), "more" if value > 0 else "fewer"
     if found.kind == "binary" and found.better != "lower":
+        once = not _is_repeated(found)
         if _plain(found, value) == _plain(found, 0):
-            return f"{two} passes as many cases as {one} on {found.metric}"
-        return f"{two} passes {size} {more} cases than {one} on {found.metric}"
+            return f"{two} passes as {'many cases' if once else 'often'} as {one} on {found.metric}"
+        much = f"{more} cases" if once else "more often" if value > 0 else "less often"
+        return f"{two} passes {size} {much} than {one} on {found.metric}"
     if _plain(found, value) == _plain(found, 0):
         return f"{two} is level with {one} on {found.metric}"
     if found.kind == "binary":
         return f"{two} has {found.metric} in {size} {more} cases than {one}"
     return f"{two} is {size} {'higher' if value > 0 else 'lower'} than {one} on {found.metric}"
+
+
+def _is_repeated(found: Comparison) -> bool:
+    """Whether any case has several values, so that a share of cases is a mean of shares."""
+    return REPEATED in found.notes
 
 
 def _against(found: Comparison) -> str:
@@ -83,12 +104,23 @@ def _against(found: Comparison) -> str:
             in_words(each.value, "share") if _is_share(found) else _amount(found, each.value)
             for each in (second, first)
         ]
-        cases = f"{second.n:,}" if first.n == second.n else f"{second.n:,} and {first.n:,}"
-        means = f"{values[0]} against {values[1]}, mean of {cases} cases"
+        means = f"{values[0]} against {values[1]}, {_of_how_many(first, second)}"
     if difference.low is None or difference.high is None:
         return f"({means}; no interval)"
     ends = [_signed(found, end) for end in (difference.low, difference.high)]
     return f"({means}; 95 % interval {ends[0]} to {ends[1]})"
+
+
+def _of_how_many(first: Estimate, second: Estimate) -> str:
+    """mean of 20 cases; of files that hold numbers only, what these tell."""
+    sizes = f"{second.n:,}" if first.n == second.n else f"{second.n:,} and {first.n:,}"
+    methods = {first.method, second.method}
+    if "as stored" in methods:
+        return "as stored"
+    if methods == {"Wilson over episodes"}:
+        # Of clicks there may be fewer than episodes.
+        return f"taken as {sizes} independent {'trial' if first.n == second.n == 1 else 'trials'}"
+    return f"mean of {sizes} {'case' if first.n == second.n == 1 else 'cases'}"
 
 
 def _power(found: Comparison) -> list[str]:
@@ -101,7 +133,8 @@ def _power(found: Comparison) -> list[str]:
     size = abs(found.difference.value)
     if found.needed is None or size >= found.detectable:
         return [f"{seen}."]
-    return [f"{seen}; {found.needed:,} cases would see {_plain(found, size)}."]
+    where = "" if found.common else " in each run"
+    return [f"{seen}; {found.needed:,} cases{where} would see {_plain(found, size)}."]
 
 
 def _typical(found: Comparison) -> list[str]:

@@ -23,7 +23,7 @@ from pantrace.errors import (
 from pantrace.formats import Format, by_name, detect
 from pantrace.model import Loss, Record, Run, RunHeader, Sample, Trajectory, header_of, with_samples
 from pantrace.wire import files
-from pantrace.wire.carried import without_carried
+from pantrace.wire.carried import carry_if, without_carried
 from pantrace.wire.depth import OURS, is_too_deep
 from pantrace.wire.file_names import FileNames
 from pantrace.wire.json import to_plain
@@ -138,7 +138,7 @@ def write_run(
     rows = _Rows(format_, chosen, report, on_loss, carry=carry)
     report.notes.on_header = rows.drop_header
     with closing(rows.scales), staging(target) as place:
-        with mending(report.repair):
+        with mending(report.repair), carry_if(carry):
             try:
                 outputs = _save(run, rows.of(run), target, place, format_, chosen, report)
             except UNFORESEEN as error:
@@ -179,6 +179,8 @@ class _Rows:
     """Whether what the target has no place for is kept for pantrace."""
     headers: int = 0
     """Inputs of a pile, whose headers have no place in it; its own header is none that an input has."""
+    cases: set[str] = field(default_factory=set)
+    """Those that were written, where each may be written once."""
     scales: Scales = field(init=False)
 
     def __post_init__(self) -> None:
@@ -217,11 +219,15 @@ class _Rows:
 
     def _row(self, sample: Sample) -> Row:
         assert self.format.dump is not None
+        if self.format.once and sample.id in self.cases:
+            why = self.format.lost.get("epoch", f"{self.format.name} holds each case once")
+            raise SampleRefused(f"epoch {sample.epoch}: {why}")
         try:
             row = _shallow(self.format.dump(sample, self.options), self.format)
             self._refuse_invalid(sample, row)
         except UNFORESEEN as error:
             raise SampleRefused(f"{UNWRITABLE}: {type(error).__name__}: {error}") from error
+        self.cases.add(sample.id)
         return Row(sample, row if self.carry else without_carried(row, self.format.corners))
 
     def _refuse_invalid(self, sample: Sample, row: Any) -> None:

@@ -45,11 +45,13 @@ class Denominator(Record, frozen=True, kw_only=True):
 
 
 _CASES = """
-with cases as (select case_id, bool_or(was_run) as was_run from places group by case_id)
-select count(*), count(*) filter (where was_run), (select count(*) from places where was_run) from cases
+with samples as (select case_id, was_run or place in (select place from told) as was_run from places),
+cases as (select case_id, bool_or(was_run) as was_run from samples group by case_id)
+select count(*), count(*) filter (where was_run), (select count(*) from samples where was_run) from cases
 """
 _NOT_RUN = """
-select case_id from places group by case_id having not bool_or(was_run) order by min(place) limit ?
+select case_id from places group by case_id
+having not bool_or(was_run or place in (select place from told)) order by min(place) limit ?
 """
 _STATUSES = "select status, count(*) from statuses group by status"
 

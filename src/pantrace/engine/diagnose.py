@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
-from pantrace.diagnosis import Diagnosis, Tally, diagnose_sample, diagnosis_of
+from pantrace.diagnosis import Diagnosis, Group, Tally, as_json, diagnose_sample, diagnosis_of
 from pantrace.diagnosis.agent_code import read_code
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import Format
@@ -18,8 +19,33 @@ from .judge import Bench
 from .measure import References
 from .read import Notes, inputs, open_run, read_pile
 from .select import Selection
+from .table import Table, Tabular
 
 EXAMPLES = 3
+
+
+class DiagnosisTable(Diagnosis, Tabular, frozen=True, kw_only=True):
+    """A diagnosis that can be handed on as a table."""
+
+    __repr__ = Tabular.__repr__
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as `--json` prints it."""
+        return as_json(self)
+
+    def table(self) -> Table:
+        """One row for each group of failures with one cause."""
+        columns: dict[str, type] = {"samples": int, "share": float, "cause": str, "subject": str, "title": str}
+        columns |= {"certain": bool, "example": str}
+        rows = [
+            (each.samples, each.share, each.cause, each.subject, each.title, each.certain, _first(each))
+            for each in self.groups
+        ]
+        return Table(columns, [*rows], sentence=self.sentence)
+
+
+def _first(group: Group) -> str | None:
+    return group.examples[0].sample if group.examples else None
 
 
 def diagnose(
@@ -30,7 +56,7 @@ def diagnose(
     examples: int = EXAMPLES,
     judging: Bench | None = None,
     code: str | Path | None = None,
-) -> Diagnosis:
+) -> DiagnosisTable:
     """Why did samples of these files and run directories fail? A broken record raises a ReadError.
 
     With `judging` (see pantrace.engine.judge.bench) its judge is asked about each group, with the agent's `code` if
@@ -39,12 +65,16 @@ def diagnose(
     references = References.of(read_pile([Path(reference)], notes=Notes())) if reference is not None else None
     found = diagnose_pile(paths, Notes(), format=format, references=references, selection=selection, examples=examples)
     if judging is None or judging.judge is None or not found.groups:
-        return found
+        return _tabular(found)
     from .diagnose_judge import questions_for, with_opinions
 
     files = read_code(Path(code), judging.clean) if code is not None else None
     asked = questions_for(found, paths, judging, format=format, references=references, selection=selection, code=files)
-    return with_opinions(found, asked, judging)
+    return _tabular(with_opinions(found, asked, judging))
+
+
+def _tabular(found: Diagnosis) -> DiagnosisTable:
+    return DiagnosisTable(**{name: getattr(found, name) for name in found.__struct_fields__})
 
 
 def diagnose_pile(

@@ -49,12 +49,14 @@ def evaluate_into(
         selection.begin()
         selection.look_up(lambda: read_pile(paths, format=format, notes=Notes.keeping()).samples)
     references = References.of(read_pile([ready.reference], notes=Notes())) if ready.reference else None
-    circumstances = _circumstances(ready, selection)
+    # Among recordings, numbers over a whole evaluation would be averaged with those of single samples.
+    whole = all(chosen.stored for _, chosen, _ in opened)
+    circumstances = _circumstances(ready, selection) + (" whole" if whole else "")
     header, hashed = _header(paths, ready), plan_hash(ready, judging)
     with RunDirectory.open_for_writing(out, header, plan_text, hashed) as directory, Judges(ready, judging) as judges:
         done.anew = directory.renewed
         directory.begin(_all_of(opened, f"{circumstances} {selection.limit if selection else None}"))
-        intakes = Intakes(directory, judges, done, circumstances, references, selection, on_sample)
+        intakes = Intakes(directory, judges, done, circumstances, references, selection, on_sample, whole=whole)
         for path, chosen, variant in opened:
             intakes.take(path, chosen, variant)
         if ready.reference is not None:

@@ -19,6 +19,7 @@ from .measure import References
 from .plan_judges import Judges, lacks_answers
 from .read import Notes, open_run, watch
 from .select import Selection
+from .stored_evaluation import samples_of
 
 CHUNK = 64
 """Samples that are kept together: what a crash can cost is this much measuring."""
@@ -66,7 +67,10 @@ class Intakes:
         references: References | None,
         selection: Selection | None,
         on_sample: Callable[[Sample], None],
+        *,
+        whole: bool,
     ):
+        """`whole`: the inputs hold numbers over whole evaluations, which are then what is counted."""
         self._directory = directory
         self._judges = judges
         self._done = done
@@ -74,6 +78,7 @@ class Intakes:
         self._references = references
         self._selection = selection
         self._on_sample = on_sample
+        self._whole = whole
         self._names: set[str] = set()
         self._parts: list[str] = []
         self._formers = {name: part for part in directory.part_names() for name in (part, *part.rsplit("-", 1))}
@@ -152,7 +157,8 @@ class Intakes:
         if references is not None:
             references.met = set()
         looked_at = self._selection.read if self._selection is not None else 0
-        samples = self._wanted(open_run(path, chosen, variant, self._done.notes.on_broken).samples)
+        run = open_run(path, chosen, variant, self._done.notes.on_broken)
+        samples = self._wanted(samples_of(run, chosen, path) if self._whole else run.samples)
         parts, count = [], 0
         for number, chunk in enumerate(_chunks(samples)):
             place, hashed = f"{empty.input}-{number:08d}", samples_hash(chunk)[:16]

@@ -54,7 +54,7 @@ def listed(sample: Sample) -> Listed:
         agent=_first([step.agent for step in steps] or [], sample.case.agent if sample.case else None)
         or _first([each.name for each in trajectory.agents], None),
         model=_first([step.model for step in steps], None) or _first([each.model for each in trajectory.agents], None),
-        turns=len(turns(trajectory)),
+        turns=sum(turn.number > 0 for turn in turns(trajectory)),
         calls=len(pairs),
         errors=failed + sum(step.error is not None for step in steps),
         tokens=None if tokens is None else int(tokens),

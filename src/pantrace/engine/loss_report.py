@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pantrace.model import Loss
 from pantrace.wire.loss import MISSING, general
 
 from .loss_kinds import ELSEWHERE, OWN, kind_of
 from .read import Notes
+from .table import Table, Tabular
 
 
-@dataclass
-class Report:
+@dataclass(repr=False)
+class Report(Tabular):
     """What a conversion did."""
 
     to: str
@@ -71,6 +73,35 @@ class Report:
         self.carried[general(path)] += values
         self.hidden += values - own
         _count(self.only_for_pantrace, kind_of(general(path)), values, own)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was written, the shares, and every kind of loss."""
+        return {
+            "to": self.to,
+            "written": self.samples,
+            "outputs": [str(path) for path in self.outputs],
+            "values": self.values,
+            "shares": self.shares,
+            "losses": self.table().to_dict(),
+            "carried": dict(self.carried),
+            "refused": dict(self.refused),
+            "broken": [str(error) for error in self.notes.broken],
+        }
+
+    def table(self) -> Table:
+        """One row for each kind of loss, the largest first."""
+        columns: dict[str, type] = {"values": int, "path": str, "what": str, "why": str}
+        rows = [(count, path, what, why) for (path, what, why), count in self.losses.most_common()]
+        noun = "sample" if self.samples == 1 else "samples"
+        told = [f"{self.samples:,} {noun} written as {self.to}"]
+        if (shares := self.shares) is not None:
+            told.append(f"{percent(shares['kept'])} kept for its own tools")
+            told.append(
+                f"{percent(shares['kept_for_pantrace_only'])} for pantrace only, {percent(shares['lost'])} lost"
+            )
+        left_out = [f"left out: {error}" for error in self.notes.broken]
+        refused = [f"refused: {sample}: {why}" for sample, why in self.refused]
+        return Table(columns, [*rows], sentence="; ".join(told), notes=[*left_out, *refused])
 
     @property
     def shares(self) -> dict[str, float] | None:

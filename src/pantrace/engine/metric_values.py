@@ -192,7 +192,7 @@ def _samples_into(
             continue
         group = tuple(key(run, sample) for key in keys)
         if group not in groups:
-            groups[group] = Evaluation(name=_name(path), path=str(path), format=chosen.name, group=group)
+            groups[group] = Evaluation(name=evaluation_name(path), path=str(path), format=chosen.name, group=group)
         evaluation = groups[group]
         evaluation.samples += 1
         if cluster is not None and (found := cluster_of(sample, cluster)):
@@ -258,12 +258,12 @@ def _finish(measured: MetricValues) -> None:
 
 def _stored(run: Run, chosen: Format, place: Path, keys: list[GroupKey]) -> Evaluation:
     group = tuple(key(run, None) for key in keys)
-    evaluation = Evaluation(name=_name(place), path=str(place), format=chosen.name, group=group)
+    evaluation = Evaluation(name=evaluation_name(place), path=str(place), format=chosen.name, group=group)
     evaluation.origin = encode([run.model, run.config, run.created, run.checkpoint]).decode()
-    results = {_key(each): each for each in reversed(run.results) if each.metric not in _SPREADS}
+    results = stored_results(run)
     numbers = {name: float(each.value) for name, each in results.items() if is_number(each.value)}
-    evaluation.withdrawn = tuple(name for name, each in reversed(results.items()) if each.withdrawn)
-    for name, each in reversed(results.items()):
+    evaluation.withdrawn = tuple(name for name, each in results.items() if each.withdrawn)
+    for name, each in results.items():
         known = chosen.stored.get(name)
         if known is not None and known.kind == "count":
             evaluation.units[name] = known.unit
@@ -273,6 +273,12 @@ def _stored(run: Run, chosen: Format, place: Path, keys: list[GroupKey]) -> Eval
             independent = numbers.get(chosen.clusters) if chosen.clusters else None
             evaluation.metrics[name] = _measured(name, each, known, numbers, independent)
     return evaluation
+
+
+def stored_results(run: Run) -> dict[str, Aggregate]:
+    """What a file says of the whole run, by name; of two of one name the first counts."""
+    found = {_key(each): each for each in reversed(run.results) if each.metric not in _SPREADS}
+    return dict(reversed(found.items()))
 
 
 def _key(each: Aggregate) -> str:
@@ -371,7 +377,8 @@ _FIELDS: dict[str, Callable[[Run, Sample | None], Iterable[str | None]]] = {
 _ENDINGS = {".gz", ".zst", ".json", ".jsonl", ".eval", ".trace", ".ndjson", ".db"}
 
 
-def _name(path: Path) -> str:
+def evaluation_name(path: Path) -> str:
+    """What an evaluation is called: its file's name without endings."""
     name = Path(path.name)
     while not path.is_dir() and name.suffix in _ENDINGS and name.stem:
         name = Path(name.stem)

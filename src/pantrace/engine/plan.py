@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from pantrace import __version__
 from pantrace.errors import UsageError
 from pantrace.judges import BUDGET, AnyRubric, Calibrations, read_calibrations
 from pantrace.metrics import Metric, by_name, names, parse_settings
 from pantrace.policy import Profile, load_profile, profile_names
-from pantrace.rules import RuleFile, load_rules
+from pantrace.rules import RuleFile, load_rules, with_tool_map
 from pantrace.wire import toml
 from pantrace.wire.json import encode
+from pantrace.wire.text_file import text_of
+from pantrace.wire.tool_map import tool_names
 
 from .measure import Chosen, load_plugins
 from .rubric_selection import select_rubrics
@@ -43,6 +45,8 @@ class CheckTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     rules: list[str] = []
     """Rule files (relative to the plan) or packs."""
+    tool_map: str | None = None
+    """File that says which physical tools stand for which logical ones (eval_config.yaml): rules know both."""
 
 
 class ReferenceTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -192,6 +196,10 @@ def load_plan(path: Path | None) -> tuple[Plan, str, Path]:
     """A plan file with its text and folder; the default plan without one."""
     if path is None:
         return Plan(), "", Path()
+    from .foreign_plan import is_config, plan_of_config
+
+    if is_config(path):
+        return plan_of_config(path)[0], text_of(path), path.parent
     plan = toml.load_file(path, Plan)
     return plan, path.read_text("utf-8-sig"), path.parent
 
@@ -203,6 +211,9 @@ def prepare(
     asked = select_rubrics(plan.judge.rubrics, folder)
     checks = _checks(plan, folder, text, name, asked.measured)
     rules = tuple(load_rules(_located(rule, folder)) for rule in plan.check.rules)
+    if plan.check.tool_map is not None:
+        mapped = tool_names(_located(plan.check.tool_map, folder), "check.tool_map")
+        rules = tuple(with_tool_map(each, mapped) for each in rules)
     named = [load_profile(_located(each, folder)) for each in plan.decide.profiles]
     default = load_profile(_located(plan.decide.profile, folder)) if plan.decide.profile else None
     profiles = {profile.name: profile for profile in [*named, *([default] if default else [])]}
@@ -300,7 +311,8 @@ def _hash(
     # How judges are reached, how much may be spent on them, and who made the recordings changes no result.
     judge = msgspec.structs.replace(plan.judge, **{name: getattr(usual, name) for name in _REACHING})
     described = [
-        __version__,
+        # By name: the package itself stands above this room.
+        import_module("pantrace").__version__,
         msgspec.structs.replace(plan, judge=judge, run=RunTable()),
         [(check.name, check.version, settings) for check, settings in checks],
         rules,

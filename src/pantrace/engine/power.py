@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, fsum, inf
+from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from pantrace.errors import UsageError
 from pantrace.model import Record
@@ -21,9 +25,10 @@ from pantrace.stats import (
     ways,
 )
 
-from .compare import Side, address_among, shared_metrics
+from .compare import Side, address_among, clusters_of_both, shared_metrics
 from .compare_cases import mean_of
 from .compare_runs import read_sides
+from .table import Table, Tabular
 
 BETWEEN = 1 / 9
 """Variance of what a change does to a case: Miller's example (Adding Error Bars to Evals, 2024)."""
@@ -33,7 +38,7 @@ CORRELATION = 0.9
 """How alike the cases' own means are taken to be under both conditions, where only one run is known."""
 
 
-class Plan(Record, frozen=True, kw_only=True):
+class Plan(Record, Tabular, frozen=True, kw_only=True):
     """The size of a comparison, and on which assumptions it rests."""
 
     delta: float | None
@@ -52,12 +57,36 @@ class Plan(Record, frozen=True, kw_only=True):
     """Cases against trials per case, when a difference is asked for and trials have noise."""
     cheapest: Option | None = None
 
+    __repr__ = Tabular.__repr__
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as `--json` prints it."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain
+
+    def table(self) -> Table:
+        """The ways to reach it: cases against trials per case; one row where there is only one way."""
+        columns: dict[str, type] = {"cases": int, "trials_per_case": int, "trials_in_all": int, "cost": float}
+        rows = [(each.cases, each.trials, 2 * each.trials * each.cases, each.cost) for each in self.ways]
+        if not rows:
+            total = None if self.cases is None else 2 * self.cases * self.trials
+            return Table(columns, [(self.cases, self.trials, total, None)], sentence=self.sentence)
+        return Table(columns, [*rows], sentence=self.sentence)
+
+    @property
+    def sentence(self) -> str:
+        """The answer."""
+        if self.cases is None or self.delta is None:
+            return f"no difference is found {self.power:.0%} of the time"
+        found = f"a difference of {self.delta:.3g} is found {self.power:.0%} of the time"
+        return f"{self.cases:,} cases: {found} at alpha {self.alpha:g}"
+
 
 def power(
     *,
     delta: float | None = None,
     cases: int | None = None,
-    runs: Sequence[str | Path] = (),
+    runs: Sequence[str | PathLike[str]] = (),
     metric: str | None = None,
     cluster: str | None = None,
     variance: float | None = None,
@@ -152,11 +181,11 @@ def _default(given: float | None, why: str) -> str:
 
 
 def _spread_of_runs(
-    runs: Sequence[str | Path], metric: str | None, cluster: str | None, correlation: float
+    runs: Sequence[str | PathLike[str]], metric: str | None, cluster: str | None, correlation: float
 ) -> tuple[Spread, tuple[str, ...]]:
     if len(runs) > 2:
         raise UsageError("--run takes one run, or two of which the differences are taken")
-    sides = read_sides([(str(path), [Path(path)]) for path in runs], cluster)
+    sides = read_sides([(fspath(path), [Path(path)]) for path in runs], cluster)
     name = _metric(sides, metric)
     pass_or_fail = all(side.binary[name] for side in sides)
     one = sides[0].values[name]
@@ -177,7 +206,7 @@ def _spread_of_runs(
     told = [f"{name} as in {names}: {kind}, {len(values):,} cases", *told]
     effect = 1.0
     if cluster is not None:
-        effect = _design_effect(values, sides[0].clusters | sides[-1].clusters)
+        effect = _design_effect(values, clusters_of_both(sides[0], sides[-1]))
         told.append(f"cases of one {cluster} belong together: {effect:.3g} of them are worth one (design effect)")
     return Spread(between=between, within=within, pass_or_fail=pass_or_fail, design_effect=effect), tuple(told)
 

@@ -60,18 +60,38 @@ class Notes:
 def read(path: str | Path, *, format: str | None = None, on_broken: OnBroken = raise_broken) -> Run:  # noqa: A002
     """Read a file or a directory of any known format.
 
-    The samples are read while they are iterated, one at a time. A broken record raises a ReadError, or goes to
-    `on_broken` and is left out."""
+    The samples are read while they are iterated, one at a time; iterated again, they are read again, and broken records
+    are told again. A broken record raises a ReadError, or goes to `on_broken` and is left out."""
     path = Path(path)
-    if path.is_dir():
-        return read_pile([path], format=format, notes=Notes(on_broken=on_broken))
-    if format is None:
-        chosen, variant = detect(path)
-    else:
-        chosen, variant = by_name(format), ""
-        if not path.exists():
-            raise ReadError("no such file or directory", path=str(path))
-    return open_run(path, chosen, variant, on_broken)
+
+    def opened() -> Run:
+        if path.is_dir():
+            return read_pile([path], format=format, notes=Notes(on_broken=on_broken))
+        if format is None:
+            chosen, variant = detect(path)
+        else:
+            chosen, variant = by_name(format), ""
+            if not path.exists():
+                raise ReadError("no such file or directory", path=str(path))
+        return open_run(path, chosen, variant, on_broken)
+
+    run = opened()
+    return msgspec.structs.replace(run, samples=Samples(run.samples, lambda: opened().samples))
+
+
+class Samples:
+    """The samples of an input. Each iteration reads them: the first from what is open already, the next from anew."""
+
+    def __init__(self, opened: Iterable[Sample], again: Callable[[], Iterable[Sample]]):
+        self._opened: Iterable[Sample] | None = opened
+        self._again = again
+
+    def __iter__(self) -> Iterator[Sample]:
+        opened, self._opened = self._opened, None
+        return iter(self._again() if opened is None else opened)
+
+    def __repr__(self) -> str:
+        return "<samples, read as you iterate>"
 
 
 def open_run(path: Path, chosen: Format, variant: str, on_broken: OnBroken) -> Run:

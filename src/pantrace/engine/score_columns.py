@@ -21,6 +21,7 @@ MOST_GROUPS = 12
 # A sample is a number from here on, a case too, a measure its place in a list: texts would be held millions of times.
 _SETUP = (
     "create temp table places (place uinteger, case_id uinteger, was_run boolean)",
+    "create temp table told (place uinteger)",
     "create temp table members (place uinteger, group_id usmallint)",
     "create temp table statuses (place uinteger, made usmallint, status utinyint)",
     "create temp table figures (place uinteger, id usmallint, value double)",
@@ -130,6 +131,8 @@ class Columns:
         words = [STATUSES.get(word, 3) for word in status_column.dictionary.to_pylist()]
         statuses = np.array(words, np.uint8)[_codes(status_column)]
         self._wait("statuses", where, ids, statuses)
+        # What a source tells of a sample, it tells of a run, also where it does not keep the trajectory.
+        self._wait("told", np.unique(where[_is(table.column("origin").chunk(0), "source")]))
         if not self.order:
             of_first = dict.fromkeys(names.filter(pa.array(where == where.min())).to_pylist())
             self.order = {name: place for place, name in enumerate(of_first)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,42 @@ from .balance import Balance
 from .doubts import doubts
 from .read import UNFORESEEN, Notes, inputs, not_of_format, open_run
 from .search import Ignored
+from .table import Table, Tabular
 
 
-def validate(path_or_data: str | Path | Any, format: str | None = None) -> list[Violation]:  # noqa: A002
+class Violations(list[Violation], Tabular):
+    """What is not as a format demands; empty where all is well."""
+
+    __repr__ = Tabular.__repr__
+
+    @property
+    def errors(self) -> list[Violation]:
+        """Those that a reader would fail on or lie about; the others are warnings."""
+        return [each for each in self if each.level == "error"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts and violations, as `--json` prints them."""
+        count = len(self.errors)
+        plain: dict[str, Any] = msgspec.to_builtins(
+            {"errors": count, "warnings": len(self) - count, "violations": list(self)}
+        )
+        return plain
+
+    def table(self) -> Table:
+        """One row for each."""
+        columns: dict[str, type] = {"level": str, "path": str, "place": str, "message": str}
+        rows = [(each.level, each.path, each.place, each.message) for each in self]
+        count = len(self.errors)
+        return Table(columns, [*rows], sentence=f"{count} errors, {len(self) - count} warnings")
+
+
+def validate(path_or_data: str | Path | Any, format: str | None = None) -> Violations:  # noqa: A002
     """Violations of a file, or of one decoded record before it is written (then `format` must be named)."""
-    if isinstance(path_or_data, (str, Path)):
+    return Violations(_found(path_or_data, format))
+
+
+def _found(path_or_data: str | Path | Any, format: str | None) -> list[Violation]:  # noqa: A002
+    if isinstance(path_or_data, (str, PathLike)):
         return list(file_violations(Path(path_or_data), format))
     if format is None:
         raise UsageError("validating data needs the name of its format")

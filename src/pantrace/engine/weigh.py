@@ -1,8 +1,8 @@
 """Weigh: what of a run the files that were written say, read back as anybody would read them, before they get a name.
 
 Three readings are held against each other: the sample, what was written for it, and that as the target's own tools see
-it (without the corners that only pantrace reads). What is missing in the second is lost; what is missing only in the
-third is kept for pantrace alone. Both are weighed by values, so that an absent step weighs what it held, for every
+it (without the corners that only pantrace reads). What the second lacks of the first is lost; what the third lacks of
+the second is kept for pantrace alone. Both are weighed by values, so that an absent step weighs what it held, for every
 target alike.
 
 A row of a row format is read back as soon as it is encoded. Of a container only the whole file tells: samples wait
@@ -32,18 +32,19 @@ from .balance import Balance
 from .loss_report import Report
 from .read import open_run
 
-_MARK = f'"{CARRIER}":'.encode()
-
 Key = tuple[str, int | None]
-Hidden = list[tuple[str, int, int]]
-"""Paths that the target's own tools do not see, with their values and how many of these are `Loss.own`."""
+UNSEEN = b""
+"""What the target's own tools see of a row that they could not read at all."""
 
 
 class _Waiting(NamedTuple):
+    """A sample that is outside memory, and what the target's own tools see of it; None: all."""
+
     key: Key
     begin: int
     length: int
-    hidden: Hidden
+    seen: int | None
+    """The length of what is seen, behind the sample."""
 
 
 class Scales:
@@ -58,6 +59,8 @@ class Scales:
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115 -- `close` closes it
         self._waiting: list[_Waiting] = []
         self._rows = 0
+        self._marks = [encode(corner.rpartition(".")[2].replace("[]", CARRIER)) for corner in format_.corners]
+        """What a row without anything in its corners has nowhere in its bytes."""
 
     def close(self) -> None:
         self._spool.close()
@@ -70,16 +73,17 @@ class Scales:
         before = encode(without_source(sample))
         self._report.values += common_weight(decode(before))
         self._rows += 1
-        hidden = self._hidden(row, before) if format_.corners and _MARK in row.data else []
+        seen = self._seen(row) if any(mark in row.data for mark in self._marks) else None
         if format_.open is not None and format_.save is not None:
-            self._waiting.append(_Waiting((sample.id, sample.epoch), self._spool.tell(), len(before), hidden))
-            self._spool.write(before)
+            key, length = (sample.id, sample.epoch), None if seen is None else len(seen)
+            self._waiting.append(_Waiting(key, self._spool.tell(), len(before), length))
+            self._spool.write(before + (seen or b""))
             return
         try:
             after = format_.load(decode(row.data))
         except ReadError as error:
             raise self._unreadable(f"sample {sample.id}: ", error) from None
-        self._settle(sample.id, before, encode(without_source(after)), hidden)
+        self._settle(sample.id, before, encode(without_source(after)), seen)
 
     def add_files(self, files: list[Path], source: Balance | None) -> None:
         """The files as a whole; `source` has counted what they are a copy of, if they are one."""
@@ -96,30 +100,27 @@ class Scales:
         if source is not None and source.census is not None and is_copy and self._is_same_shape(files[0], source):
             self._tell(changes(source.census, written), "the copy does not say it as its source did")
 
-    def _hidden(self, row: Row, before: bytes) -> Hidden:
-        """What the target's own tools do not see; all of it where they could not read the row at all."""
+    def _seen(self, row: Row) -> bytes:
+        """A row as the target's own tools read it."""
         assert self._format.load is not None
         try:
-            seen = self._format.load(without_carried(decode(row.data), self._format.corners))
+            return encode(without_source(self._format.load(without_carried(decode(row.data), self._format.corners))))
         except (ReadError, KeyError, TypeError, ValueError, AttributeError):
-            value = decode(before)
-            return [("sample", weight(value), own_weight(value))]
-        found = _differences(before, encode(without_source(seen)))
-        outside = self._format.outside
-        return [
-            (each.path, each.values, each.own)
-            for each in found
-            if each.what in MISSING and not each.path.startswith(outside)
-        ]
+            return UNSEEN
 
-    def _settle(self, name: str, before: bytes, after: bytes, hidden: Hidden) -> None:
-        found = _differences(before, after)
-        for each in found:
+    def _settle(self, name: str, before: bytes, after: bytes, seen: bytes | None) -> None:
+        for each in _differences(before, after):
             self._lose(as_loss(each, self._format.lost, self._format.name, name, full=self._full))
-        lost = {each.path for each in found}
-        for path, values, own in hidden:
-            if path not in lost:
-                self._report.carry(path, values, own)
+        if seen == UNSEEN:
+            value = decode(after)
+            self._report.carry("sample", weight(value), own_weight(value))
+        # Read against what is left of the sample, and not against the sample: what is lost is not looked for again.
+        made_up = f"extra.{self._format.name}" if f'"{self._format.name}":'.encode() not in before else None
+        for each in _differences(after, seen) if seen else ():
+            if made_up is not None and made_up in each.path:
+                continue  # a note of the target's reader on what its writer had to invent
+            if each.what in MISSING and not each.path.startswith(self._format.outside):
+                self._report.carry(each.path, each.values, each.own)
 
     def _compare(self, files: list[Path]) -> None:
         found: list[Key] = []
@@ -127,7 +128,8 @@ class Scales:
             found.append((sample.id, sample.epoch))
             if number < len(self._waiting):
                 meant = self._waiting[number]
-                self._settle(meant.key[0], self._said(meant), encode(without_source(sample)), meant.hidden)
+                before, seen = self._spooled(meant)
+                self._settle(meant.key[0], before, encode(without_source(sample)), seen)
         if len(found) == len(self._waiting):
             return  # another order, other ids: the samples themselves have told
         gone = Counter(each.key for each in self._waiting) - Counter(found)
@@ -145,9 +147,9 @@ class Scales:
         for path in files:
             yield from open_run(path, self._format, "", raise_broken).samples
 
-    def _said(self, meant: _Waiting) -> bytes:
+    def _spooled(self, meant: _Waiting) -> tuple[bytes, bytes | None]:
         self._spool.seek(meant.begin)
-        return self._spool.read(meant.length)
+        return self._spool.read(meant.length), None if meant.seen is None else self._spool.read(meant.seen)
 
     def _tell(self, found: Iterator[Found] | list[Found], why: str) -> None:
         for each in found:

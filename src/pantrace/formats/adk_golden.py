@@ -38,12 +38,12 @@ from pantrace.model import (
 from pantrace.wire import files
 from pantrace.wire.adk.expect import identifier, list_of, mapping, text
 from pantrace.wire.adk.opening import at_place, samples_of
-from pantrace.wire.adk.residual import residual
+from pantrace.wire.adk.residual import residual, with_carried
+from pantrace.wire.adk.saving import save_document
 from pantrace.wire.carried import CARRIER
+from pantrace.wire.carrying import carrying
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode_document, encode, unknown_keys
-from pantrace.wire.output import writing
-from pantrace.wire.remainder import apply_difference
+from pantrace.wire.json import decode_document, unknown_keys
 from pantrace.wire.rest import as_extra
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import ANY, violations
@@ -68,7 +68,7 @@ def detect(head: Head) -> str | None:
     return None
 
 
-def load(row: Any) -> Sample:
+def _load(row: Any) -> Sample:
     if not isinstance(row, dict) or "id" not in row:
         raise ReadError("not a golden question: no id")
     name = identifier(row["id"], "id")
@@ -88,7 +88,7 @@ def load(row: Any) -> Sample:
         kept["metadata"] = rest
     if rest := unknown_keys(stated, _REFERENCE):
         kept["reference_data"] = rest
-    sample = Sample(
+    return Sample(
         id=name,
         case=Case(
             id=name,
@@ -101,7 +101,6 @@ def load(row: Any) -> Sample:
         expected=_expected(asked, calls or (), answer),
         extra=as_extra(NAME, kept),
     )
-    return apply_difference(sample, row[CARRIER]) if row.get(CARRIER) else sample
 
 
 def _calls(stated: dict[str, Any]) -> tuple[ExpectedCall, ...] | None:
@@ -133,7 +132,7 @@ def _expected(asked: list[str], calls: Iterable[ExpectedCall], answer: str | Non
     return Trajectory(steps=tuple(steps))
 
 
-def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
+def _dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     case, kept = sample.case or Case(), dict(sample.extra.get(NAME, {}))
     stated = sample.expected or sample.trajectory
     asked = [said(step) or "" for step in stated.steps if is_prompt(step)] if stated is not None else []
@@ -152,7 +151,7 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     answer = case.reference if case.reference is not None else final_response(stated) if stated is not None else None
     if answer is not None:
         reference["reference_response"] = answer
-    row: dict[str, Any] = {
+    return {
         "id": sample.id,
         "user_inputs": asked,
         "agents_evaluated": kept.pop("agents_evaluated", None) or ([case.agent] if case.agent else []),
@@ -160,10 +159,14 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         "reference_data": {**reference, **kept.pop("reference_data", {})},
         **kept,
     }
-    # The expectation rides along; what was done has its own formats.
-    if rest := residual(load(row), msgspec.structs.replace(sample, trajectory=None, scores=())):
-        row[CARRIER] = rest
-    return row
+
+
+def _expectation(told: Sample, sample: Sample) -> Sample:
+    """What a question states; what was done has its own formats."""
+    return msgspec.structs.replace(sample, trajectory=None, scores=())
+
+
+load, dump = carrying(_load, _dump, CARRIER, _expectation, residual)
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
@@ -192,21 +195,14 @@ def header_from(row: dict[str, Any], key: str, path: Path) -> RunHeader:
     if key != KEYS[0]:
         rest["list"] = key
     header = RunHeader(task=path.name.split(".")[0], extra=as_extra(NAME, rest))
-    return apply_difference(header, row[CARRIER]) if row.get(CARRIER) else header
+    return with_carried(header, row)
 
 
 def save(run: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) -> None:
     """One document; questions are written as they come."""
     row = dict(run.extra.get(NAME, {}))
     key = row.pop("list", KEYS[0])
-    if rest := residual(header_from(row, key, target), header_of(run)):
-        row[CARRIER] = rest
-    start = encode(row)[:-1]
-    with writing(target) as file:
-        file.write(start + (b"," if row else b"") + encode(key) + b":[")
-        for number, question in enumerate(rows):
-            file.write((b",\n" if number else b"\n") + question.data)
-        file.write(b"\n]}\n")
+    save_document(target, row, key, (each.data for each in rows), header_from(row, key, target), header_of(run))
 
 
 _SHAPE: dict[str, Any] = {
@@ -253,6 +249,7 @@ FORMAT = Format(
     validate=validate,
     layout="document",
     suffix=".json",
+    once=True,
     lost={
         "trajectory": "a golden question states what is expected, not what was done",
         "scores": "a golden question holds no results",

@@ -80,6 +80,8 @@ class Format:
     repeats: bool = False
     """Whether a case may stand in it several times under one id, as it was run several times: another session of it is
     no other case, and keeps the id."""
+    once: bool = False
+    """Whether it states cases, each of which stands in it once: of several epochs the first is written."""
     mends: bool = False
     """Whether `dump` itself sets right what `check` would refuse, and says so (`wire.mending`)."""
     corners: tuple[str, ...] = ()

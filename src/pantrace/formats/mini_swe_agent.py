@@ -204,8 +204,9 @@ def write(sample: Sample, options: NoOptions) -> Any:
         submission = final_response(told) or ""
         info = {"exit_status": status or "Submitted", "submission": submission, "instance_id": sample.id}
         rest = {"info": {**info, **rest.get("info", {})}, "trajectory_format": FORMAT_NAME, **rest}
-    info = rest.pop("info", None)
-    return {**({"info": info} if info is not None else {}), "messages": messages, **rest}
+    # The name of the format first: a file is recognised by its beginning, and `info` may hold much of ours.
+    first = {key: value for key in ("trajectory_format", "info") if (value := rest.pop(key, None)) is not None}
+    return {**first, "messages": messages, **rest}
 
 
 def _messages(told: Trajectory) -> Iterator[dict[str, Any]]:

@@ -29,7 +29,7 @@ from pantrace.model import (
 from pantrace.wire import gemini
 from pantrace.wire.carrying import carrying_in_log
 from pantrace.wire.fields import TEXT, TIME, FieldMap
-from pantrace.wire.gemini_tools import told
+from pantrace.wire.gemini_tools import with_failure
 from pantrace.wire.head import Head
 from pantrace.wire.rest import as_extra, rest_in, rest_of
 
@@ -128,7 +128,7 @@ def _step(line: dict[str, Any], session: str | None) -> Step:
         form[AROUND] = rest_of(message, {"parts"})
     if role == "tool":
         status = line["toolCallResult"].get("status") if isinstance(line.get("toolCallResult"), dict) else None
-        parts = [told(each, status) if isinstance(each, ToolResult) else each for each in parts]
+        parts = [with_failure(each, status) if isinstance(each, ToolResult) else each for each in parts]
     if (usage := _usage(line.get("usageMetadata"))) is not None:
         taken.add("usageMetadata")
         given["usage"] = usage
@@ -264,6 +264,6 @@ FORMAT = Format(
     dump=dump,
     layout="log",
     suffix=".jsonl",
-    corners=("[].pantrace",),
+    corners=("[]",),
     lost={"": "a session of Qwen Code holds messages, calls, results and tokens"},
 )

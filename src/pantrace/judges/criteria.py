@@ -19,6 +19,7 @@ from pantrace.wire.text_file import text_of
 from pantrace.wire.yaml import load_yaml
 
 from .placeholders import as_jinja
+from .prompts_yaml import is_prompt, prompt_rubric
 from .rubric import Rubric, check_rubric
 
 _NAMED = (".md", ".txt", ".yaml", ".yml")
@@ -59,9 +60,12 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_criteria(path: Path, only: str = "") -> list[Rubric]:
-    """A rubric for each criterion of a file, or for the one of that id."""
-    found = _read(path)
-    rubrics = [_rubric(each, str(path)) for each in found.criteria]
+    """A rubric for each criterion of a file, or for the one of that id; a prompt of Semantic Kernel is one rubric."""
+    data = load_yaml(text_of(path, windows=True), str(path))
+    if is_prompt(data):
+        rubrics = [prompt_rubric(data, str(path))]
+    else:
+        rubrics = [_rubric(each, str(path)) for each in _read(path).criteria]
     names = [rubric.name for rubric in rubrics]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"{path}: two criteria have the id {twice[0]!r}, and their scores could not be told apart")
@@ -100,7 +104,7 @@ def _guidelines(found: _File) -> str:
 def _read(path: Path) -> _File:
     data = load_yaml(text_of(path), str(path))
     if not isinstance(data, dict) or not isinstance(data.get("criteria"), list) or not data["criteria"]:
-        raise UsageError(f"{path}: not a rubric: it has no list `criteria`")
+        raise UsageError(f"{path}: not a rubric: it has no list `criteria` and no `template`")
     try:
         return msgspec.convert(_as_text(data), _File)
     except msgspec.ValidationError as error:

@@ -184,9 +184,25 @@ def _expected_state(view: _View) -> list[Block] | None:
     return None if wanted is None else [Block(f"{name} = {told(value)}") for name, value in wanted.items()]
 
 
+def _one_of_two(view: _View, place: int) -> list[Block] | None:
+    """An answer of a pair, without a word on whose it is."""
+    children = view.sample.trajectory.children if view.sample.trajectory is not None else ()
+    return _text(final_response(children[place])) if len(children) == 2 else None
+
+
+_PAIR_ONLY = "it compares two answers: `pantrace compare A B --rubric` asks it"
+
 INPUTS: dict[str, tuple[Callable[[_View], list[Block] | None], str]] = {
     "question": (_question, "it has no question and no prompt"),
     "answer": (_answer, "the agent gave no answer after the last prompt"),
+    "first_answer": (
+        lambda view: _one_of_two(view, 0),
+        _PAIR_ONLY,
+    ),
+    "second_answer": (
+        lambda view: _one_of_two(view, 1),
+        _PAIR_ONLY,
+    ),
     "context": (_context, "it has no context"),
     "relevant_context": (lambda view: _text(view.told.relevant_context), "its case has no relevant context"),
     "goal": (lambda view: _text(view.told.goal), "its case has no goal"),

@@ -33,6 +33,10 @@ that was said and done, with instructions, tools and calls."""
 SCOPES: tuple[Scope, ...] = ("last_answer", "every_turn", "session")
 
 
+PAIR = {"first_answer", "second_answer"}
+"""Inputs of rubrics that compare two answers."""
+
+
 class Variant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Another way to ask the same: its own inputs and template."""
 
@@ -80,6 +84,11 @@ class Rubric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return "pass" in self.grades
 
     @property
+    def pairwise(self) -> bool:
+        """Whether it compares two answers: the lowest grade says that the first is better, the highest the second."""
+        return bool(PAIR & self.inputs.keys())
+
+    @property
     def scale(self) -> Scale:
         if self.passes:
             return Scale(low=0, high=1, better=self.better)
@@ -108,6 +117,8 @@ def check_rubric(rubric: Rubric, place: str, known: Collection[str] | None = Non
         raise UsageError(f"{place}: pass is always better than fail; leave better out, or swap the two grades")
     if not rubric.name.strip():
         raise UsageError(f"{place}: the name is empty; scores are called by it")
+    if rubric.pairwise:
+        _check_pairwise(rubric, place)
     shown = {"every_turn": {"conversation", "trajectory"}, "session": {"trajectory"}}.get(rubric.judges)
     if known is not None and shown is not None and not shown & rubric.inputs.keys():
         needed = " or ".join(sorted(shown))
@@ -129,6 +140,14 @@ def check_rubric(rubric: Rubric, place: str, known: Collection[str] | None = Non
         if unused:
             raise UsageError(f"{where}: the template does not use the input {unused[0]!r}")
         render_trial(inputs, template, where)
+
+
+def _check_pairwise(rubric: Rubric, place: str) -> None:
+    """Swapped answers must be able to get the swapped grade."""
+    if missing := sorted(PAIR - rubric.inputs.keys()):
+        raise UsageError(f"{place}: a rubric that compares two answers needs the input {missing[0]}, too")
+    if rubric.passes or sum(int(grade) for grade in rubric.grades) != 0:
+        raise UsageError(f"{place}: a rubric that compares two answers has grades around 0, such as -1, 0 and 1")
 
 
 @cache

@@ -43,6 +43,7 @@ NAMES: tuple[str, ...] = (
     "trajectory_accuracy",
     "state_variable_fidelity",
     "gui",
+    "gui_actions",
 )
 """Built-in metrics, in the order in which they are shown."""
 

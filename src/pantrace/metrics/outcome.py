@@ -89,5 +89,7 @@ def _yes_or_no(score: Score) -> bool | None:
         return None
     if score.passed is not None:
         return score.passed
+    if score.scale is not None and (score.scale.low, score.scale.high) != (0, 1):
+        return None  # a count or a time may happen to be 0 or 1
     number = GRADES.get(score.value) if isinstance(score.value, str) else score.value
     return bool(number) if number in (0, 1) else None

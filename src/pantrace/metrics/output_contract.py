@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from pantrace.errors import ReadError, UsageError
 from pantrace.matching.answers import answer
@@ -40,6 +40,14 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
             _registry(self.contracts)
 
 
+class _Versions(NamedTuple):
+    """The versions of one contract."""
+
+    schemas: dict[str, Validator]
+    newest_first: list[str]
+    """Those that a name without a version means: one's own where there are any, else the shipped ones."""
+
+
 @metric(
     settings=Settings,
     per_turn=False,
@@ -60,9 +68,9 @@ def output_contract(sample: Sample, settings: Settings) -> Found:
     """Whether the final response is JSON of the shape that the case's contract demands.
 
     Formula: true when the response parses as JSON and its JSON Schema (draft 2020-12 unless it says otherwise) finds
-    no violation. A name without a version means the newest one; `versions_met` lists all that the response meets. JSON
-    inside one code fence counts as JSON, with `fenced` true as a warning. An agent that ran and answered nothing
-    violates it.
+    no violation. A name without a version is met by any version: `version` is the newest that is met, else the newest
+    of all, whose violations are told. With contracts of your own for a name, the shipped ones do not count. JSON inside
+    one code fence counts as JSON, with `fenced` true as a warning. An agent that ran and answered nothing violates it.
 
     Not applicable when: the case names no contract, the name is unknown (not checked is never a pass), or nothing of
     the agent was recorded.
@@ -72,35 +80,38 @@ def output_contract(sample: Sample, settings: Settings) -> Found:
     wanted = settings.contract or (sample.case.contract if sample.case is not None else None)
     if wanted is None:
         return NotApplicable("the case names no output contract")
-    known = _registry(settings.contracts)
     name, _, version = wanted.partition("@")
-    versions = known.get(name, {})
-    version = version or next(reversed(versions), "")
-    if version not in versions:
+    known = _registry(settings.contracts).get(name)
+    if known is None or (version and version not in known.schemas):
         return NotApplicable(f"not checked: unknown contract {wanted}")
     given = answer(sample)
     if given is None:
         return NotApplicable("the case was not run")
     fence = _FENCE.match(given)
     text = fence[1] if fence is not None else given
+    met: list[str] = []
+    may_be = [version] if version else known.newest_first
+    version = may_be[0]
     try:
         value = decode(text.encode("utf-8", "surrogatepass"))
-        violations = _violations(versions[version], value)
-        met = sorted(each for each, schema in versions.items() if schema.is_valid(value))
+        met = [each for each, schema in known.schemas.items() if schema.is_valid(value)]
+        version = next((each for each in may_be if each in met), version)
+        violations = _violations(known.schemas[version], value)
     except (ReadError, ValueError) as error:
         # NaN, numbers beyond a float and halves of surrogate pairs: what we can read, but JSON does not allow.
         what = f"the answer is not plain JSON: {error}" if given else "the agent gave no answer"
         violations, met = [{"path": "", "message": what}], []
+        version = may_be[0]
     details = {
         "contract": name,
         "version": version or None,
         "fenced": fence is not None,
         "violations": violations[:SHOWN],
-        "versions_met": met,
+        "versions_met": sorted(met),
     }
     return Measurement(
         value=not violations,
-        explanation=_told(wanted, violations),
+        explanation=_told(f"{name}@{version}" if version else name, violations),
         values={"violation_count": len(violations)},
         details=details,
     )
@@ -122,10 +133,8 @@ def _told(contract: str, violations: list[dict[str, str]]) -> str:
 
 
 @cache
-def _registry(path: str | None) -> dict[str, dict[str, Validator]]:
-    """Name -> version -> compiled schema, what a bare name means last: the newest, and any of one's own before the
-    shipped ones. Files are read once per process."""
-    found: dict[str, dict[str, Validator]] = {}
+def _registry(path: str | None) -> dict[str, _Versions]:
+    """The contracts by name, one's own in front of the shipped ones. Files are read once per process."""
     folder = files("pantrace.metrics").joinpath("contracts")
     shipped = [file for file in folder.iterdir() if file.name.endswith(".json")]
     own: list[Path] = []
@@ -134,11 +143,15 @@ def _registry(path: str | None) -> dict[str, dict[str, Validator]]:
         if not place.exists():
             raise UsageError(f"there are no contracts at {path}")
         own = list(place.glob("*.json")) if place.is_dir() else [place]
-    for file in (*sorted(shipped, key=_age), *sorted(own, key=_age)):
-        name, _, version = file.name.removesuffix(".json").partition("@")
-        versions = found.setdefault(name, {})
-        versions.pop(version, None)
-        versions[version] = _compiled(file)
+    found: dict[str, _Versions] = {}
+    for several in (shipped, own):
+        fresh: dict[str, list[str]] = {}
+        for file in sorted(several, key=_age, reverse=True):
+            name, _, version = file.name.removesuffix(".json").partition("@")
+            found.setdefault(name, _Versions({}, [])).schemas[version] = _compiled(file)
+            fresh.setdefault(name, []).append(version)
+        for name, versions in fresh.items():
+            found[name] = found[name]._replace(newest_first=versions)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from .action import Action
-from .record import Extra, Number, PartRecord
+from .record import DatetimeView, Extra, Number, PartRecord
 
 
 class Text(PartRecord, frozen=True, kw_only=True, tag="text"):
@@ -79,6 +79,9 @@ class ToolResult(PartRecord, frozen=True, kw_only=True, tag="result"):
     started: Number | None = None
     ended: Number | None = None
     extra: Extra = {}
+
+    started_datetime = DatetimeView("started")
+    ended_datetime = DatetimeView("ended")
 
 
 class Citation(PartRecord, frozen=True, kw_only=True, tag="citation"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -20,3 +21,17 @@ Number = int | float
 
 Extra = dict[str, Any]
 """What the model has no word for, kept under the name of the format it came from: {"opencode": {...}}."""
+
+
+class DatetimeView:
+    """A time of a struct as a `datetime` in UTC; None where there is no time, or none that a calendar has."""
+
+    def __init__(self, field: str):
+        self._field = field
+
+    def __get__(self, record: object, _: type) -> datetime | None:
+        seconds = getattr(record, self._field)
+        try:
+            return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+        except (ValueError, OverflowError, OSError):
+            return None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
 from typing import Any
 
 from .case import Case
-from .record import Extra, Number, Record
+from .record import DatetimeView, Extra, Number, Record
 from .score import Aggregate, Score
 from .trajectory import Source, Trajectory
 
@@ -24,6 +25,9 @@ class Sample(Record, frozen=True, kw_only=True):
     """The reference: a golden run, expected invocations, the ground-truth episode."""
     scores: tuple[Score, ...] = ()
     extra: Extra = {}
+
+    def _repr_html_(self) -> str:
+        return _in_a_notebook(self)
 
 
 class RunHeader(Record, frozen=True, kw_only=True):
@@ -46,11 +50,21 @@ class RunHeader(Record, frozen=True, kw_only=True):
     source: Source | None = None
     extra: Extra = {}
 
+    created_datetime = DatetimeView("created")
+
 
 class Run(RunHeader, frozen=True, kw_only=True):
     """One evaluation run or one pile of recordings. Samples are read as they are iterated, one at a time."""
 
     samples: Iterable[Sample] = ()
+
+    def _repr_html_(self) -> str:
+        return _in_a_notebook(self)
+
+
+def _in_a_notebook(shown: Sample | Run) -> str:
+    # By name: how things look is the business of a room above this one.
+    return str(import_module("pantrace.library.notebook").html_of(shown))
 
 
 def header_of(run: RunHeader) -> RunHeader:

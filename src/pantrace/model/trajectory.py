@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from .parts import Part
-from .record import Extra, Number, Record
+from .record import DatetimeView, Extra, Number, Record
 from .usage import Usage
 
 Role = Literal["system", "user", "agent", "tool"]
@@ -60,6 +60,9 @@ class Step(Record, frozen=True, kw_only=True):
     """Seconds from `at` until the model's first token."""
     state_delta: dict[str, Any] | None = None
     extra: Extra = {}
+
+    at_datetime = DatetimeView("at")
+    ended_datetime = DatetimeView("ended")
 
 
 class Tool(Record, frozen=True, kw_only=True):
@@ -117,6 +120,8 @@ class Invocation(Record, frozen=True, kw_only=True):
     tool_seconds: Number | None = None
     extra: Extra = {}
 
+    at_datetime = DatetimeView("at")
+
 
 class Origin(Record, frozen=True, kw_only=True):
     """The earlier trajectory that this one begins with or goes on from."""
@@ -160,3 +165,6 @@ class Trajectory(Record, frozen=True, kw_only=True):
     outcome: Outcome | None = None
     children: tuple[Trajectory, ...] = ()
     extra: Extra = {}
+
+    created_datetime = DatetimeView("created")
+    ended_datetime = DatetimeView("ended")

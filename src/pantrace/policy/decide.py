@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from pantrace.model import Decision, Measure, Scale, Score, apart_in_words
+from pantrace.wire.grades import GRADES
 
 from .profile import Profile
 
@@ -186,14 +187,15 @@ def _reading(score: Score, profile: Profile) -> Reading:
         return Reading(name, float(raw))
     if score.status != "scored" or score.value is None:
         return Reading(name, None, f"is {score.status}: {score.explanation or 'no reason given'}", unmade)
-    if isinstance(score.value, str):
+    value = GRADES.get(score.value) if isinstance(score.value, str) else score.value
+    if value is None:
         return Reading(name, None, f"is a word ({score.value!r}), not a number", unmade)
-    if not isfinite(score.value):
+    if not isfinite(value):
         # No comparison with it is true, so that no threshold would ever fail it.
         return Reading(name, None, f"is {score.value}, which is no number", unmade)
     if profile.require_calibrated and _is_judged(score) and score.details.get("calibrated") is not True:
         return Reading(name, None, "comes from a judge that was not calibrated")
-    return _scaled(score, float(score.value), profile)
+    return _scaled(score, float(value), profile)
 
 
 def _unmade(score: Score, profile: Profile) -> Literal["undecided", "fail", "ignore"]:

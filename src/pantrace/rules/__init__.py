@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 from .evaluate import rule_score, rule_scores
-from .language import Condition, Fits, Rule, RuleFile, load_rules, packs, tool_names
+from .language import Condition, Fits, Rule, RuleFile, load_rules, packs, tool_names, with_tool_map
 
-__all__ = ["Condition", "Fits", "Rule", "RuleFile", "load_rules", "packs", "rule_score", "rule_scores", "tool_names"]
+__all__ = [
+    "Condition",
+    "Fits",
+    "Rule",
+    "RuleFile",
+    "load_rules",
+    "packs",
+    "rule_score",
+    "rule_scores",
+    "tool_names",
+    "with_tool_map",
+]

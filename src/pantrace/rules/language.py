@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Literal
@@ -116,6 +117,15 @@ def load_rules(name_or_path: str) -> RuleFile:
         raise UsageError(f"no rule file and no pack {name_or_path!r}; packs: {', '.join(packs())}")
     source = resources.files(__package__).joinpath("packs", f"{name_or_path}.toml")
     return toml.load(source.read_text("utf-8"), f"pack {name_or_path}", RuleFile)
+
+
+def with_tool_map(rules: RuleFile, logical_names: Mapping[str, str]) -> RuleFile:
+    """A rule file that knows tools by their physical names, too, wherever it speaks of their logical ones."""
+    found = {
+        alias: [*names, *(name for name, logical in logical_names.items() if logical in names and name not in names)]
+        for alias, names in rules.tools.items()
+    }
+    return msgspec.structs.replace(rules, tools=found)
 
 
 def packs() -> list[str]:

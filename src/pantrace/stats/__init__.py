@@ -5,7 +5,16 @@ from __future__ import annotations
 from .agreement import concordance, flip_rate, kappa, rank_correlation
 from .clusters import ClusterMean, cluster_mean, sums_of
 from .correction import corrected_rate
-from .detectable import Sums, fisher_power, least_by_fisher, least_by_mcnemar, least_shift, mcnemar_power
+from .detectable import (
+    Sums,
+    arms_by_fisher,
+    fisher_power,
+    least_by_fisher,
+    least_by_mcnemar,
+    least_shift,
+    mcnemar_power,
+    pairs_by_mcnemar,
+)
 from .estimate import CONFIDENCE, Bounds, Estimate, TooFew, normal_quantile
 from .means import cases_for_t, clustered_mean, mean
 from .paired import (
@@ -27,7 +36,7 @@ from .power import (
     per_arm_needed,
     samples_needed,
 )
-from .proportions import newcombe, pooled_share, share_over_cases, tango, wilson
+from .proportions import difference_of_intervals, newcombe, pooled_share, share_over_cases, tango, wilson
 from .several import benjamini_hochberg, holm
 from .skewed import (
     bootstrap_t,
@@ -57,6 +66,7 @@ __all__ = [
     "Spread",
     "Sums",
     "TooFew",
+    "arms_by_fisher",
     "benjamini_hochberg",
     "bootstrap_t",
     "cases_for_t",
@@ -66,6 +76,7 @@ __all__ = [
     "corrected_rate",
     "detectable_difference",
     "difference_of_clusters",
+    "difference_of_intervals",
     "difference_of_means",
     "difference_of_proportions",
     "difference_of_skewed",
@@ -88,6 +99,7 @@ __all__ = [
     "paired_difference",
     "paired_proportions",
     "paired_skewed",
+    "pairs_by_mcnemar",
     "pairs_needed",
     "pass_at_k",
     "pass_hat_k",

@@ -3,15 +3,16 @@ like these."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import product
-from math import asin, inf, sqrt
+from math import asin, fsum, inf, sqrt
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 from .estimate import distributions
 from .means import SEED
-from .power import ALPHA, POWER
+from .power import ALPHA, POWER, detectable_difference, pairs_needed, per_arm_needed
 
 RESAMPLES = 200
 FEW = 10
@@ -20,6 +21,10 @@ LARGE = 200
 """From so many cases on each side on, the arcsine of shares does for Fisher's test."""
 MANY = 50
 """From so many clusters on, t and permutations say the same."""
+
+
+CLOSED = 5000
+"""From so many clusters on, a formula says it, too, and draws would fill the memory."""
 
 
 class Sums(NamedTuple):
@@ -89,17 +94,45 @@ def _fisher_region(first: int, second: int, total: int, alpha: float) -> tuple[i
     return int(successes[kept[0]]) - 1, int(successes[kept[-1]]) + 1
 
 
+def arms_by_fisher(first: float, second: float, alpha: float = ALPHA, power: float = POWER) -> float:
+    """How many cases on each side tell these two true shares apart by Fisher's exact test."""
+    first, second = sorted((first, second))
+    # An exact test is as careful as one with a correction for continuity, which costs about 2 / difference cases.
+    guess = per_arm_needed(first, second, alpha, power) + 2 / (second - first)
+    if guess >= LARGE:
+        return guess
+    return _fewest(lambda n: fisher_power((first, n), (second, n), alpha), 2, int(2 * guess) + 10, power)
+
+
+def pairs_by_mcnemar(only_first: float, only_second: float, alpha: float = ALPHA, power: float = POWER) -> float:
+    """How many pairs show these two shares of discordant pairs to differ by McNemar's exact test."""
+    guess = pairs_needed(only_first, only_second, alpha, power)
+    most = int(guess + 4 / abs(only_second - only_first)) + 10
+    return _fewest(lambda n: mcnemar_power(n, only_first, only_second, alpha), int(guess * 0.8), most, power)
+
+
+def _fewest(found: Callable[[int], float], low: int, high: int, power: float) -> float:
+    """The first number within these ends that finds with this power; the upper end if none below does."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if found(middle) >= power else (middle, high)
+    return float(high)
+
+
 def least_by_fisher(share: float, sizes: tuple[int, int], alpha: float = ALPHA, power: float = POWER) -> float:
     """The least difference of two independent pass rates that Fisher's exact test finds, from this share upwards or
     downwards, whichever has more room. Infinite where not even all against none is found."""
     room = max(share, 1 - share)
     sign = 1 if share <= 0.5 else -1
+    # An exact test is as careful as one with a correction for continuity.
+    careful = (1 / sizes[0] + 1 / sizes[1]) / 2
 
     def found(difference: float) -> float:
-        other = min(1.0, max(0.0, share + sign * difference))
         if min(sizes) >= LARGE:
+            other = min(1.0, max(0.0, share + sign * max(0.0, difference - careful)))
             effect = abs(asin(sqrt(other)) - asin(sqrt(share))) * 2 * sqrt(sizes[0] * sizes[1] / sum(sizes))
             return NormalDist().cdf(effect - NormalDist().inv_cdf(1 - alpha / 2))
+        other = min(1.0, max(0.0, share + sign * difference))
         return fisher_power((share, sizes[0]), (other, sizes[1]), alpha)
 
     return _least(found, room, power) if found(room) >= power else inf
@@ -123,8 +156,12 @@ def least_shift(
     none is ever found."""
     import numpy as np
 
+    # Two sides in an order of their own: what is drawn must not depend on which run was named first.
+    given = [second] if first is None else sorted([_in_order(first), _in_order(second)])
+    if min(len(side.totals) for side in given) >= CLOSED:
+        return detectable_difference(sqrt(sum(_square_error(side) for side in given)), alpha, power)
     dice = np.random.default_rng(SEED)
-    sides = [_drawn(side, dice) for side in ([second] if first is None else [first, second])]
+    sides = [_drawn(side, dice) for side in given]
     if not any(np.ptp(totals) > 0 for totals, _ in sides):
         return 0.0
     shifts = [_turns_by_t(sides, sign, alpha) for sign in (1, -1)]
@@ -136,6 +173,18 @@ def least_shift(
         by_order = [_turns(*arranged, sign, alpha) for sign in (1, -1)]
         shifts = [np.maximum(*each) for each in zip(shifts, by_order, strict=True)]
     return max(float(np.quantile(shift, power, method="higher")) for shift in shifts)
+
+
+def _in_order(side: Sums) -> Sums:
+    return Sums(*zip(*sorted(zip(side.totals, side.counts, strict=True)), strict=True))
+
+
+def _square_error(side: Sums) -> float:
+    """The square of the standard error of a side's mean."""
+    size, n = len(side.totals), sum(side.counts)
+    mean = fsum(side.totals) / n
+    off = fsum((total - count * mean) ** 2 for total, count in zip(side.totals, side.counts, strict=True))
+    return off / n**2 * size / (size - 1)
 
 
 Drawn = tuple[Any, Any]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from pantrace.errors import MissingExtra
 from pantrace.model import Record
 
@@ -32,6 +34,12 @@ Bounds = tuple[float, float]
 
 class TooFew(ValueError):
     """There is nothing to estimate from."""
+
+
+def mirrored(found: Estimate) -> Estimate:
+    """The same difference, taken the other way round."""
+    ends = [None if end is None else -end for end in (found.high, found.low)]
+    return replace(found, value=-found.value, low=ends[0], high=ends[1])
 
 
 def normal_quantile(confidence: float) -> float:

@@ -11,7 +11,7 @@ SEED = 20260101
 """Bootstrap intervals are the same each time."""
 RESAMPLES = 9999
 NO_SPREAD = "all values are equal: no spread to take an interval from"
-ALIKE = "all values are equal: the interval allows for as many others as so few values could have missed"
+MISSED = "the interval allows for as many others as so few could have missed"
 
 
 def is_noise(spread: float, values: Sequence[float]) -> bool:
@@ -67,9 +67,11 @@ def without_spread(
 ) -> Estimate:
     """The mean of values that are all equal: with bounds, how far it may be from what was not drawn."""
     if bounds is None:
-        return Estimate(value=value, n=n, method=method, note=NO_SPREAD)
+        note = NO_SPREAD if clusters == n else NO_SPREAD.replace("values", "clusters")
+        return Estimate(value=value, n=n, method=method, note=note)
     low, high = alike(value, clusters, bounds, confidence)
-    return Estimate(value=value, low=low, high=high, n=n, method="Clopper-Pearson", note=ALIKE)
+    note = f"all {'values' if clusters == n else 'clusters'} are equal: {MISSED}"
+    return Estimate(value=value, low=low, high=high, n=n, method="Clopper-Pearson", note=note)
 
 
 def clustered_mean(

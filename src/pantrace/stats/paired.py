@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import product
-from math import comb, fsum
+from math import comb, fsum, sqrt
 
 from msgspec.structs import replace
 
 from pantrace.model import Record
 
 from .clusters import cluster_mean, sums_of
-from .estimate import CONFIDENCE, Bounds, Estimate, TooFew
+from .estimate import CONFIDENCE, Bounds, Estimate, TooFew, distributions, mirrored
 from .means import RESAMPLES as FLIPS
 from .means import SEED, bounded_t, is_noise, mean, without_spread
 from .proportions import tango
 from .skewed import FEW_FOR_SHAPE, MANY, bootstrap_t, lognormal_pairs, may_be_lognormal, t_witness, widest
+
+MANY_FLIPS = 5000
+"""From so many differences on, sums of flipped signs are as good as normal, and a sample of them takes seconds."""
 
 
 class PairedDifference(Record, frozen=True, kw_only=True):
@@ -43,7 +46,8 @@ def paired_difference(
         sums = sums_of(differences, clusters)
         found, p = _clustered(differences, sums, confidence, bounds), sign_flip([total for total, _ in sums.values()])
     method = f"paired {found.method}, sign-flip permutation"
-    return _with_counts(differences, replace(found, p=p, method=method))
+    note = found.note.replace("all values are", "all differences are") if found.note else None
+    return _with_counts(differences, replace(found, p=p, method=method, note=note))
 
 
 def _clustered(
@@ -66,6 +70,10 @@ def _clustered(
 def paired_skewed(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> PairedDifference:
     """The mean of second - first where values have no upper end: the wider of a studentised bootstrap and, where all
     values are above 0, a lognormal model, else t; p is the largest of theirs and of sign flips."""
+    if list(first) > list(second):
+        # What is drawn must not depend on which run was named first.
+        turned = paired_skewed(second, first, confidence)
+        return replace(turned, estimate=mirrored(turned.estimate), wins=turned.losses, losses=turned.wins)
     differences = differences_of(first, second)
     plain = paired_difference(first, second, None, confidence)
     if plain.estimate.low is None or plain.estimate.p is None:
@@ -111,7 +119,8 @@ def _difference(before: float, after: float) -> float:
 
 
 def sign_flip(differences: Sequence[float]) -> float:
-    """Two-sided p of no difference: exact over all flips of up to 16 non-zero differences, else a seeded sample."""
+    """Two-sided p of no difference: exact over all flips of up to 16 non-zero differences, else a seeded sample; of
+    very many of which none stands out, the normal distribution that the flips come to."""
     moving = [each for each in differences if each != 0]
     if not moving:
         return 1.0
@@ -124,8 +133,13 @@ def sign_flip(differences: Sequence[float]) -> float:
         return float(extreme / 2 ** len(moving))
     import numpy as np
 
-    dice = np.random.default_rng(SEED)
     values = np.asarray(moving)
+    squares = float(values @ values)
+    if len(values) >= MANY_FLIPS and float(abs(values).max()) ** 2 <= squares / 50:
+        # Sums of equal steps are whole numbers of them: half a step between two sums belongs to the tail.
+        beyond = max(0.0, observed - float(abs(values).min()))
+        return float(2 * distributions().norm.sf(beyond / sqrt(squares)))
+    dice = np.random.default_rng(SEED)
     extreme = 0
     # So many flips at once as fit into a few megabytes.
     rows = max(1, min(1000, 2_000_000 // len(values)))
@@ -140,8 +154,11 @@ def mcnemar(only_first: int, only_second: int) -> float:
     m = only_first + only_second
     if m == 0:
         return 1.0
-    tail = sum(comb(m, i) for i in range(min(only_first, only_second) + 1))
-    return float(min(1.0, 2 * tail / 2**m))
+    fewer = min(only_first, only_second)
+    if m > 1000:
+        # Whole numbers of a thousand digits and more take seconds to add up.
+        return float(min(1.0, 2 * distributions().binom.cdf(fewer, m, 0.5)))
+    return float(min(1.0, 2 * sum(comb(m, i) for i in range(fewer + 1)) / 2**m))
 
 
 def paired_proportions(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import fsum, sqrt
 
+from msgspec.structs import replace
+
 from .estimate import CONFIDENCE, Estimate, TooFew, normal_quantile, root, t_quantile
 
 
@@ -67,12 +69,19 @@ def _clustered_share(
 
 def newcombe(first: tuple[int, int], second: tuple[int, int], confidence: float = CONFIDENCE) -> Estimate:
     """The difference second - first of two independent proportions (successes, n)."""
-    one, two = wilson(*first, confidence), wilson(*second, confidence)
-    assert one.low is not None and one.high is not None and two.low is not None and two.high is not None
-    difference = two.value - one.value
+    found = difference_of_intervals(wilson(*first, confidence), wilson(*second, confidence))
+    return replace(found, method="Newcombe")
+
+
+def difference_of_intervals(one: Estimate, two: Estimate) -> Estimate:
+    """The difference two - one of independent estimates, by Newcombe's way of putting their intervals together; without
+    an interval where one of them has none."""
+    difference, n = two.value - one.value, one.n + two.n
+    if one.low is None or one.high is None or two.low is None or two.high is None:
+        return Estimate(value=difference, n=n, method="none")
     low = difference - sqrt((two.value - two.low) ** 2 + (one.high - one.value) ** 2)
     high = difference + sqrt((two.high - two.value) ** 2 + (one.value - one.low) ** 2)
-    return Estimate(value=difference, low=low, high=high, n=first[1] + second[1], method="Newcombe")
+    return Estimate(value=difference, low=low, high=high, n=n, method="Newcombe, Fisher exact")
 
 
 def tango(only_first: int, only_second: int, n: int, confidence: float = CONFIDENCE) -> Estimate:

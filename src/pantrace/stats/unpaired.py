@@ -9,8 +9,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from .clusters import cluster_mean, sums_of
-from .estimate import CONFIDENCE, Bounds, Estimate, TooFew, distributions
-from .means import ALIKE, NO_SPREAD, RESAMPLES, SEED, alike, bounded_t, is_noise
+from .estimate import CONFIDENCE, Bounds, Estimate, TooFew, distributions, mirrored
+from .means import MISSED, RESAMPLES, SEED, alike, bounded_t, is_noise
 from .proportions import newcombe
 from .skewed import FEW_FOR_SHAPE, MANY, Witness, bootstrap_t_difference, lognormal_sides, may_be_lognormal, widest
 
@@ -47,6 +47,10 @@ def difference_of_means(
 def difference_of_skewed(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
     """second - first of independent values that have no upper end: the wider of a studentised bootstrap and, where all
     values are above 0, a lognormal model, else Welch's t; the larger p."""
+    first, second = sorted(first), sorted(second)
+    if first > second:
+        # What is drawn must not depend on which run was named first.
+        return mirrored(difference_of_skewed(second, first, confidence))
     plain = difference_of_means(first, second, confidence)
     if plain.low is None or plain.high is None or plain.p is None:
         return plain
@@ -127,8 +131,10 @@ def _without_spread(one: _Side, two: _Side, bounds: Bounds | None, confidence: f
     """Sides that are of one value each, or whose clusters are all alike."""
     difference, sizes = two.mean - one.mean, (len(one.clusters), len(two.clusters))
     p = 1.0 if difference == 0 else min(1.0, 2 / comb(sum(sizes), sizes[0]))
+    told = f"each run has {'equal values' if sizes == (one.n, two.n) else 'clusters that are all alike'}"
     if bounds is None:
-        return Estimate(value=difference, n=one.n + two.n, method=method, p=p, note=NO_SPREAD)
+        note = f"{told}: no spread to take an interval from"
+        return Estimate(value=difference, n=one.n + two.n, method=method, p=p, note=note)
     (low_a, high_a), (low_b, high_b) = (
         alike(side.mean, size, bounds, confidence) for side, size in zip((one, two), sizes, strict=True)
     )
@@ -136,7 +142,8 @@ def _without_spread(one: _Side, two: _Side, bounds: Bounds | None, confidence: f
     low = difference - sqrt((two.mean - low_b) ** 2 + (high_a - one.mean) ** 2)
     high = difference + sqrt((high_b - two.mean) ** 2 + (one.mean - low_a) ** 2)
     method = "Clopper-Pearson, permutation"
-    return Estimate(value=difference, low=low, high=high, n=one.n + two.n, method=method, p=p, note=ALIKE)
+    note = f"{told}: {MISSED}"
+    return Estimate(value=difference, low=low, high=high, n=one.n + two.n, method=method, p=p, note=note)
 
 
 def _permuted(one: _Side, two: _Side) -> float:
@@ -145,7 +152,13 @@ def _permuted(one: _Side, two: _Side) -> float:
     import numpy as np
 
     paired = one.clusters.keys() == two.clusters.keys()
-    rows = [*one.clusters.values(), *(two.clusters[name] for name in (one if paired else two).clusters)]
+    # What is drawn must not depend on which run was named first, nor on the order of cases in its file.
+    one, two = sorted((one, two), key=lambda side: sorted(side.clusters.values()))
+    if paired:
+        names = sorted(one.clusters, key=repr)
+        rows = [side.clusters[name] for side in (one, two) for name in names]
+    else:
+        rows = [*sorted(one.clusters.values()), *sorted(two.clusters.values())]
     totals, counts = (np.asarray(column, float) for column in zip(*rows, strict=True))
     dice, size, places = np.random.default_rng(SEED), len(one.clusters), np.arange(len(rows))
     if paired:

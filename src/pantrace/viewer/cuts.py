@@ -33,7 +33,7 @@ def cut(value: Any, keep: Keep) -> tuple[Any, list[Cut]]:
 
 def _without(value: Any, path: list[str | int], cuts: list[Cut], keep: Keep) -> Any:
     if isinstance(value, str):
-        return _text(value, path, cuts, keep) if len(value) > 256 else value
+        return _text(value, path, cuts, keep) if len(value) > 256 or value.startswith("data:") else value
     if isinstance(value, dict):
         return {key: _without(item, [*path, key], cuts, keep) for key, item in value.items()}
     if isinstance(value, list):

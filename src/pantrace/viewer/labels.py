@@ -34,8 +34,8 @@ class Label(Record, frozen=True, kw_only=True):
     score: float | None = None
     comment: str = ""
     tag: str = ""
-    step: int | None = None
-    """The row it speaks of; None: the whole sample."""
+    step: str | None = None
+    """The step it speaks of, by its id or its number (#7) in the recording; None: the whole sample."""
     by: str = ""
     at: float = 0.0
 
@@ -69,7 +69,7 @@ def keep(folder: Path, label: Label) -> None:
 
 def kept(folder: Path) -> list[Label]:
     """All labels, the last of each person for a sample; lines that are none are passed over."""
-    found: dict[tuple[str, int | None, str], Label] = {}
+    found: dict[tuple[str, str | None, str], Label] = {}
     try:
         lines = (folder / LABELS).read_bytes().splitlines()
     except OSError:

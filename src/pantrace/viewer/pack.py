@@ -10,6 +10,7 @@ from typing import Any
 from pantrace.errors import PantraceError
 from pantrace.wire.json import encode, to_plain
 
+from .causes import Causes
 from .cuts import Cut, cut
 from .pictures import Pictures
 from .rows import Row, rows_of
@@ -58,14 +59,14 @@ class Packer:
         self._spool.put(INDEX, encode(index), "index")
 
     def _run(self, run: ShownRun, number: int) -> dict[str, Any]:
-        table = Table()
+        table, causes = Table(), Causes()
         pictures = Pictures(run.roots, self._keep)
         trouble: list[str] = []
         for shown in until_broken(run, trouble):
-            self._sample(shown, table, pictures)
+            self._sample(shown, table, causes, pictures)
         self._flush()
         key = self._key("t")
-        self._spool.put(key, encode(table.block()), "index")
+        self._spool.put(key, encode(table.block() | {"causes": causes.block()}), "index")
         header: dict[str, Any] = to_plain(run.header)
         header.pop("samples", None)
         small, _ = cut(header, self._keep)
@@ -90,7 +91,7 @@ class Packer:
             "live": run.live,
         }
 
-    def _sample(self, shown: ShownSample, table: Table, pictures: Pictures) -> None:
+    def _sample(self, shown: ShownSample, table: Table, causes: Causes, pictures: Pictures) -> None:
         sample = shown.sample
         key = table.key_for(shown)
         rows, branches = rows_of(sample.trajectory, sample.expected) if sample.trajectory is not None else ([], [])
@@ -98,10 +99,12 @@ class Packer:
         kind: Kind = "passed" if status_of(shown, counts.get("outcome")) == "passed" else "steps"
         source = sample.trajectory.source.path if sample.trajectory and sample.trajectory.source else None
         page = page_of(shown, key, rows, branches)
+        page["findings"] = causes.add(len(table.keys), shown, rows)
         page["chunks"] = self._chunks(rows, kind, pictures, source)
+        # Short words and small numbers by the thousand: nothing to cut out.
+        heads = page.pop("heads")
         page, cuts = cut(to_plain(page), self._keep)
-        page["cuts"] = cuts
-        data = encode(page)
+        data = encode(page | {"cuts": cuts, "heads": heads})
         block = self._add("page", key, data)
         table.add(key, shown, title_of(sample), block, counts)
         self.samples += 1

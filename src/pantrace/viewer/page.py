@@ -11,27 +11,33 @@ from typing import Any
 
 PROGRAM = (
     "vendor/marked.js", "dom.js", "words.js", "source.js", "remembered.js", "window_list.js", "ansi.js", "code.js",
-    "diff.js", "markdown.js", "json_tree.js", "texts.js", "screen.js", "copying.js", "step.js", "time_axis.js",
-    "search.js", "labels.js", "scores.js", "expected.js", "outline.js", "sample_page.js", "charts.js", "run_page.js",
-    "runs_page.js", "compare_page.js", "app.js",
+    "diff.js", "markdown.js", "json_tree.js", "texts.js", "screen.js", "copying.js", "step.js", "copying_sample.js",
+    "branches.js", "time_lanes.js", "token_bars.js", "axis.js", "search.js", "labels.js", "scores.js", "expected.js",
+    "outline.js", "transcript.js", "sample_page.js", "charts.js", "plots.js", "measures.js", "failures.js",
+    "run_page.js", "runs_page.js", "compare_page.js", "compare_many.js", "app.js",
 )  # fmt: skip
 """Modules in the order of who needs whom. Joined into one script, since pages from file:// cannot load modules."""
 
+STYLES = ("frame.css", "transcript.css", "texts.css", "panels.css", "tables.css", "media.css")
+"""In the order in which later rules overrule earlier ones."""
+
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|let|class) )", re.MULTILINE)
+_SPACE = re.compile(r"^(?:[ \t]*//.*\n|[ \t]+|\n)", re.MULTILINE)
+"""Comments that have a line of their own, and indentation: a fifth of the program, for nobody who opens a report."""
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|let|class) )", re.MULTILINE)
 
 
 @cache
 def program() -> str:
     """All modules as one."""
-    texts = (_file(name) for name in PROGRAM)
-    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", text)) for text in texts)
+    own = (_SPACE.sub("", _EXPORT.sub("", _IMPORT.sub("", _file(name)))) for name in PROGRAM if "/" not in name)
+    return "\n".join([*(_file(name) for name in PROGRAM if "/" in name), *own])
 
 
 @cache
 def style() -> str:
-    """The style sheet."""
-    return _file("style.css")
+    """The style sheets as one."""
+    return "".join(_file(name) for name in STYLES)
 
 
 def policy(*, served: bool = False) -> str:

@@ -69,8 +69,8 @@ def rows_of(trajectory: Trajectory, expected: Trajectory | None = None) -> tuple
         own = _own_rows(each, number, depth)
         branch = Branch(each, depth, parent)
         branches.append(branch)
-        place = _place(rows, each, parent)
-        branch.first, branch.caller = place, place - 1 if place and each.caller is not None else None
+        branch.caller = _home(rows, each, parent)
+        place = branch.first = len(rows) if branch.caller is None else _behind(rows, branch.caller)
         for other in branches[:-1]:
             other.first += len(own) if other.first >= place and other is not branch else 0
             if other.caller is not None and other.caller >= place:
@@ -119,19 +119,24 @@ def _own_rows(trajectory: Trajectory, number: int, depth: int) -> list[Row]:
     return rows
 
 
-def _place(rows: list[Row], child: Trajectory, parent: int | None) -> int:
-    """Where the rows of a sub-agent go: behind the call that started it and what hangs on it, else behind all."""
+def _home(rows: list[Row], child: Trajectory, parent: int | None) -> int | None:
+    """The row whose call started a sub-agent; None where nobody says."""
     if child.caller is None or parent is None:
-        return len(rows)
+        return None
     for at, row in enumerate(rows):
         if row.trajectory == parent and any(
             isinstance(part, ToolCall) and part.id == child.caller for part in row.step.parts
         ):
-            end = at + 1
-            while end < len(rows) and rows[end].depth > row.depth:
-                end += 1
-            return end
-    return len(rows)
+            return at
+    return None
+
+
+def _behind(rows: list[Row], at: int) -> int:
+    """The first row behind a row and all that hangs on it."""
+    end = at + 1
+    while end < len(rows) and rows[end].depth > rows[at].depth:
+        end += 1
+    return end
 
 
 def _expect(rows: list[Row], expected: Trajectory) -> None:

@@ -15,6 +15,7 @@ from pantrace.model import (
     ToolCall,
     ToolResult,
     Trajectory,
+    Unknown,
     all_trajectories,
     call_pairs,
     final_response,
@@ -37,7 +38,8 @@ ALIGNED = 2_000
 def page_of(shown: ShownSample, key: str, rows: Sequence[Row], branches: Sequence[Branch]) -> dict[str, Any]:
     """All of a sample's page but its steps."""
     sample, trajectory = shown.sample, shown.sample.trajectory
-    place_of = _places(rows, sample.trajectory)
+    numbers = _numbers(trajectory)
+    place_of = _places(rows, numbers)
     page = {
         "key": key,
         "id": sample.id,
@@ -48,7 +50,7 @@ def page_of(shown: ShownSample, key: str, rows: Sequence[Row], branches: Sequenc
         "decisions": to_plain(shown.decisions),
         "extra": to_plain(sample.extra) or None,
         "expected": _expected(sample, rows),
-        "heads": heads_of(rows),
+        "heads": heads_of(rows, numbers),
     }
     if trajectory is not None:
         page |= {
@@ -61,16 +63,20 @@ def page_of(shown: ShownSample, key: str, rows: Sequence[Row], branches: Sequenc
             "ended": trajectory.ended,
             "source": to_plain(trajectory.source),
             "seconds": seconds_of(trajectory),
-            "branches": [_branch(branch) for branch in branches],
+            "branches": [_branch(branch, rows) for branch in branches],
             "about": {"trajectory": to_plain(trajectory.extra) or None},
         }
     return page
 
 
-def _places(rows: Sequence[Row], trajectory: Trajectory | None) -> dict[str, int]:
-    """Where the steps that evidence can name stand: by id, or by their number (#7) in the recording."""
+def _numbers(trajectory: Trajectory | None) -> dict[int, str]:
+    """What steps without an id are called: by their number (#7) in the recording."""
     steps = [step for each in all_trajectories(trajectory) for step in each.steps] if trajectory is not None else []
-    numbers = {id(step): f"#{number}" for number, step in enumerate(steps, 1)}
+    return {id(step): f"#{number}" for number, step in enumerate(steps, 1)}
+
+
+def _places(rows: Sequence[Row], numbers: dict[int, str]) -> dict[str, int]:
+    """Where the steps that evidence can name stand: by id, or by their number."""
     found: dict[str, int] = {}
     for place, row in enumerate(rows):
         for step in (row.step, *row.answers):
@@ -87,11 +93,11 @@ def _score(score: Any, place_of: dict[str, int]) -> dict[str, Any]:
     return plain
 
 
-def _branch(branch: Branch) -> dict[str, Any]:
+def _branch(branch: Branch, rows: Sequence[Row]) -> dict[str, Any]:
     trajectory = branch.trajectory
     return {
         "id": trajectory.id,
-        "title": trajectory.title,
+        "name": _agent_name(branch, rows),
         "purpose": trajectory.purpose,
         "depth": branch.depth,
         "parent": branch.parent,
@@ -103,22 +109,42 @@ def _branch(branch: Branch) -> dict[str, Any]:
     }
 
 
-def heads_of(rows: Sequence[Row]) -> dict[str, list[Any]]:
+_NAMES = ("subagent_type", "agent_name", "agent", "agent_type", "name", "description", "task_name")
+"""Arguments under which calls that start a sub-agent say which one."""
+
+
+def _agent_name(branch: Branch, rows: Sequence[Row]) -> str | None:
+    """What a person would call the agent: as the recording does, else as the call that started it."""
+    trajectory = branch.trajectory
+    if trajectory.title or trajectory.agents:
+        return trajectory.title or trajectory.agents[0].name
+    if branch.caller is None:
+        return None
+    started = [
+        part.arguments
+        for part in rows[branch.caller].step.parts
+        if isinstance(part, ToolCall) and part.id == trajectory.caller and isinstance(part.arguments, dict)
+    ]
+    found = (given[name] for given in started for name in _NAMES if isinstance(given.get(name), str))
+    return next(found, "")[:80] or None
+
+
+def heads_of(rows: Sequence[Row], numbers: dict[int, str]) -> dict[str, list[Any]]:
     """A column for each thing that outline, time axis and filters ask of a row."""
     heads: dict[str, list[Any]] = {name: [] for name in _HEAD}
     for row in rows:
-        for name, value in zip(_HEAD, _head(row), strict=True):
+        for name, value in zip(_HEAD, _head(row, row.step.id or numbers[id(row.step)]), strict=True):
             heads[name].append(value)
     return heads
 
 
 _HEAD = (
     "role", "kind", "agent", "tools", "brief", "at", "ended", "tool_seconds", "input", "output", "cost", "failed",
-    "thinks", "says", "depth", "branch", "active", "turn", "prompt", "id",
+    "thinks", "says", "depth", "branch", "active", "turn", "prompt", "id", "cached", "ref",
 )  # fmt: skip
 
 
-def _head(row: Row) -> tuple[Any, ...]:
+def _head(row: Row, ref: str) -> tuple[Any, ...]:
     step = row.step
     tools = [part.name for part in step.parts if isinstance(part, ToolCall)]
     tools += [part.kind for part in step.parts if isinstance(part, Action)]
@@ -145,6 +171,8 @@ def _head(row: Row) -> tuple[Any, ...]:
         row.turn,
         int(is_prompt(step)),
         step.id,
+        usage.cache_read if usage is not None else None,
+        ref,
     )
 
 
@@ -160,6 +188,8 @@ def _brief(row: Row) -> str:
             return part.text or part.key or (part.target.description if part.target else None) or ""
         if isinstance(part, ToolResult):
             return " ".join(str(part.error or part.output or "")[: BRIEF * 4].split())[:BRIEF]
+        if isinstance(part, Unknown) and row.step.kind == "note":
+            return (part.kind or "").rpartition(":")[2]
     if row.step.error is not None:
         return (row.step.error.message or row.step.error.kind or "error")[:BRIEF]
     return ""
@@ -214,7 +244,9 @@ def title_of(sample: Sample) -> str:
     trajectory, case = sample.trajectory, sample.case
     first = (trajectory.title if trajectory else None) or (case.question or case.goal if case else None)
     if not first and trajectory is not None:
-        asked = (step for step in trajectory.steps if step.role == "user" and step.kind == "message")
+        asked = [step for step in trajectory.steps if step.role == "user"]
+        # What a program put in the user's mouth (a summary, a context) names nothing; it is better than nothing.
+        asked.sort(key=lambda step: step.kind != "message")
         texts = (part.text for step in asked for part in _texts(step.parts))
         first = next((text for text in texts if text.strip()), None)
     return " ".join((first or "")[:800].split())[:160]

@@ -87,13 +87,23 @@ class Site:
 
     def served_index(self) -> bytes:
         """The index with the labels that belong to it."""
-        runs = [
-            run | {"labels": {each.sample: _plain(each) for each in kept(Path(run["path"])) if each.step is None}}
-            if _keeps_labels(run)
-            else run
-            for run in self.index["runs"]
-        ]
+        runs = [run | self._labels(Path(run["path"])) if _keeps_labels(run) else run for run in self.index["runs"]]
         return encode(self.index | {"runs": runs, "edition": self.edition})
+
+    def _labels(self, folder: Path) -> dict[str, Any]:
+        """What this person has said of samples and of steps, and what others have: theirs are not to sway anybody."""
+        mine: dict[str, Any] = {}
+        steps: dict[str, dict[str, Any]] = {}
+        others: dict[str, list[Any]] = {}
+        for each in kept(folder):
+            if each.by != self._by:
+                if each.step is None:
+                    others.setdefault(each.sample, []).append(_plain(each))
+            elif each.step is None:
+                mine[each.sample] = _plain(each)
+            else:
+                steps.setdefault(each.sample, {})[each.step] = _plain(each)
+        return {"labels": mine, "steps": steps, "others": others}
 
     def state(self) -> dict[str, int]:
         """Which edition is shown, and how far the next one is."""

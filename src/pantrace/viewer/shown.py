@@ -16,6 +16,8 @@ class ShownSample:
 
     sample: Sample
     decisions: tuple[Decision, ...] = ()
+    made: int = 0
+    """How many of its scores, the last ones, the evaluation made; the others came with the recording."""
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,15 @@ from collections import Counter
 from math import isfinite
 from typing import Any
 
-from pantrace.model import Decision, Score
+from pantrace.model import Decision, Score, numbers_of
 
 from .shown import ShownSample
 
 COLUMNS = ("steps", "calls", "errors", "tokens", "cost", "seconds", "created", "agent", "model", "outcome")
 REASONS = 200
 """Reasons of failures that are kept apart."""
+WHYS = 8
+"""Reasons why a metric has no value that are named."""
 
 
 class Table:
@@ -22,7 +24,7 @@ class Table:
         self.keys: list[str] = []
         self.rows: dict[str, list[Any]] = {name: [] for name in ("id", "epoch", "title", "block", "status", *COLUMNS)}
         self._scores: dict[str, list[Any]] = {}
-        self._passed: dict[str, dict[int, bool]] = {}
+        self._whys: dict[str, Counter[tuple[str, str]]] = {}
         self._labels: dict[str, dict[int, str]] = {}
         self._tools: list[list[int]] = []
         self._reasons: list[list[int]] = []
@@ -63,28 +65,33 @@ class Table:
 
     def _add_score(self, place: int, score: Score) -> None:
         self.scored.setdefault(score.name, Counter())[score.status] += 1
-        number = _shown_value(score)
-        column = self._scores.setdefault(score.name, [])
-        column += [None] * (place + 1 - len(column))
-        if number is not None:
-            column[place] = number
-        if score.passed is not None:
-            self._passed.setdefault(score.name, {})[place] = score.passed
+        if score.status != "scored":
+            self._whys.setdefault(score.name, Counter())[(score.status, (score.explanation or "")[:200])] += 1
+        # A metric with several measures has a column for each of them, under the name by which all others know it.
+        values = dict(numbers_of(score)) if score.values else {score.name: _shown_value(score)}
+        for name, value in values.items():
+            column = self._scores.setdefault(name, [])
+            column += [None] * (place + 1 - len(column))
+            column[place] = value
 
     def block(self) -> dict[str, Any]:
         """The table as the page reads it."""
         size = len(self.keys)
+        parents = {name.rpartition(".")[0] for name in self._scores}
         scores = {name: column + [None] * (size - len(column)) for name, column in self._scores.items()}
         return {
             "key": self.keys,
             **{name: column for name, column in self.rows.items() if any(each is not None for each in column)},
             "scores": {name: column for name, column in scores.items() if any(each is not None for each in column)},
-            "empty": [name for name, column in scores.items() if all(each is None for each in column)],
+            "empty": [
+                name for name, column in scores.items() if all(each is None for each in column) and name not in parents
+            ],
             "labels": {name: [found.get(place) for place in range(size)] for name, found in self._labels.items()},
             "toolNames": list(self._names),
             "tools": self._tools,
             "reasonWords": list(self._words),
             "reasons": self._reasons,
+            "whys": {name: [[*key, n] for key, n in found.most_common(WHYS)] for name, found in self._whys.items()},
             "size": size,
         }
 

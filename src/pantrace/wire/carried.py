@@ -1,12 +1,14 @@
 """What a format has no place for is kept under the key `pantrace`, in corners of a record that its own tools ignore.
 
-A format names these corners as paths: "pantrace", "metadata.pantrace", "steps[].observation.pantrace". A key of the
-same name anywhere else (in a tool's arguments, say) is somebody's data.
+A format names these corners as paths: "pantrace", "metadata.pantrace", "steps[].observation.pantrace"; "[]" stands for
+records of our own in a log. A key of the same name anywhere else (in a tool's arguments, say) is somebody's data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +18,26 @@ from pantrace.model import Sample
 
 CARRIER = "pantrace"
 """The key."""
+
+_may_carry: ContextVar[bool] = ContextVar("may_carry", default=True)
+
+may_carry = _may_carry.get
+"""Whether a writer may keep anything for pantrace. Rows are stripped anyway; who writes a header must ask."""
+
+
+@contextmanager
+def carry_if(allowed: bool) -> Iterator[None]:
+    """What is written inside has something kept for pantrace in it, or is plain."""
+    token = _may_carry.set(allowed)
+    try:
+        yield
+    finally:
+        _may_carry.reset(token)
+
+
+def is_ours(record: Any) -> bool:
+    """Whether a record of a log is one that only pantrace reads."""
+    return isinstance(record, dict) and record.get("type") == CARRIER and CARRIER in record
 
 
 def without_carried(value: Any, corners: Iterable[str]) -> Any:
@@ -35,8 +57,11 @@ def _without(value: Any, steps: tuple[str, ...]) -> Any:
     if first == "[]":
         if not isinstance(value, list):
             return value
-        items = [_without(item, tuple(rest)) for item in value]
-        return value if all(one is two for one, two in zip(value, items, strict=True)) else items
+        items = (
+            [_without(item, tuple(rest)) for item in value] if rest else [each for each in value if not is_ours(each)]
+        )
+        same = len(items) == len(value) and all(one is two for one, two in zip(value, items, strict=True))
+        return value if same else items
     if not isinstance(value, dict) or first not in value:
         return value
     if not rest:

@@ -10,18 +10,28 @@ from typing import Any
 
 import msgspec
 
+from pantrace.errors import ReadError, SampleRefused
 from pantrace.model import Sample
 
-from .carried import CARRIER
+from .carried import CARRIER, is_ours, may_carry
 from .loss import without_source
 from .remainder import SAME, apply_difference, difference
 
 Load = Callable[[Any], Sample]
 Dump = Callable[[Sample, Any], Any]
+Meant = Callable[[Sample, Sample], Sample]
+"""What a row should say of a sample, which is given behind what it says of it."""
 
 
-def carrying(load: Load, dump: Dump, corner: str) -> tuple[Load, Dump]:
-    """Reader and writer that keep the rest of a sample at `corner` ("extra.pantrace") of an object."""
+def _all(told: Sample, sample: Sample) -> Sample:
+    return without_source(sample)
+
+
+def carrying(
+    load: Load, dump: Dump, corner: str, meant: Meant = _all, rest_of: Callable[[Any, Any], Any] = difference
+) -> tuple[Load, Dump]:
+    """Reader and writer that keep the rest of a sample at `corner` ("extra.pantrace") of an object; `rest_of` makes it
+    of what a row says and what it should say."""
     path = corner.split(".")
 
     def load_whole(row: Any) -> Sample:
@@ -34,9 +44,9 @@ def carrying(load: Load, dump: Dump, corner: str) -> tuple[Load, Dump]:
     def dump_whole(sample: Sample, options: Any) -> Any:
         row = dump(sample, options)
         # Read as it will be read: taking the corner away may leave nothing of the object that it lay in.
-        told = load(_taken(_put(row, path, {}), path)[0])
-        rest = difference(told, without_source(sample))
-        return row if rest is SAME else _put(row, path, rest)
+        told = _read_back(load, _taken(_put(row, path, {}), path)[0])
+        rest = rest_of(told, meant(told, sample)) if may_carry() else SAME
+        return _put(row, path, rest) if rest else row
 
     return load_whole, dump_whole
 
@@ -45,24 +55,33 @@ def carrying_in_log(load: Load, dump: Dump) -> tuple[Load, Dump]:
     """The same for a row that is a list of records: the rest is a record of its own, of type `pantrace`."""
 
     def load_whole(row: Any) -> Sample:
-        places = [place for place, each in enumerate(row) if _is_ours(each)] if isinstance(row, list) else []
+        places = [place for place, each in enumerate(row) if is_ours(each)] if isinstance(row, list) else []
         if not places:
             return load(row)
-        bare = [each for each in row if not _is_ours(each)]
+        bare = [each for each in row if not is_ours(each)]
         rest = row[places[-1]][CARRIER]
         if not isinstance(rest, (dict, list)):
             return load(bare)
-        told = load([each for each in row[: places[-1]] if not _is_ours(each)])
+        told = load([each for each in row[: places[-1]] if not is_ours(each)])
         sample = apply_difference(told, rest)
         # A tool has gone on with a session that we wrote: what it added stands behind our record.
         return sample if places[-1] == len(row) - 1 else _gone_on(sample, told, load(bare))
 
     def dump_whole(sample: Sample, options: Any) -> Any:
         row = dump(sample, options)
-        rest = difference(load(row), without_source(sample))
+        told = _read_back(load, row)
+        rest = difference(told, without_source(sample)) if may_carry() else SAME
         return row if rest is SAME else [*row, {"type": CARRIER, CARRIER: rest}]
 
     return load_whole, dump_whole
+
+
+def _read_back(load: Load, row: Any) -> Sample:
+    """What a row says to those who know of no corner."""
+    try:
+        return load(row)
+    except ReadError as error:
+        raise SampleRefused(f"what the format can say of it could not be read again: {error.message}") from None
 
 
 _AT_THE_END = ("ended", "usage", "outcome", "response", "title", "leaf")
@@ -79,10 +98,6 @@ def _gone_on(sample: Sample, told: Sample, now: Sample) -> Sample:
     times = (*whole.invocations, *after.invocations[len(before.invocations) :])
     trajectory = msgspec.structs.replace(whole, steps=steps, invocations=times, **anew)
     return msgspec.structs.replace(sample, trajectory=trajectory)
-
-
-def _is_ours(record: Any) -> bool:
-    return isinstance(record, dict) and record.get("type") == CARRIER and CARRIER in record
 
 
 def _taken(row: dict[str, Any], path: list[str]) -> tuple[dict[str, Any], Any]:

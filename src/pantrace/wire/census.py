@@ -35,7 +35,9 @@ class Census:
                 data = decode(data)
             except ReadError:
                 return
-        self.counts.update(_values(data))
+        # A list may be told as a whole or item by item, as its reader takes it; both say the same.
+        for record in data if isinstance(data, list) else [data]:
+            self.counts.update(_values(record))
 
 
 def changes(source: Census, written: Census) -> Iterator[Found]:

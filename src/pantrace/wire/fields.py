@@ -83,7 +83,7 @@ class FieldMap(Generic[T]):
         self._needed = {each.name for each in msgspec.structs.fields(kind) if each.required}
         self._keys = {name: key for key, (name, _) in fields.items()}
 
-    def load(self, raw: Any, taken: Collection[str] = (), **given: Any) -> T:
+    def load(self, raw: Any, taken: Collection[str] = (), /, **given: Any) -> T:
         """A record as a struct; `taken`: keys that somebody else reads, `given`: fields that are known already."""
         if not isinstance(raw, dict):
             raise ReadError(f"{_named(self.kind)} must be an object, not {str(raw)[:40]!r}")

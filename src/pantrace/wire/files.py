@@ -51,7 +51,8 @@ def open_unpacked(path: Path, buffer: int = _BUFFER) -> Opened:
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise ReadError(f"not a regular file but {special(mode)}", path=str(path))
+            remedy = "it can be read only once: save what comes out of it to a file" if stat.S_ISFIFO(mode) else None
+            raise ReadError(f"not a regular file but {special(mode)}", path=str(path), remedy=remedy)
         return cast("Opened", path.open("rb", buffering=buffer))
     except OSError as error:
         raise read_error(path, error) from None

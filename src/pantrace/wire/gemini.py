@@ -5,7 +5,6 @@ Keys come in snake_case and in camelCase; the data inside arguments and response
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -184,11 +183,6 @@ def response_of(result: ToolResult) -> dict[str, Any]:
 
 def _present(fields: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None}
-
-
-def parts_to(parts: Iterable[Part], format_name: str) -> list[dict[str, Any]]:
-    """All parts that Gemini can say."""
-    return [said for part in parts if (said := part_to(part, format_name)) is not None]
 
 
 COUNTS = {

@@ -25,7 +25,7 @@ _NO_TOOL = ("not found in registry", "tool not found")
 _ARGUMENTS = ("params must", "invalid parameters", "must have required property", "missing required")
 
 
-def told(result: ToolResult, status: Any = None) -> ToolResult:
+def with_failure(result: ToolResult, status: Any = None) -> ToolResult:
     """A result with the failure that its text or its status tells."""
     output = result.output
     text = output.get("output") if isinstance(output, dict) else output

@@ -113,8 +113,22 @@ def own_weight(value: Any) -> int:
 
 
 def common_weight(value: Any) -> int:
-    """How many values there are without those that only their own format has a word for."""
-    return weight(value) - own_weight(value)
+    """How many values there are without those that only their own format has a word for: `weight` less `own_weight`,
+    in one walk that leaves out `extra`, which may be most of a sample."""
+    count = 0
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        kind = type(item)
+        if item and kind is dict:
+            if item.get("type") == "unknown" and "raw" in item:
+                continue
+            stack += item.values() if not item.get("extra") else [item[key] for key in item if key != "extra"]
+        elif item and kind is list:
+            stack += item
+        else:
+            count += 1
+    return count
 
 
 def as_loss(found: Found, why: Mapping[str, str], target: str, sample: str | None = None, *, full: bool = True) -> Loss:

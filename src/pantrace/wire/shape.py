@@ -1,13 +1,14 @@
 """Shapes: what a foreign record must look like, and every place where it does not.
 
 A shape is `str`, `int`, `float`, `bool`, `dict` (any object), `list` (any array), `ANY`, `[shape]` for an array,
-`{"key": shape}` for an object (a key that ends in "?" may be missing), a tuple of shapes for alternatives, `None` for
-null, or `one_of(...)`. `document` wraps a shape that only a document demands: breaking it is a warning.
+`{"key": shape}` for an object (a key that ends in "?" may be missing), `each(shape)` for an object whose keys are
+names, a tuple of shapes for alternatives, `None` for null, or `one_of(...)`. `document` wraps a shape that only a
+document demands: breaking it is a warning. `mend` wraps one that says how it is set right (`wire.fit`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -23,6 +24,30 @@ class OneOf(msgspec.Struct, frozen=True):
     """One of these values."""
 
     values: tuple[Any, ...]
+    otherwise: Any = None
+    """Which of them stands for any other value."""
+
+
+class Each(msgspec.Struct, frozen=True):
+    """An object whose keys are names, and whose values are all alike."""
+
+    shape: Any
+
+
+class Mend(msgspec.Struct, frozen=True):
+    """A shape, and what is done where a value is something else altogether."""
+
+    shape: Any
+    how: Callable[[Any], Any] | None = None
+    """Makes of a value one that can be fitted."""
+    what: str = ""
+    """What that comes to: "is an object now"."""
+    when: Callable[[Any], bool] | None = None
+    """Whether a value can be fitted as it is; None: if it is of the shape's kind."""
+    default: Any = None
+    """What stands there when it is missing, or makes it of the place; None: as the shape has it."""
+    essential: bool = False
+    """Whether a record that lacks it is none."""
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -34,9 +59,33 @@ class Document(msgspec.Struct, frozen=True):
 ANY = Anything()
 
 
-def one_of(*values: Any) -> OneOf:
+def one_of(*values: Any, otherwise: Any = None) -> OneOf:
     """A closed list of values."""
-    return OneOf(values)
+    return OneOf(values, otherwise)
+
+
+def each(shape: Any) -> Each:
+    """The shape of all values of an object."""
+    return Each(shape)
+
+
+def mend(shape: Any, how: Callable[[Any], Any], what: str, when: Callable[[Any], bool] | None = None) -> Mend:
+    """A shape of which a value that is something else can be made."""
+    return Mend(shape, how, what, when)
+
+
+def default(shape: Any, value: Any) -> Mend:
+    """A shape with what stands for a missing value."""
+    return Mend(shape, default=value)
+
+
+def essential(shape: Any) -> Mend:
+    """A shape without which there is no record."""
+    return Mend(shape, essential=True)
+
+
+def is_essential(shape: Any) -> bool:
+    return isinstance(shape, Mend) and shape.essential
 
 
 def document(shape: Any) -> Document:
@@ -54,6 +103,12 @@ def violations(value: Any, shape: Any, path: str = "") -> Iterator[Violation]:
     if isinstance(shape, Document):
         for violation in violations(value, shape.shape, path):
             yield Violation(level="warning", message=violation.message, place=violation.place)
+    elif isinstance(shape, Mend):
+        yield from violations(value, shape.shape, path)
+    elif isinstance(shape, Each):
+        yield from _object(value, {}, path)
+        for key, item in value.items() if isinstance(value, dict) else ():
+            yield from violations(item, shape.shape, f"{path}.{key}" if path else key)
     elif isinstance(shape, OneOf):
         if value not in shape.values or isinstance(value, bool) != any(value is each for each in (True, False)):
             listed = ", ".join(_short(each) for each in shape.values)

@@ -47,6 +47,8 @@ AGE = 256
 FEW = 512
 """So many words of one record are looked for in other forms in every sample; of more, those that stand near the ones
 just found, as sources and samples go in the same order."""
+AROUND = 64
+"""So many words before and behind are near, however few were found."""
 
 _NOTHING = ("", "{}", "[]", "null")
 """Texts that say nothing, as JSON or otherwise."""
@@ -96,8 +98,10 @@ class _Record:
         middle = found[len(found) // 4 : len(found) - len(found) // 4]
         if not middle:
             return []
-        begin = bisect_left(self._places, middle[0] - FEW)
-        end = bisect_left(self._places, middle[-1] + FEW)
+        # The middle half of what was found tells how far the sample's own words reach.
+        around = max(AROUND, middle[-1] - middle[0])
+        begin = bisect_left(self._places, middle[0] - around)
+        end = bisect_left(self._places, middle[-1] + around)
         return [word for word in self._order[begin:end] if word in self.words]
 
 
@@ -263,7 +267,10 @@ class _Held:
 
     def _bare_words(self) -> set[str]:
         if self._bare is None:
-            self._bare = {_bare(word) for word in self.words if isinstance(word, str) and len(word) < KEY}
+            # All of them as one text: a sample has thousands, and each would cost a call.
+            short = "\n".join([word for word in self.words if isinstance(word, str) and len(word) < KEY])
+            bare = short.replace("_", "").lower().split("\n")
+            self._bare = {*bare, *[_bare(word) for word in bare if ":" in word or "." in word]}
         return self._bare
 
     def _holds_decoded(self, text: str) -> bool:

@@ -87,10 +87,23 @@ def test_hidden_characters_are_shown_as_marks(door: Open, recording: Path) -> No
     assert "\u202e" not in page.inner_text("body")
 
 
+def test_bytes_that_are_no_text_are_told_and_the_rest_is_shown(door: Open, tmp_path: Path) -> None:
+    source = tmp_path / "bytes.trace.jsonl"
+    said = '{"id": "%s", "trajectory": {"steps": [{"role": "user", "parts": [{"type": "text", "text": "%s"}]}]}}\n'
+    head = '{"pantrace": "2", "run": {"name": "bytes"}}\n'
+    lines = head.encode() + (said % ("one", "still here")).encode()
+    source.write_bytes(lines + (said % ("two", "BROKEN")).encode().replace(b"BROKEN", b"\xff\xfe <svg> \xc3("))
+    page = door(source, at="#/run/0/samples")
+    page.locator("a.row", has_text="still here").wait_for()
+    page.locator("summary", has_text="1 note").click()
+    page.get_by_text("line 3: not UTF-8 text").wait_for()
+    harmless(page)
+
+
 def test_a_step_stays_in_its_frame(door: Open, recording: Path) -> None:
     for name in ("combining", "long line", "deep quote"):
         page = door(recording, at=address(name))
-        page.locator("#step-2 .said").wait_for()
+        page.locator("#step-1 .said").wait_for()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
         assert page.evaluate(
             "document.querySelector('.steps').scrollWidth <= document.querySelector('.steps').clientWidth + 1"

@@ -2,55 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from doors import PANTRACE, Open
+from known import EXAMPLES, GOLDEN, KNOWN, Known
 from playwright.sync_api import Page
-
-ROOT = Path(__file__).parents[3]
-GOLDEN = ROOT / "tests" / "golden"
-EXAMPLES = ROOT / "examples"
-
-
-class Known(NamedTuple):
-    """A recording, a sample of it (None: it has only one), and what its page must show."""
-
-    path: Path
-    sample: str | None
-    shows: tuple[str, ...]
-
-
-KNOWN = [
-    Known(
-        EXAMPLES / "opencode" / "multi_turn_reasoning_edit_compaction.json",
-        None,
-        ("I'll look at the project first.", "glob", "/home/alex/projects/sample/ws/README.md"),
-    ),
-    Known(
-        EXAMPLES / "adk" / "garden_shop.evalset_result.json",
-        "refund_multi_turn",
-        ("Hello I want a refund for ORD-98765", "lookup_order", "The lookup timed out, I will retry it once."),
-    ),
-    Known(EXAMPLES / "inspect" / "basic.eval", "1", ("Capital of France?", "includes", "mockllm/model")),
-    Known(EXAMPLES / "openadapt" / "login", None, ("Log in with username", "Focus the username field.", "click")),
-    Known(EXAMPLES / "explain" / "cases.explain.jsonl", "tour-planner-001", ("Plan a two hour walk", "tour-planner")),
-    Known(GOLDEN / "tau-bench" / "library.json", None, ()),
-    Known(
-        GOLDEN / "native" / "every_part.trace.jsonl", "a", ("Running.", "1 failed", "exit code 1", "APIError", "503")
-    ),
-]
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.path.name)
 def test_a_recording_shows_what_was_said_and_called(door: Open, known: Known) -> None:
-    page = door(known.path)
-    if known.sample is not None:
-        page.locator("a.row", has=page.get_by_text(known.sample, exact=True)).first.click()
-    elif page.locator("a.row").count():
-        page.locator("a.row").first.click()
+    page = door(known.path, at=known.place)
+    page.set_viewport_size({"width": 1360, "height": 3000})  # all of it is in sight
     page.locator(".step").first.wait_for()
     for text in known.shows:
         page.get_by_text(text, exact=False).first.wait_for(state="attached", timeout=5_000)
@@ -88,11 +53,24 @@ def test_the_table_of_samples_filters_and_sorts(door: Open, results: Path) -> No
 def test_measures_and_failures_have_pages_of_their_own(door: Open, results: Path) -> None:
     page = door(results)
     page.get_by_role("tab", name="Measures").click()
-    page.locator(".measure", has_text="tool_success_rate").get_by_text("0.543", exact=True).wait_for()
+    card = page.locator(".measure", has=page.get_by_role("heading", name="tool_success_rate", exact=True))
+    card.locator(".number-line").get_by_text("54.3 %", exact=True).wait_for()
+    card.get_by_text("does not apply to 8: no tool was called").wait_for()
+    card.get_by_role("button", name="failed_tool_calls").click()
+    card.locator(".number-line").get_by_text("1.6", exact=True).wait_for()
     page.get_by_role("tab", name="Failures").click()
     page.get_by_text("IntentResolutionExplain is unscored: no judge configured").wait_for()
     page.locator("section", has_text="Below threshold: ANSWERS").get_by_text("show in the table").first.click()
     page.get_by_text("2 of 13").wait_for()
+
+
+def test_a_cause_leads_to_the_step_where_it_shows(door: Open, results: Path) -> None:
+    page = door(results, at="#/run/0/failures")
+    group = page.locator(".failures section", has_text="no_such_tool is called, and there is no such tool")
+    group.get_by_text("Model tried to call unavailable tool").wait_for()
+    group.locator(".examples a").click()
+    page.locator(".step.current", has_text="no_such_tool").wait_for()
+    page.locator(".findings button", has_text="no_such_tool").wait_for()
 
 
 def test_keys_lead_through_steps_and_samples(door: Open, results: Path) -> None:
@@ -142,6 +120,28 @@ def test_search_goes_through_all_samples(door: Open, results: Path) -> None:
     page.get_by_text("The lookup timed out, I will retry it once.").first.wait_for()
 
 
+def test_search_in_a_run_begins_at_its_table(door: Open, results: Path) -> None:
+    page = door(results)
+    page.locator("a.row").first.wait_for()
+    page.keyboard.press("/")
+    page.get_by_label("Search in all steps", exact=True).fill("retry it once")
+    page.locator(".hits button", has_text="refund_multi_turn").first.click()
+    page.locator(".step.current", has_text="The lookup timed out, I will retry it once.").wait_for()
+
+
+def test_the_axis_shows_time_or_tokens(door: Open) -> None:
+    page = door(EXAMPLES / "opencode" / "multi_turn_reasoning_edit_compaction.json")
+    page.get_by_role("img", name="time axis: 9 min 55 s in all, 2 lanes").wait_for()
+    page.locator(".axis-legend").get_by_text("1 pause squeezed").wait_for()
+    page.get_by_role("button", name="tokens", exact=True).click()
+    page.get_by_role("img", name="tokens of 9 model calls").wait_for()
+    # The last bar is the last call: a click on it leads there, and there all of the cost is added up.
+    box = page.locator("canvas.axis").bounding_box()
+    assert box is not None
+    page.locator("canvas.axis").click(position={"x": box["width"] * 0.69, "y": box["height"] - 4})
+    page.locator(".step.current#step-13 .sum", has_text="Σ $0.01").wait_for()
+
+
 def test_filters_fold_and_are_remembered(door: Open) -> None:
     page = door(EXAMPLES / "opencode" / "multi_turn_reasoning_edit_compaction.json")
     page.get_by_role("button", name="Errors only").click()
@@ -176,6 +176,31 @@ def test_a_screenshot_has_marks_where_the_hand_was(door: Open) -> None:
     assert aim["width"] / image["width"] == pytest.approx(0.45, abs=0.02)
 
 
+def test_what_was_expected_of_a_hand_stands_beside_it(door: Open, tmp_path: Path) -> None:
+    pixel = (
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5E"
+        "rkJggg=="
+    )
+    at = {"x": 0.3, "y": 0.5, "space": "normalised"}
+    parts = [
+        {"type": "media", "id": "m", "mime": "image/png", "uri": pixel},
+        {"type": "action", "kind": "click", "before": "m", "target": {"point": at}},
+    ]
+    wanted = {"type": "action", "kind": "click", "target": {"point": at | {"x": 0.9}}}
+    sample = {
+        "id": "s",
+        "trajectory": {"steps": [{"role": "agent", "parts": parts}]},
+        "expected": {"steps": [{"role": "agent", "parts": [wanted]}]},
+    }
+    source = tmp_path / "gui.trace.jsonl"
+    source.write_text(json.dumps({"pantrace": "2", "run": {"name": "gui"}}) + "\n" + json.dumps(sample) + "\n")
+    page = door(source)
+    # A picture that the recording holds itself, with both marks on it; the same click elsewhere is doubtful.
+    page.locator(".screen .click").wait_for()
+    page.locator(".screen .wanted").wait_for()
+    page.locator(".badge.warn", has_text="expected: click at (0.9, 0.5)").wait_for()
+
+
 def test_scores_lead_to_their_evidence(door: Open, results: Path) -> None:
     page = door(results, at="#/run/0/sample/ses_e1f8d0de7ffejko4CpLfIMjJE5")
     page.get_by_role("tab", name="Scores").click()
@@ -188,15 +213,34 @@ def test_expected_calls_stand_beside_those_made(door: Open) -> None:
     page = door(GOLDEN / "native" / "every_part.trace.jsonl", at="#/run/0/sample/a")
     page.get_by_role("tab", name="Expected").click()
     page.get_by_text("0 of 1 expected calls were made").wait_for()
-    page.locator("tr.missing", has_text="pytest").wait_for()
+    page.get_by_text("1 with other arguments").wait_for()
+    page.locator("tr.changed", has_text="pytest").get_by_text("step 3").wait_for()
 
 
 def test_sub_agents_abandoned_branches_and_compactions_are_marked(door: Open) -> None:
     page = door(GOLDEN / "native" / "every_part.trace.jsonl", at="#/run/0/sample/a")
-    page.locator(".branch", has_text="Sub-agent").first.wait_for()
-    page.get_by_text("sub task").first.wait_for()
+    bar = page.locator(".group-bar", has_text="Sub-agent")
+    bar.get_by_text("started by step 3").wait_for()
+    page.locator("#step-4", has_text="sub task").wait_for()
+    bar.get_by_role("button", name="Fold these steps").click()
+    page.locator("#step-4").wait_for(state="detached")
+    page.locator(".outline .entry").nth(0).click()
+    # A link to a folded step unfolds it.
+    page.evaluate("location.hash = '#/run/0/sample/a/step/4'")
+    page.locator("#step-4.current", has_text="sub task").wait_for()
     page.get_by_text("context was compacted here").first.wait_for()
+    page.locator(".group-bar", has_text="Abandoned").get_by_text("1 step of a branch that was given up").wait_for()
     assert page.locator(".step.abandoned").count() == 1
+
+
+def test_notes_of_the_program_stand_aside(door: Open) -> None:
+    page = door(GOLDEN / "claude-code" / "rewind.jsonl")
+    line = page.locator(".note-line").first
+    line.wait_for()
+    before = page.locator(".step").count()
+    line.click()
+    page.locator(".step.kind-note").first.wait_for()
+    assert page.locator(".step").count() > before
 
 
 def test_the_raw_record_of_a_step_is_exact(door: Open) -> None:
@@ -219,6 +263,22 @@ def test_two_runs_are_compared(door: Open, tmp_path: Path) -> None:
     page.locator("a.case").first.click()
     page.locator(".pair-row.same").first.wait_for()
     assert page.locator(".pair-row:not(.same)").count() == 0
+
+
+def test_three_runs_stand_beside_each_other(door: Open, tmp_path: Path) -> None:
+    import shutil
+
+    paths = [EXAMPLES / "inspect" / "basic.eval", tmp_path / "second.eval", tmp_path / "third.eval"]
+    for path in paths[1:]:
+        shutil.copy(paths[0], path)
+    page = door(*paths)
+    assert page.get_by_role("button", name="Compare").is_disabled()
+    for box in page.get_by_role("checkbox").all():
+        box.check()
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_role("heading", name="3 runs compared").wait_for()
+    assert page.locator("tr", has_text="includes").locator(".verdict-word").count() == 2
+    page.get_by_text("No case ended differently.").wait_for()
 
 
 def test_a_step_is_copied_as_markdown(door: Open) -> None:

@@ -39,13 +39,13 @@ from pantrace.wire.adk.invocations import expected_calls, expected_from, final_t
 from pantrace.wire.adk.opening import MISSHAPEN, at_place, samples_of
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import EVAL_CASE, snake, to_snake
-from pantrace.wire.adk.residual import residual
+from pantrace.wire.adk.residual import residual, with_carried
+from pantrace.wire.adk.saving import save_document
 from pantrace.wire.adk.trpc import DIALECT, SCENARIO, as_eval_case, is_eval_case
 from pantrace.wire.carried import CARRIER
+from pantrace.wire.carrying import carrying
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode_document, encode, unknown_keys
-from pantrace.wire.output import writing
-from pantrace.wire.remainder import apply_difference
+from pantrace.wire.json import decode_document, unknown_keys
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.written import Row
@@ -92,7 +92,7 @@ def detect(head: Head) -> str | None:
     return "scenarios" if told else None
 
 
-def load(row: Any) -> Sample:
+def _load(row: Any) -> Sample:
     if not isinstance(row, dict):
         raise ReadError("not an eval case: no object")
     case = to_snake(row, EVAL_CASE)
@@ -120,7 +120,7 @@ def load(row: Any) -> Sample:
         rest = unknown_keys(scenario, ("starting_prompt", "conversation_plan"))
         kept["scenario"] = {key: value for key, value in rest.items() if value is not None}
     name = identifier(case["eval_id"], "eval_id")
-    sample = Sample(
+    return Sample(
         id=name,
         case=Case(
             id=name,
@@ -136,7 +136,6 @@ def load(row: Any) -> Sample:
         expected=expected,
         extra={NAME: extra} if extra else {},
     )
-    return apply_difference(sample, case[CARRIER]) if case.get(CARRIER) else sample
 
 
 def _conversations(case: dict[str, Any]) -> tuple[list[Any] | None, list[Any] | None]:
@@ -154,7 +153,7 @@ def _is_traced(sample: Sample) -> bool:
     return bool(sample.extra.get(NAME, {}).get("eval_mode") == TRACE)
 
 
-def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
+def _dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     case = sample.case or Case()
     kept = case.extra.get(ADK, {})
     row: dict[str, Any] = {"eval_id": sample.id}
@@ -171,12 +170,15 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     if case.expected_state is not None:
         row["final_session_state"] = case.expected_state
     row.update({key: value for key, value in kept.items() if key in (*_KEPT, "final_session_state")})
-    row.update(sample.extra.get(NAME, {}))
-    # The expectation rides along; what was done has its own formats, unless the case brought it with it.
-    done = sample.trajectory if _is_traced(sample) else None
-    if rest := residual(load(row), msgspec.structs.replace(sample, trajectory=done, scores=())):
-        row[CARRIER] = rest
-    return row
+    return {**row, **sample.extra.get(NAME, {})}
+
+
+def _expectation(told: Sample, sample: Sample) -> Sample:
+    """What a case states; what was done has its own formats, unless the case brought it with it."""
+    return msgspec.structs.replace(sample, trajectory=sample.trajectory if _is_traced(sample) else None, scores=())
+
+
+load, dump = carrying(_load, _dump, CARRIER, _expectation, residual)
 
 
 def _conversation(sample: Sample) -> list[dict[str, Any]]:
@@ -258,7 +260,7 @@ def header_from(row: dict[str, Any]) -> RunHeader:
         dataset=described,
         extra={NAME: rest} if rest else {},
     )
-    return apply_difference(header, row[CARRIER]) if row.get(CARRIER) else header
+    return with_carried(header, row)
 
 
 def save(run: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) -> None:
@@ -271,13 +273,7 @@ def save(run: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) 
         **run.extra.get(NAME, {}),
     }
     row = {key: value for key, value in row.items() if value is not None}
-    if rest := residual(header_from(row), header_of(run)):
-        row[CARRIER] = rest
-    with writing(target) as file:
-        file.write(encode(row)[:-1] + b',"eval_cases":[')
-        for number, case in enumerate(rows):
-            file.write((b",\n" if number else b"\n") + case.data)
-        file.write(b"\n]}\n")
+    save_document(target, row, "eval_cases", (case.data for case in rows), header_from(row), header_of(run))
 
 
 def check(row: Any) -> Iterable[Violation]:
@@ -318,6 +314,7 @@ FORMAT = Format(
     validate=validate,
     layout="document",
     suffix=".evalset.json",
+    once=True,
     lost={
         "trajectory": "an eval set states what is expected, not what was done",
         "scores": "an eval set holds no results",

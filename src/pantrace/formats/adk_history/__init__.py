@@ -24,15 +24,14 @@ from pantrace.wire import files
 from pantrace.wire.adk import shapes
 from pantrace.wire.adk.opening import at_place, header_of_file, samples_of
 from pantrace.wire.adk.recase import CASE_RESULT, to_snake
-from pantrace.wire.adk.residual import residual
+from pantrace.wire.adk.residual import with_carried
+from pantrace.wire.adk.saving import save_document
 from pantrace.wire.adk.schema import Unusual
 from pantrace.wire.adk.trpc import DIALECT
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.claim import of_patterns
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, encode, unknown_keys
-from pantrace.wire.output import writing
-from pantrace.wire.remainder import apply_difference
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.written import Row
@@ -101,7 +100,7 @@ def header_from(row: dict[str, Any]) -> RunHeader:
         agent=name.removesuffix(ending) if isinstance(name, str) and name.endswith(ending) else None,
         extra={NAME: rest} if rest else {},
     )
-    return apply_difference(header, row[CARRIER]) if row.get(CARRIER) else header
+    return with_carried(header, row)
 
 
 def _loaded(raw: Any, epoch: int | None) -> Sample:
@@ -154,16 +153,15 @@ def save(run: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) 
     cases = iter(rows)
     first = next(cases, None)
     header = _header_row(run, app_of(first.sample) if first is not None else "app")
-    with writing(target) as file:
-        file.write(encode(header)[:-1] + b',"eval_case_results":[')
-        for number, case in enumerate(chain([] if first is None else [first], cases)):
-            if not case.value["eval_set_id"]:
-                case = Row(case.sample, {**case.value, **dict.fromkeys(_SET, header["eval_set_id"])})
-            file.write((b",\n" if number else b"\n") + case.data)
-        file.write(b"\n]}\n")
+    records = (_of_set(case, header["eval_set_id"]) for case in chain([] if first is None else [first], cases))
+    save_document(target, header, "eval_case_results", records, header_from(header), header_of(run))
 
 
-_SET = ("eval_set_id", "eval_set_file")
+def _of_set(case: Row, name: str) -> bytes:
+    """A case, which belongs to the set of its file where it names none."""
+    if case.value["eval_set_id"]:
+        return case.data
+    return encode({**case.value, "eval_set_id": name, "eval_set_file": name})
 
 
 def _header_row(run: RunHeader, app: str) -> dict[str, Any]:
@@ -175,10 +173,7 @@ def _header_row(run: RunHeader, app: str) -> dict[str, Any]:
         "creation_timestamp": run.created,
         **run.extra.get(NAME, {}),
     }
-    row = {key: value for key, value in row.items() if value is not None}
-    if rest := residual(header_from(row), header_of(run)):
-        row[CARRIER] = rest
-    return row
+    return {key: value for key, value in row.items() if value is not None}
 
 
 def check(row: Any) -> Iterable[Violation]:

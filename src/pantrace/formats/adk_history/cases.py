@@ -25,7 +25,7 @@ from pantrace.wire.adk.invocations import (
 )
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import CASE_RESULT, TRPC_RESULT, to_snake
-from pantrace.wire.adk.residual import residual
+from pantrace.wire.adk.residual import residual, with_carried
 from pantrace.wire.adk.schema import Block, CaseResult, Fields, Schema, Session, Unusual
 from pantrace.wire.adk.scores import (
     FINAL_STATUS,
@@ -39,8 +39,8 @@ from pantrace.wire.adk.scores import (
 )
 from pantrace.wire.adk.sessions import app_name, session_to, trajectory_from, user_id
 from pantrace.wire.carried import CARRIER
+from pantrace.wire.carrying import carrying
 from pantrace.wire.json import decode, typed_decoder, unknown_keys
-from pantrace.wire.remainder import apply_difference
 
 NAME = "adk-history"
 _KNOWN = {
@@ -68,9 +68,10 @@ _STATUS = {"passed": 1, "failed": 2, "error": 2, "limit": 2}
 _LIMITS = {"LlmCallsLimitExceededError"}
 
 
-def load(row: Any) -> Sample:
+def _load(row: Any) -> Sample:
     if isinstance(row, CaseResult):
-        return _sample(row, MAKER)
+        # Decoded by type, it is no object from which the frame could take what is carried.
+        return with_carried(_sample(row, MAKER), row)
     if not isinstance(row, dict):
         raise ReadError("not a case of an eval history: no object")
     worded = trpc.is_status(row.get("finalEvalStatus", row.get("final_eval_status")))
@@ -109,7 +110,7 @@ def _sample(case: Fields, maker: Maker) -> Sample:
         trajectory = msgspec.structs.replace(trajectory, outcome=outcome)
     else:
         scores += verdict(case.get(FINAL_STATUS), _error(case), maker)
-    sample = Sample(
+    return Sample(
         id=identifier(case.get("eval_id"), "eval_id"),
         case=_case(case, placed or actual, expected, trajectory),
         trajectory=trajectory,
@@ -117,7 +118,6 @@ def _sample(case: Fields, maker: Maker) -> Sample:
         scores=tuple(scores),
         extra=_extra(case, trajectory, absent, blocks, pairs=bool(pairs) and not overall),
     )
-    return apply_difference(sample, rest) if (rest := case.get(CARRIER)) else sample
 
 
 def _trajectory(case: Fields, actual: list[Fields]) -> tuple[Trajectory | None, list[str]]:
@@ -260,7 +260,7 @@ def _extra(
     return {NAME: extra} if extra else {}
 
 
-def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
+def _dump(sample: Sample, options: Any) -> dict[str, Any]:
     extra = dict(sample.extra.get(NAME, {}))
     absent = extra.pop("absent", None) or []
     trajectory = sample.trajectory
@@ -281,9 +281,10 @@ def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
     }
     for block, rest in zip(row["eval_metric_result_per_invocation"], beside, strict=False):
         block.update(rest)
-    if rest := residual(load(row), sample):
-        row[CARRIER] = rest
     return row
+
+
+load, dump = carrying(_load, _dump, CARRIER, rest_of=residual)
 
 
 def _session(sample: Sample, absent: list[str]) -> dict[str, Any]:

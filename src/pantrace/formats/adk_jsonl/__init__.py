@@ -29,7 +29,10 @@ from pantrace.wire.json import decode
 from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.shape import ANY, document, violations
 
-from .rows import NAME, Options, dump, load
+from .rows import NAME, SEAL, Options, dump, load
+
+_MARKS = frozenset({"final_session_state", "extracted_data", "session_trace", "ADK_USER_ID"})
+"""Keys beside the question's id; one of them stands at the beginning of a row, however long its columns are."""
 
 
 def detect(head: Head) -> str | None:
@@ -37,7 +40,7 @@ def detect(head: Head) -> str | None:
         first = head.data.partition(b"\n")[0]
         return "csv" if b"question_id" in first and b"final_session_state" in first else None
     row = head.record
-    if "question_id" not in row or not {"final_session_state", "extracted_data"} & row.keys():
+    if "question_id" not in row or not _MARKS & row.keys():
         return None
     if CARRIER in row:
         return "pantrace"
@@ -132,7 +135,7 @@ FORMAT = Format(
     options=Options,
     suffix=".jsonl",
     repeats=True,
-    corners=("pantrace", "final_session_state.events[].customMetadata.pantrace"),
+    corners=(CARRIER, SEAL, "final_session_state.events[].customMetadata.pantrace"),
 )
 
 __all__ = ["FORMAT"]

@@ -24,11 +24,10 @@ from pantrace.model import (
     said,
 )
 from pantrace.wire.adk.expect import text
-from pantrace.wire.adk.residual import residual
+from pantrace.wire.adk.residual import carry, residual, with_carried
 from pantrace.wire.adk.sessions import app_name, camel_session, session_to, trajectory_from, user_id
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import encode, to_plain, unknown_keys
-from pantrace.wire.remainder import apply_difference
 from pantrace.wire.times import time_text
 from pantrace.wire.unknown import with_unknown
 
@@ -99,7 +98,7 @@ def load(row: Any) -> Sample:
         scores=tuple(scores_from(row)),
         extra={NAME: extra} if (extra := _extra(row)) else {},
     )
-    return apply_difference(sample, row[CARRIER]) if row.get(CARRIER) else sample
+    return with_carried(sample, row)
 
 
 def _extra(row: dict[str, Any]) -> dict[str, Any]:
@@ -217,8 +216,7 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
     stated = kept.pop("row", None)
     if stated is not None and not options.anew:
         row = _restated(sample, stated)
-        if rest := residual(load(row), sample):
-            row[CARRIER] = rest
+        carry(row, load(row), sample)
         return row
     row = _made(sample, stated, kept, options)
     row |= {CARRIER: [], SEAL: _seal(row)}

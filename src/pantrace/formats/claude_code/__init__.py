@@ -85,7 +85,7 @@ FORMAT = Format(
     layout="log",
     suffix=".jsonl",
     nests=True,
-    corners=("[].pantrace",),
+    corners=("[]",),
     lost={"": "a session of Claude Code holds messages, calls, results and tokens"},
 )
 

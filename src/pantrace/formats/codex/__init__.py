@@ -65,7 +65,7 @@ FORMAT = Format(
     beside=related,
     layout="log",
     suffix=".jsonl",
-    corners=("[].pantrace",),
+    corners=("[]", "[].pantrace"),
     reencoded={"payload.*.image_url": "a picture is held as its type and its data"},
     lost={"": "a rollout of Codex holds messages, reasoning, calls, results and tokens"},
 )

@@ -84,7 +84,7 @@ def load(row: Any) -> Sample:
 def dump(sample: Sample, options: Options) -> dict[str, Any]:
     kind = _kind_of(sample) if options.kind == "auto" else options.kind
     if kind == "report":
-        return scored.dump(sample)
+        return scored.dump(sample, options)  # type: ignore[no-any-return]
     if kind == "catalogue":
         return catalogue.dump(sample)
     return dataset.dump(sample, bundle=options.bundle, labels=options.labels)

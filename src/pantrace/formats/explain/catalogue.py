@@ -13,7 +13,7 @@ from pantrace.wire.head import Head
 from pantrace.wire.rest import as_extra, rest_in
 from pantrace.wire.rows import OnBroken, read_rows
 
-from .keys import NAME, is_text, restore, taken, vocabulary
+from .keys import NAME, is_text, restore, split_known, vocabulary
 
 FILE = "scenario-catalog.jsonl"
 
@@ -45,7 +45,7 @@ def is_scenario(row: dict[str, Any]) -> bool:
 
 def load(row: dict[str, Any]) -> Sample:
     """A scenario as a sample that holds only a case: nobody has asked anything yet."""
-    values, note = taken(row, SCENARIO)
+    values, note = split_known(row, SCENARIO)
     if "scenario_id" not in values:
         raise ReadError("a scenario needs a scenario_id that is text")
     rest = note.pop("unknown", {})
@@ -92,7 +92,7 @@ def read_catalogue(path: Path, on_broken: OnBroken) -> Catalogue:
 
 
 def _scenario_id(row: dict[str, Any]) -> Any:
-    return taken(row, SCENARIO)[0].get("scenario_id")
+    return split_known(row, SCENARIO)[0].get("scenario_id")
 
 
 def join_scenario(sample: Sample, catalogue: Catalogue) -> Sample:

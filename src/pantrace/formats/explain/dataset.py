@@ -34,7 +34,7 @@ from .keys import (
     is_text,
     is_texts,
     restore,
-    taken,
+    split_known,
     vocabulary,
 )
 
@@ -49,7 +49,7 @@ MADE = vocabulary({"tool": is_text, "arguments": is_anything, "outcome": is_anyt
 
 
 def is_calls(value: Any) -> bool:
-    return is_objects(value) and all("tool" in taken(item, CALL)[0] for item in value)
+    return is_objects(value) and all("tool" in split_known(item, CALL)[0] for item in value)
 
 
 CASE = vocabulary(
@@ -79,7 +79,7 @@ CASE = vocabulary(
 
 def load(row: dict[str, Any]) -> Sample:
     """A case as a sample; without an answer and without calls it has not been run."""
-    values, note = taken(row, CASE)
+    values, note = split_known(row, CASE)
     if "case_id" not in values:
         raise ReadError("a case needs a case_id that is text", remedy="is this an explain dataset?")
     if values.get("agent_name") == UNKNOWN:
@@ -140,7 +140,7 @@ def inputs_in(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _expected_call(row: dict[str, Any]) -> ExpectedCall:
-    values, note = taken(row, CALL)
+    values, note = split_known(row, CALL)
     return ExpectedCall(
         name=values["tool"],
         arguments=values.get("arguments"),
@@ -166,7 +166,7 @@ def _trajectory(values: dict[str, Any]) -> Trajectory | None:
 
 
 def _made(row: dict[str, Any], call_id: str) -> tuple[Part, ...]:
-    values, note = taken(row, MADE, always=("outcome",))
+    values, note = split_known(row, MADE, always=("outcome",))
     call = ToolCall(id=call_id, name=values["tool"], arguments=values.get("arguments"), extra=as_extra(NAME, note))
     if "outcome" not in values:
         answered = any(key.lower() == "outcome" for key in row)

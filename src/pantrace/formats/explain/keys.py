@@ -23,7 +23,7 @@ def vocabulary(fits: dict[str, Fits]) -> Vocabulary:
     return Vocabulary(fits, {key.lower(): key for key in fits})
 
 
-def taken(
+def split_known(
     row: dict[str, Any], words: Vocabulary, *, always: Collection[str] = ()
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The known values of an object, and a note of what else it takes to write it again.

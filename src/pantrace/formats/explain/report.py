@@ -23,7 +23,7 @@ from .keys import (
     is_object,
     is_text,
     restore,
-    taken,
+    split_known,
     vocabulary,
 )
 from .scored import METRIC, SCORED, plain_number
@@ -76,7 +76,7 @@ def document_of(path: Path) -> dict[str, Any]:
 def open_report(path: Path, on_broken: OnBroken) -> Run:
     """A report as a run: its stored numbers as results, its cases as samples."""
     document = document_of(path)
-    values, note = taken(document, REPORT)
+    values, note = split_known(document, REPORT)
     if "cases" not in values:
         raise ReadError("a report needs a list of cases", path=str(path))
     cases = values["cases"]
@@ -115,14 +115,14 @@ def _results(values: dict[str, Any], given: dict[str, Any]) -> Iterator[Aggregat
     total = values.get("totalCases")
     yield from _passes(values, given, "", {}, total, ("totalPassed", "overallPassRate"))
     for agent, row in values.get("perAgent", {}).items():
-        mine, labels, place = taken(row, AGENT)[0], {"agent": agent}, f"perAgent.{agent}."
+        mine, labels, place = split_known(row, AGENT)[0], {"agent": agent}, f"perAgent.{agent}."
         count = mine.get("totalCases")
         yield from _passes(mine, given, place, labels, count, ("passedCases", "passRate"))
         if "compositeAverage" in mine:
             yield _aggregate(scored.COMPOSITE, mine, "compositeAverage", "mean", given, place, labels, count)
         for metric, averages in mine.get("metricAverages", {}).items():
             here = f"{place}metricAverages.{metric}."
-            numbers = taken(averages, AVERAGE)[0]
+            numbers = split_known(averages, AVERAGE)[0]
             for key, how in (("averageScore", "mean"), ("averageProbScore", "mean_prob_score")):
                 if key in numbers:
                     yield _aggregate(metric, numbers, key, how, given, here, labels, None)
@@ -162,7 +162,7 @@ def totals(cases: Iterable[dict[str, Any]], *, as_original: bool) -> dict[str, A
 
     The original counts an errored case as a composite of 0 and an unreadable score as -1; otherwise both are left out
     of the averages."""
-    rows = [taken(case, SCORED)[0] for case in cases]
+    rows = [split_known(case, SCORED)[0] for case in cases]
     by_agent: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_agent.setdefault(row.get("agentName", ""), []).append(row)
@@ -183,7 +183,7 @@ def _agent_totals(rows: list[dict[str, Any]], as_original: bool) -> dict[str, An
     numbers: dict[str, tuple[list[float], list[float]]] = {}
     for row in rows:
         for raw in row.get("metrics", ()):
-            metric = taken(raw, METRIC)[0]
+            metric = split_known(raw, METRIC)[0]
             scores, probabilities = numbers.setdefault(metric["metricName"], ([], []))
             counts = as_original or ("status" not in metric and metric.get("score") != -1)
             if isinstance(metric.get("value"), bool):
@@ -217,7 +217,7 @@ def _present(row: dict[str, Any]) -> dict[str, Any]:
 
 def differences(document: dict[str, Any]) -> Iterator[Difference]:
     """Stored numbers that do not follow from the cases, neither in the original's way of counting nor in ours."""
-    values = taken(document, REPORT)[0]
+    values = split_known(document, REPORT)[0]
     cases = [case for case in values.get("cases", ()) if isinstance(case, dict)]
     stored = dict(_numbers({key: value for key, value in values.items() if key != "cases"}))
     original = dict(_numbers(totals(cases, as_original=True)))
@@ -233,12 +233,12 @@ def _numbers(values: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         if key in values:
             yield key, values[key]
     for agent, row in values.get("perAgent", {}).items():
-        mine = taken(row, AGENT)[0]
+        mine = split_known(row, AGENT)[0]
         for key in ("totalCases", "passedCases", "passRate", "compositeAverage"):
             if key in mine:
                 yield f"perAgent.{agent}.{key}", mine[key]
         for metric, averages in mine.get("metricAverages", {}).items():
-            for key, number in taken(averages, AVERAGE)[0].items():
+            for key, number in split_known(averages, AVERAGE)[0].items():
                 yield f"perAgent.{agent}.metricAverages.{metric}.{key}", number
 
 
@@ -253,7 +253,7 @@ def write_report(run: RunHeader, cases: list[dict[str, Any]], target: Path) -> N
     stored = kept.get("stored", {})
     if not stored or kept.get("counted") != _digest(cases):
         counted = {"generatedAtUtc": time_text(run.created)}
-        known, note = taken(stored, REPORT)
+        known, note = split_known(stored, REPORT)
         stored = restore({**counted, **known, **totals(cases, as_original=False)}, note)
     document = {**stored, kept.get("spelling", {}).get("cases", "cases"): cases}
     with writing(target) as file:

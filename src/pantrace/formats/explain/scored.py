@@ -9,8 +9,8 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Case, Maker, Outcome, Sample, Scale, Score, Trajectory
 from pantrace.wire.carried import CARRIER
+from pantrace.wire.carrying import carrying
 from pantrace.wire.digest import agent_of
-from pantrace.wire.remainder import SAME, apply_difference, difference
 from pantrace.wire.rest import as_extra, rest_in
 
 from .bundle import EVALS
@@ -22,7 +22,7 @@ from .keys import (
     is_objects,
     is_text,
     restore,
-    taken,
+    split_known,
     vocabulary,
 )
 
@@ -39,7 +39,7 @@ _ALWAYS = ("metricName", "evalName", "score", "probScore", "reasoning", "chainOf
 
 
 def is_metrics(value: Any) -> bool:
-    return is_objects(value) and all("metricName" in taken(item, METRIC)[0] for item in value)
+    return is_objects(value) and all("metricName" in split_known(item, METRIC)[0] for item in value)
 
 
 METRIC = vocabulary(
@@ -77,16 +77,9 @@ def scale_of(metric: str) -> Scale | None:
     return Scale(low=1, high=10 if metric == "PerceivedIntelligenceExplain" else 5)
 
 
-def load(row: dict[str, Any]) -> Sample:
-    """A case of a report: its scores, an outcome where it did not run to its end, and what pantrace let ride along."""
-    carried = row.get(CARRIER)
-    if not isinstance(carried, dict):
-        return _told(row)
-    return apply_difference(_told({key: value for key, value in row.items() if key != CARRIER}), carried)
-
-
-def _told(row: dict[str, Any]) -> Sample:
-    values, note = taken(row, SCORED, always=("failureReason",))
+def _load(row: dict[str, Any]) -> Sample:
+    """A case of a report: its scores, and an outcome where it did not run to its end."""
+    values, note = split_known(row, SCORED, always=("failureReason",))
     if "caseId" not in values:
         raise ReadError("a case of a report needs a caseId that is text")
     note["kind"] = "report"
@@ -131,7 +124,7 @@ def _composite(values: dict[str, Any], *, measured: bool, broke: bool) -> tuple[
 
 
 def _metric(row: dict[str, Any]) -> Score:
-    values, note = taken(row, METRIC, always=_ALWAYS)
+    values, note = split_known(row, METRIC, always=_ALWAYS)
     score, reasoning = values.get("score"), values.get("reasoning")
     value: float | bool | str | None = values.get("value", score)
     stored: float | None = None
@@ -160,19 +153,8 @@ def _metric(row: dict[str, Any]) -> Score:
     )
 
 
-def dump(sample: Sample) -> dict[str, Any]:
-    """The scores of a sample of any format as a case of a report; nothing is computed that the sample does not say.
-
-    What such a case has no key for rides along, all but the trajectories: a report does not tell what was done."""
-    row = _said(sample)
-    told = _told(row)
-    extra = {**sample.extra, **told.extra}
-    meant = msgspec.structs.replace(sample, trajectory=told.trajectory, expected=told.expected, extra=extra)
-    rest = difference(told, meant)
-    return row if rest is SAME else {**row, CARRIER: rest}
-
-
-def _said(sample: Sample) -> dict[str, Any]:
+def _dump(sample: Sample, options: Any) -> dict[str, Any]:
+    """The scores of a sample of any format as a case of a report; nothing is computed that the sample does not say."""
     case, note = sample.case or Case(), rest_in(sample.extra, NAME)
     found = next((score for score in sample.scores if score.name == COMPOSITE), None)
     row: dict[str, Any] = {
@@ -189,6 +171,15 @@ def _said(sample: Sample) -> dict[str, Any]:
     # Without metrics a composite of 0 says that nothing was measured; beside other scores it must be said.
     row["status"] = found.status if found is not None and found.status != "scored" and row["metrics"] else None
     return restore(row, note, always=() if "failureReason" in note.get("without", ()) else ("failureReason",))
+
+
+def _verdict(told: Sample, sample: Sample) -> Sample:
+    """All of a sample but its trajectories: a report does not tell what was done."""
+    extra = {**sample.extra, **told.extra}
+    return msgspec.structs.replace(sample, trajectory=told.trajectory, expected=told.expected, extra=extra)
+
+
+load, dump = carrying(_load, _dump, CARRIER, _verdict)
 
 
 def _decided(score: Score) -> dict[str, Any]:

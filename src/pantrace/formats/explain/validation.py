@@ -17,7 +17,7 @@ from . import catalogue, report
 from .bundle import EVALS
 from .bundle_validation import check_bundle, supplied_fields
 from .dataset import CASE, LABELS
-from .keys import Vocabulary, taken
+from .keys import Vocabulary, split_known
 from .scored import METRIC, SCORED, scale_of
 
 _TEXT = document(str)
@@ -59,6 +59,15 @@ _NEEDS = {
 }
 
 PROFILES = ("prep_default", "assessment_strict")
+AGENTS = (
+    "learning-path-curator",
+    "study-plan-generator",
+    "engagement-agent",
+    "readiness-assessment-agent",
+    "preparation-workflow-multi-agent",
+    "preparation-workflow-single-agent",
+)
+"""What the factory of the original program makes; "unknown" is our word for a case of no known agent."""
 
 _METRIC_SHAPE = {
     "metricName": str,
@@ -140,7 +149,7 @@ def check_case(row: dict[str, Any]) -> Iterator[Violation]:
     for index, name in enumerate(evals):
         if name not in EVALS:
             yield warning(f"{name!r} is not one of the nine evals", f"required_evals[{index}]")
-    values = taken(row, CASE)[0]
+    values = split_known(row, CASE)[0]
     if not comparative:
         yield from _check_needs(evals, stated, values)
     yield from check_bundle(values, evals)
@@ -203,7 +212,7 @@ def check_report(row: dict[str, Any]) -> Iterator[Violation]:
             yield error("a case of a report is an object", f"cases[{index}]")
             continue
         yield from under(f"cases[{index}]", check_scored(case))
-        names.append(taken(case, SCORED)[0].get("caseId"))
+        names.append(split_known(case, SCORED)[0].get("caseId"))
     for name, count in Counter(names).items():
         if count > 1 and name is not None:
             yield error(f"case id {name!r} occurs {count} times", "cases")
@@ -235,18 +244,24 @@ def check_cases(rows: Iterable[tuple[str | None, Any]], scenarios: Path | None) 
     that the catalogue does not have or describes otherwise."""
     known = catalogue.read_catalogue(scenarios, lambda error: None) if scenarios is not None else None
     seen: dict[str, str | None] = {}
+    agents: set[str] = set()
     for place, row in rows:
         yield from under(place, check(row), ", ")
         if not isinstance(row, dict):
             continue
         scenario = catalogue.is_scenario(row)
-        values = taken(row, catalogue.SCENARIO if scenario else CASE)[0]
+        values = split_known(row, catalogue.SCENARIO if scenario else CASE)[0]
         name = values.get("scenario_id" if scenario else "case_id")
         if name in seen:
             word = "scenario" if scenario else "case"
             yield error(f"{word} id {name!r} occurs twice, first in {seen[name]}", place)
         elif name is not None:
             seen[name] = place
+        agent = values.get("agent_name")
+        if isinstance(agent, str) and agent.lower() not in (*AGENTS, "unknown") and agent not in agents:
+            agents.add(agent)  # told once: other teams have other agents
+            why = f"{agent!r} is none of the factory's agents: {', '.join(AGENTS)}"
+            yield from under(place, [warning(why, "agent_name")], ", ")
         if known is not None and scenarios is not None and not scenario and "scenario_id" in values:
             yield from under(place, _check_scenario(values, known, scenarios.name), ", ")
 

@@ -77,7 +77,7 @@ FORMAT = Format(
     owner=owner,
     layout="log",
     suffix=".jsonl",
-    corners=("[].pantrace",),
+    corners=("[]",),
     lost={"": "a session of Gemini CLI holds messages, thoughts, calls, results and tokens"},
 )
 

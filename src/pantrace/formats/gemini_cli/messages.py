@@ -12,7 +12,7 @@ import msgspec
 from pantrace.model import Media, Part, Role, Step, StepError, Text, Thinking, ToolCall, ToolResult, Unknown, Usage
 from pantrace.wire import gemini
 from pantrace.wire.fields import ANYTHING, TEXT, TIME, FieldMap
-from pantrace.wire.gemini_tools import status_of, told
+from pantrace.wire.gemini_tools import status_of, with_failure
 from pantrace.wire.rest import as_extra, rest_in
 
 NAME = "gemini-cli"
@@ -68,7 +68,7 @@ def step_from(raw: dict[str, Any]) -> Step:
         twice = "thoughts" in taken and bool(thoughts)
         own = [each for each in found if not (isinstance(each, ToolCall) and each.id in names)]
         own = [each for each in own if not (twice and isinstance(each, Thinking))]
-        parts += [told(each) if isinstance(each, ToolResult) else each for each in own]
+        parts += [with_failure(each) if isinstance(each, ToolResult) else each for each in own]
         if len(own) != len(found):
             form["content"] = content
         elif kind == "gemini":
@@ -118,7 +118,7 @@ def _called(raw: dict[str, Any]) -> list[Part]:
     if found.output is None and raw.get("result") is not None:
         extra["result"] = raw["result"]
         found = msgspec.structs.replace(found, output=raw["result"])
-    found = told(found, status)
+    found = with_failure(found, status)
     if status != status_of(found):
         extra["status"] = status
     shown = {key: raw[key] for key in ("timestamp", "resultDisplay") if key in raw}

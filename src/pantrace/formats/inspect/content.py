@@ -18,7 +18,7 @@ _TOOL_USE = frozenset({"type", "id", "name", "arguments", "result", "error"})
 _FORMATS = {"audio/wav": "wav", "audio/mpeg": "mp3", "video/mp4": "mp4", "video/mpeg": "mpeg", "video/quicktime": "mov"}
 
 
-def kept(raw: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
+def extra_of(raw: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
     """`extra` for the keys that have no word in the model; empty ones are left out."""
     if raw.keys() <= known:
         return {}
@@ -32,7 +32,7 @@ def own(extra: dict[str, Any]) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def with_kept(message: dict[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
+def put_back(message: dict[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
     """The message with what `extra` kept of it put back; None takes a key away. Changes the message it is given."""
     for key, value in rest.items():
         if value is None:
@@ -46,7 +46,7 @@ def to_parts(raw: Any, attachments: dict[str, Any]) -> Iterator[Part]:
     """The parts that one content part says."""
     kind = raw.get("type") if isinstance(raw, dict) else None
     if kind == "text" and isinstance(raw.get("text"), str):
-        yield text_part(raw["text"], attachments, kept(raw, _TEXT))
+        yield text_part(raw["text"], attachments, extra_of(raw, _TEXT))
         for citation in raw.get("citations") or ():
             yield _citation(citation)
     elif kind == "reasoning":
@@ -72,10 +72,10 @@ def text_part(text: str, attachments: dict[str, Any], extra: dict[str, Any]) -> 
 def _citation(raw: Any) -> Part:
     if not isinstance(raw, dict) or not isinstance(raw.get("cited_text") or "", str):
         return Unknown(kind="inspect:citation", raw=raw)
-    extra = kept(raw, _CITATION)
+    extra = extra_of(raw, _CITATION)
     natural = "url" if raw.get("url") is not None else "content"
     if raw.get("type") == natural:
-        extra = kept(raw, _CITATION | {"type"})
+        extra = extra_of(raw, _CITATION | {"type"})
     return Citation(uri=raw.get("url"), title=raw.get("title"), text=raw.get("cited_text"), extra=extra)
 
 
@@ -83,9 +83,11 @@ def _thinking(raw: dict[str, Any]) -> Thinking:
     text = raw.get("reasoning")
     if raw.get("redacted"):
         # The text is a ciphertext that only the provider can read.
-        extra = kept(raw, _REASONING - {"reasoning"})
+        extra = extra_of(raw, _REASONING - {"reasoning"})
         return Thinking(summary=raw.get("summary"), signature=raw.get("signature"), redacted=True, extra=extra)
-    return Thinking(text=text, summary=raw.get("summary"), signature=raw.get("signature"), extra=kept(raw, _REASONING))
+    return Thinking(
+        text=text, summary=raw.get("summary"), signature=raw.get("signature"), extra=extra_of(raw, _REASONING)
+    )
 
 
 def _kind_of(mime: str | None) -> str:

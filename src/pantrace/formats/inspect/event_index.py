@@ -10,6 +10,7 @@ from pantrace.wire.json import encode
 from pantrace.wire.times import from_iso
 
 from .info_calls import as_model_event
+from .remarks import is_remark
 
 
 def notes_of(record: Any) -> dict[str, Any]:
@@ -63,6 +64,8 @@ class EventIndex:
         self._grading: str | None = None
         self.infos: list[dict[str, Any]] = []
         """Info events that pantrace wrote."""
+        self.remarks: list[dict[str, Any]] = []
+        """Info events that the logger of the A2A SDK wrote beside its calls."""
         self.claimed: dict[int, str] = {}
         """Model events that made a message: Python id of the event -> id of the message, or ""."""
         self.called: set[Any] = set()
@@ -99,6 +102,9 @@ class EventIndex:
                 self.spans[event.get("id")] = event
             elif kind == "info" and event.get("source") == "pantrace":
                 self.infos.append(event)
+            elif kind == "info" and not self._has_models and is_remark(event):
+                self.order[id(event)] = len(self.order)
+                self.remarks.append(event)
             elif kind == "span_end":
                 self.ends[event.get("id")] = event
             elif kind == "step" and event.get("type") == "scorer":

@@ -8,7 +8,7 @@ import msgspec
 
 from pantrace.errors import WriteError
 from pantrace.model import Aggregate, RunHeader, header_of
-from pantrace.wire.carried import CARRIER
+from pantrace.wire.carried import CARRIER, may_carry
 from pantrace.wire.json import NonFinite, unknown_keys
 from pantrace.wire.remainder import ALL, NOT_WHAT_IS_ADDED, SAME, apply_difference, difference
 from pantrace.wire.times import from_iso, iso, time_text
@@ -18,7 +18,7 @@ from .event_index import notes_of
 from .exact import EXACT, deviation, restore
 from .migration import header_today
 from .records import check_header
-from .repair_header import repaired_header
+from .repair import repaired_header
 
 VERSION = 2
 START_NOTE, LOGGED = "start", "logged"
@@ -137,7 +137,7 @@ def from_header(run: RunHeader, counted: Counted) -> dict[str, Any]:
     extra = unknown_keys(run.extra, ("inspect",)) | ({"inspect": kept} if kept else {})
     bare = msgspec.structs.replace(header_of(run), source=None, extra=extra)
     change = difference(told, bare, NOT_WHAT_IS_ADDED if is_made(run) else ALL)
-    if change is not SAME:
+    if change is not SAME and may_carry():
         raw["eval"]["metadata"] = {**(raw["eval"].get("metadata") or {}), CARRIER: {"run": change}}
     for wrong in check_header(raw, "header.json"):
         if wrong.level == "error":

@@ -5,8 +5,11 @@ The logger of Health Universe's A2A SDK does so, with tokens under OpenAI's name
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any
 
+from pantrace.wire.json import encode
 from pantrace.wire.times import from_iso, time_text
 
 from .shapes import EVENTS
@@ -34,6 +37,7 @@ def as_model_event(event: dict[str, Any]) -> dict[str, Any] | None:
     found: dict[str, Any] = {
         "event": "model",
         "model": data["model"],
+        "input": list(_asked(data.get("messages"))),
         "output": {"choices": [{"message": message}], "usage": _usage(data.get("usage"))},
         "timestamp": event.get("timestamp"),
     }
@@ -44,6 +48,13 @@ def as_model_event(event: dict[str, Any]) -> dict[str, Any] | None:
         found["timestamp"] = time_text(ended - seconds)
         found["completed"] = event.get("timestamp")
     return found
+
+
+def _asked(messages: Any) -> Iterator[dict[str, Any]]:
+    """What the model was told, under ids that tell a message of an earlier call from a new one."""
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict) and message.get("role") in ("system", "user") and message.get("content"):
+            yield {"id": f"asked-{sha256(encode(message)).hexdigest()[:12]}", **message}
 
 
 def _usage(raw: Any) -> dict[str, int] | None:

@@ -12,7 +12,7 @@ from pantrace.model import Action, Part, Role, Step, StepError, Text, ToolCall, 
 from pantrace.wire.gui_calls import action_arguments
 from pantrace.wire.json import to_plain
 
-from .content import from_parts, kept, own, text_part, to_parts, with_kept
+from .content import extra_of, from_parts, own, put_back, text_part, to_parts
 from .event_index import EventIndex, times_of
 from .message_drafts import MessageDrafts
 from .tool_messages import from_result, to_tool_step
@@ -35,7 +35,7 @@ def to_step(message: Any, told: EventIndex) -> Step:
     role = _ROLES.get(message.get("role", "")) if isinstance(message, dict) else None
     if role is None:
         return Step(role="system", kind="note", parts=(Unknown(kind="inspect:message", raw=message),))
-    extra = kept(message, _KNOWN[role])
+    extra = extra_of(message, _KNOWN[role])
     name = message.get("id")
     if told.notes and (notes := told.notes_on(message)):
         name = None if notes.get("unnamed") else notes.get("id", name)
@@ -101,7 +101,7 @@ def _is_plain(part: Part) -> bool:
 
 
 def _call(raw: dict[str, Any]) -> ToolCall:
-    extra = kept(raw, _CALL)
+    extra = extra_of(raw, _CALL)
     if raw.get("type") not in (None, "function"):
         extra = {"inspect": {**own(extra), "type": raw["type"]}}
     return ToolCall(id=raw.get("id"), name=str(raw.get("function")), arguments=raw.get("arguments"), extra=extra)
@@ -191,7 +191,7 @@ def _own_message(
             message["tool_calls"] = [from_call(call, name, number) for number, call in enumerate(calls, 1)]
         if step.model is not None:
             message["model"] = step.model
-    return with_kept(message, rest)
+    return put_back(message, rest)
 
 
 def from_call(call: ToolCall | Action, name: str, number: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pantrace.wire.shape import violations
 from pantrace.wire.violation import error, under, warning
 
 from .migration import header_today, sample_today
-from .shapes import EVENT, EVENTS, HEADER, HEADER_DEMANDS, METRIC, SAMPLE, SAMPLE_DEMANDS, SCORE, USAGE
+from .shapes import EVENT, EVENTS, HEADER, HEADER_DEMANDS, SAMPLE, SAMPLE_DEMANDS, USAGE
 
 
 def check(row: Any) -> Iterator[Violation]:
@@ -22,9 +22,6 @@ def check(row: Any) -> Iterator[Violation]:
     row = sample_today(row)
     yield from violations(row, SAMPLE)
     yield from violations(row, SAMPLE_DEMANDS)
-    scores = row.get("scores")
-    for name, score in scores.items() if isinstance(scores, dict) else ():
-        yield from violations(score, SCORE, f"scores.{name}")
     yield from check_usage(row.get("model_usage"), "model_usage")
     for key in ("started_at", "completed_at"):
         yield from _time(row.get(key), key, empty=False)
@@ -93,16 +90,6 @@ def check_header(as_read: dict[str, Any], name: str) -> Iterator[Violation]:
         yield from under(name, check_usage(stats.get("model_usage", {}), "stats.model_usage"), ", ")
         for key in ("started_at", "completed_at"):
             yield from under(name, _time(stats.get(key), f"stats.{key}"), ", ")
-    results = raw.get("results")
-    for number, score in enumerate(_list(results, "scores")):
-        metrics = score.get("metrics") if isinstance(score, dict) else None
-        for key, metric in metrics.items() if isinstance(metrics, dict) else ():
-            yield from under(name, violations(metric, METRIC, f"results.scores[{number}].metrics.{key}"), ", ")
     spec = raw.get("eval")
     if isinstance(spec, dict):
         yield from under(name, _time(spec.get("created"), "eval.created"), ", ")
-
-
-def _list(record: Any, key: str) -> list[Any]:
-    value = record.get(key) if isinstance(record, dict) else None
-    return value if isinstance(value, list) else []

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import ReadError, SampleRefused
-from pantrace.model import Agent, Case, Outcome, Sample, Step, Tool, Trajectory, Usage, is_prompt, reports, said
+from pantrace.model import Agent, Case, Sample, Step, Tool, Trajectory, Usage, is_prompt, reports, said
 from pantrace.wire.carried import CARRIER, without_notes
 from pantrace.wire.json import unknown_keys
 from pantrace.wire.remainder import SAME, apply_difference, difference
@@ -27,7 +27,9 @@ from .member_names import log_id
 from .message_drafts import MessageDrafts, message_name
 from .messages import from_step, is_note
 from .migration import sample_today
+from .outcomes import from_outcome, outcome_of
 from .records import check
+from .remarks import ending_of
 from .repair import repaired_sample
 from .scores import from_scores, to_scores
 from .summary import FLUSH, FLUSHED, SUMMARY
@@ -161,7 +163,7 @@ def _trajectory(row: dict[str, Any]) -> Trajectory:
         if row.get(key) is not None and from_iso(row[key]) is None:
             extra[key] = row[key]
     store = row.get("store")
-    outcome = _outcome(row, extra)
+    outcome = outcome_of(row, extra) or ending_of(events)
     return Trajectory(
         id=name,
         created=from_iso(row.get("started_at")),
@@ -171,9 +173,19 @@ def _trajectory(row: dict[str, Any]) -> Trajectory:
         state=store or None,
         usage=_usage(row.get("model_usage"), extra),
         outcome=outcome,
+        response=_response(row, steps),
         children=children,
         extra={"inspect": extra} if extra else {},
     )
+
+
+def _response(row: dict[str, Any], steps: list[Step]) -> str | None:
+    """The answer of a log that states it as a text, where no choice and no message tells it."""
+    output = row.get("output")
+    if not isinstance(output, dict) or output.get("choices") or row.get("messages"):
+        return None
+    text = output.get("text")
+    return text if isinstance(text, str) and text and not any(said(step) == text for step in steps) else None
 
 
 def _usage(raw: Any, extra: dict[str, Any]) -> dict[str, Usage] | None:
@@ -216,25 +228,6 @@ def _used(steps: list[Step]) -> set[str]:
                 if key is not None:
                     found.add(key)
     return found
-
-
-def _outcome(row: dict[str, Any], extra: dict[str, Any]) -> Outcome | None:
-    error, limit = row.get("error"), row.get("limit")
-    if error is not None:
-        if limit is not None:
-            extra["limit"] = limit
-        rest = {key: value for key, value in error.items() if key != "message"} if isinstance(error, dict) else {}
-        message = error.get("message") if isinstance(error, dict) else str(error)
-        if not isinstance(error, dict):
-            rest = {"error": error}
-        cancelled = isinstance(message, str) and message.startswith(("CancelledError", "Cancelled"))
-        return Outcome(
-            status="cancelled" if cancelled else "error", reason=message, extra={"inspect": rest} if rest else {}
-        )
-    if limit is not None:
-        rest = dict(limit) if isinstance(limit, dict) else {"limit": limit}
-        return Outcome(status="limit", reason=rest.get("type"), extra={"inspect": {"limit": rest}})
-    return None
 
 
 def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
@@ -306,7 +299,7 @@ def _row(sample: Sample) -> dict[str, Any]:
     row |= _times(trajectory)
     if foreign or trajectory.id is not None:
         row["uuid"] = _identity(sample) if foreign else trajectory.id
-    row |= _ending(trajectory.outcome)
+    row |= from_outcome(trajectory.outcome)
     row |= {key: value for key, value in own(sample.extra).items() if key in _SAMPLE}
     usage = {model or _model(trajectory): from_usage(each) for model, each in (trajectory.usage or {}).items()}
     if foreign:
@@ -360,28 +353,28 @@ def _answer_ids(events: Any) -> set[Any]:
 
 
 def _times(trajectory: Trajectory) -> dict[str, Any]:
+    """When a sample began and ended, and how long it took and worked. Where a source does not say it of the whole, its
+    first and last step do; a log that was one before keeps its own numbers."""
+    begin, end = trajectory.created, trajectory.ended
     found: dict[str, Any] = {}
-    if trajectory.created is not None:
-        found["started_at"] = iso(trajectory.created)
-    if trajectory.ended is not None:
-        found["completed_at"] = iso(trajectory.ended)
-    if trajectory.created is not None and trajectory.ended is not None and "events" not in own(trajectory.extra):
-        found["total_time"] = round(max(trajectory.ended - trajectory.created, 0.0), 6)
+    if "events" not in own(trajectory.extra):
+        moments = [moment for step in trajectory.steps for moment in (step.at, step.ended) if moment is not None]
+        begin = begin if begin is not None else min(moments, default=None)
+        end = end if end is not None else max(moments, default=None)
+        if begin is not None and end is not None:
+            total = max(end - begin, 0.0)
+            worked = [
+                max(step.ended - step.at, 0.0)
+                for step in trajectory.steps
+                if step.role != "user" and step.at is not None and step.ended is not None
+            ]
+            found["total_time"] = round(total, 6)
+            found["working_time"] = round(min(sum(worked), total) if worked else total, 6)
+    if begin is not None:
+        found["started_at"] = iso(begin)
+    if end is not None:
+        found["completed_at"] = iso(end)
     return found
-
-
-def _ending(outcome: Outcome | None) -> dict[str, Any]:
-    if outcome is None:
-        return {}
-    kept = own(outcome.extra)
-    if outcome.status in ("error", "cancelled"):
-        if "error" in kept:
-            return {"error": kept["error"]}
-        message = outcome.reason or outcome.status
-        return {"error": {"message": message, "traceback": "", "traceback_ansi": "", **kept}}
-    if outcome.status == "limit":
-        return {"limit": kept.get("limit") or {"type": "custom", "limit": 0, "reason": outcome.reason or ""}}
-    return {}
 
 
 def _model(trajectory: Trajectory) -> str:

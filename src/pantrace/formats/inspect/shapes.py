@@ -1,20 +1,30 @@
 """What the parts of a log must look like: what inspect_ai 0.3.285 refuses is an error, what only the Inspect log guide
-demands is a warning."""
+demands is a warning. Shapes also say what is made of a value that another program wrote in another way (`wire.fit`)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pantrace.wire.shape import ANY, document, one_of
+from pantrace.wire.fit import as_text
+from pantrace.wire.json import NonFinite
+from pantrace.wire.shape import ANY, default, document, each, essential, mend, one_of
 
 _TEXT = (str, None)
 _NUMBER = (float, None)
 _OBJECT = (dict, None)
 _COUNT = (int, None)
+_AN_OBJECT = "is an object now"
+
+
+def _is_part(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("type") in _PARTS
+
 
 USAGE = {"input_tokens?": int, "output_tokens?": int, "total_tokens?": int, "total_cost?": _NUMBER}
 
-ERROR = {"message": str, "traceback": str, "traceback_ansi": str}
+ERROR = mend(
+    {"message": str, "traceback": str, "traceback_ansi": str}, lambda value: {"message": as_text(value)}, _AN_OBJECT
+)
 
 TOOL_ERRORS = (
     *("parsing", "timeout", "unicode_decode", "permission", "file_not_found", "is_a_directory", "limit"),
@@ -23,13 +33,25 @@ TOOL_ERRORS = (
 STOPS = ("stop", "max_tokens", "model_length", "tool_calls", "content_filter", "unknown")
 LIMITS = ("context", "time", "working", "message", "token", "turn", "cost", "operator", "custom")
 
-TOOL_ERROR = {"type": one_of(*TOOL_ERRORS), "message": str}
+TOOL_ERROR = mend(
+    {"type": one_of(*TOOL_ERRORS, otherwise="unknown"), "message": str},
+    lambda value: {"message": as_text(value)},
+    _AN_OBJECT,
+)
 
-CALL = {"id": str, "function": str, "arguments": dict, "type?": one_of("function", "custom"), "parse_error?": _TEXT}
+_CALLED: dict[str, Any] = {
+    "id": default(str, lambda place: f"call_{place}"),
+    "function": default(str, "unknown"),
+    "arguments": mend(dict, lambda value: {"value": value}, _AN_OBJECT),
+}
+CALL = {**_CALLED, "type?": one_of("function", "custom"), "parse_error?": _TEXT}
 
-MESSAGE = {
-    "role": one_of("system", "user", "assistant", "tool"),
-    "content": (str, [dict]),
+_PARTS = ("text", "reasoning", "image", "audio", "video", "data", "tool_use", "document")
+_PART = mend({"type": one_of(*_PARTS)}, lambda value: {"type": "text", "text": as_text(value)}, "is text now", _is_part)
+
+_MESSAGE = {
+    "role": one_of("system", "user", "assistant", "tool", otherwise="user"),
+    "content": (str, [_PART]),
     "tool_calls?": ([CALL], None),
     "error?": (TOOL_ERROR, None),
     "id?": _TEXT,
@@ -39,11 +61,17 @@ MESSAGE = {
     "function?": _TEXT,
     "tool_call_id?": (str, [str], None),
 }
-ANSWER = {**MESSAGE, "role": one_of("assistant")}
+MESSAGE = mend(
+    _MESSAGE,
+    lambda value: {"role": "user", "content": as_text(value)},
+    "is no message, and told as the user's words",
+    lambda value: isinstance(value, dict) and value.get("role") in ("system", "user", "assistant", "tool"),
+)
+ANSWER = {**_MESSAGE, "role": one_of("assistant", otherwise="assistant")}
 
 OUTPUT = {
     "model?": str,
-    "choices?": [{"message": ANSWER, "stop_reason?": (one_of(*STOPS), None)}],
+    "choices?": [{"message": ANSWER, "stop_reason?": (one_of(*STOPS, otherwise="unknown"), None)}],
     "usage?": (USAGE, None),
     "error?": _TEXT,
     "completion?": str,
@@ -52,32 +80,42 @@ OUTPUT = {
     "metadata?": _OBJECT,
 }
 
-SCORE: dict[str, Any] = {
-    "value": (str, float, bool, list, dict),
-    "answer?": _TEXT,
-    "explanation?": _TEXT,
-    "metadata?": _OBJECT,
+SCORE = mend(
+    {
+        "value": mend(
+            (str, float, bool, list, dict), lambda _: NonFinite("NaN"), "is NaN now: Inspect's word for no score"
+        ),
+        "answer?": _TEXT,
+        "explanation?": _TEXT,
+        "metadata?": _OBJECT,
+        "history?": [dict],
+    },
+    lambda value: {"value": value},
+    _AN_OBJECT,
+)
+
+EVAL_SCORE = {
+    "name": essential(str),
+    "scorer": str,
+    "metrics?": each({"name": str, "value": float}),
+    "scored_samples?": _COUNT,
+    "unscored_samples?": _COUNT,
 }
-SCORE["history?"] = [dict]
-
-METRIC = {"name": str, "value": float}
-
-EVAL_SCORE = {"name": str, "scorer": str, "metrics?": dict, "scored_samples?": _COUNT, "unscored_samples?": _COUNT}
 
 HEADER = {
     "version?": int,
-    "status?": one_of("started", "success", "cancelled", "error"),
+    "status?": one_of("started", "success", "cancelled", "error", otherwise="error"),
     "eval": {
         "eval_id?": str,
         "run_id?": str,
         "created": str,
-        "task": str,
+        "task": default(str, "trajectories"),
         "task_id?": str,
         "task_version?": (int, str),
         "task_attribs?": dict,
         "task_args?": dict,
         "task_args_passed?": dict,
-        "model": str,
+        "model": default(str, "none/none"),
         "model_generate_config?": dict,
         "model_args?": dict,
         "dataset": {
@@ -87,14 +125,14 @@ HEADER = {
             "shuffled?": (bool, None),
         },
         "config": dict,
-        "packages?": dict,
+        "packages?": each(str),
         "metadata?": _OBJECT,
         "scorers?": ([{"name": str, "options?": _OBJECT}], None),
         "tags?": ([str], None),
         "solver?": _TEXT,
         "model_roles?": _OBJECT,
     },
-    "plan?": {"name?": str, "steps?": [{"solver": str}], "config?": dict},
+    "plan?": {"name?": str, "steps?": [{"solver": essential(str)}], "config?": dict},
     "results?": (
         {
             "total_samples?": int,
@@ -123,6 +161,10 @@ SUMMARY = {
     "retries?": _COUNT,
 }
 
+LIMIT = mend(
+    {"type": one_of(*LIMITS, otherwise="custom"), "limit": float}, lambda value: {"reason": as_text(value)}, _AN_OBJECT
+)
+
 SAMPLE = {
     "id": (int, str),
     "epoch": int,
@@ -131,7 +173,7 @@ SAMPLE = {
     "choices?": ([str], None),
     "messages?": [MESSAGE],
     "output?": OUTPUT,
-    "scores?": (dict, None),
+    "scores?": (each(SCORE), None),
     "metadata?": dict,
     "store?": dict,
     "events?": list,
@@ -141,8 +183,8 @@ SAMPLE = {
     "working_time?": _NUMBER,
     "uuid?": _TEXT,
     "error?": (ERROR, None),
-    "limit?": ({"type": one_of(*LIMITS), "limit": float}, None),
-    "attachments?": dict,
+    "limit?": (LIMIT, None),
+    "attachments?": each(str),
     "model_usage?": dict,
     "role_usage?": dict,
     "error_retries?": ([dict], None),
@@ -171,8 +213,9 @@ HEADER_DEMANDS = {
 SUMMARY_DEMANDS = _demanded("metadata", "model_usage", "uuid", "retries", "completed", "message_count")
 SAMPLE_DEMANDS = _demanded("messages", "output", "events", "model_usage", "metadata", "store", "uuid")
 
+_OWN_ID = default(str, lambda place: place)
 _CONTENT = {"type": one_of("text", "image", "audio", "video", "document")}
-_TOOL_RESULT = (str, float, bool, [_CONTENT], _CONTENT)
+_TOOL_RESULT = mend((str, float, bool, [_CONTENT], _CONTENT), as_text, "is JSON text now", lambda _: False)
 
 EVENTS: dict[str, Any] = {
     "sample_init": {"sample": {"input": ANY, "target?": (str, [str])}},
@@ -181,9 +224,9 @@ EVENTS: dict[str, Any] = {
     "state": {"changes": [{"op": str, "path": str}]},
     "store": {"changes": [{"op": str, "path": str}]},
     "model": {
-        "model": str,
+        "model": default(str, "none/none"),
         "input": [MESSAGE],
-        "tools": [{"name": str, "description": str}],
+        "tools": [{"name": essential(str), "description": str}],
         "tool_choice": (one_of("auto", "any", "none"), {"name": str}),
         "config": dict,
         "output": OUTPUT,
@@ -196,9 +239,7 @@ EVENTS: dict[str, Any] = {
         "call?": ({"request": dict, "call_refs?": ([[int]], None)}, None),
     },
     "tool": {
-        "id": str,
-        "function": str,
-        "arguments": dict,
+        **_CALLED,
         "view?": ({"format": one_of("text", "markdown"), "content": str}, None),
         "result?": _TOOL_RESULT,
         "error?": (TOOL_ERROR, None),
@@ -223,9 +264,9 @@ EVENTS: dict[str, Any] = {
     "score_edit": {"score_name": str, "edit": dict},
     "error": {"error": ERROR},
     "logger": {"message": {"level": str, "message": str}},
-    "info": {"data": ANY, "source?": _TEXT},
-    "span_begin": {"id": str, "name": str, "type?": _TEXT, "parent_id?": _TEXT},
-    "span_end": {"id": str},
+    "info": {"data": default(ANY, {}), "source?": _TEXT},
+    "span_begin": {"id": _OWN_ID, "name": default(str, "span"), "type?": _TEXT, "parent_id?": _TEXT},
+    "span_end": {"id": _OWN_ID},
     "step": {"action": one_of("begin", "end"), "name": str},
     "subtask": {"name": str, "input": dict},
 }

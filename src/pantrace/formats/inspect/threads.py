@@ -18,10 +18,15 @@ from .attachments import resolve
 from .content import own
 from .event_index import EventIndex, is_timed, notes_of, output_message, times_of
 from .messages import answer, to_step
+from .remarks import remark
 from .tool_messages import error_of
 
 _KINDS = ("agent", "handoff", "scorer", "tool", "subtask")
 _PURPOSES: dict[str, Purpose] = {"scorer": "grader", "scorers": "grader", "tool": "tool"}
+
+
+_CUT = "... (truncated)"
+"""How the logger of the A2A SDK marks a result that it cut."""
 
 
 class Main:
@@ -72,11 +77,11 @@ def add_threads(main: Main, told: EventIndex, parent: str | None) -> tuple[Traje
     told.answered.update(event.get("id") for event in told.tools if notes_of(event).get("made"))
     tools = [event for event in told.tools if event.get("id") not in told.answered]
     named = [span for span, begin in told.spans.items() if begin.get("metadata") and "messages" in notes_of(begin)]
-    if not models and not tools and not named:
+    if not models and not tools and not named and not told.remarks:
         return ()
     inside = _main_spans(told, models)
     threads: dict[Any, list[dict[str, Any]]] = {span: [] for span in named}
-    for event in sorted([*models, *told.tools], key=lambda each: told.order[id(each)]):
+    for event in sorted([*models, *told.tools, *told.remarks], key=lambda each: told.order[id(each)]):
         threads.setdefault(_thread_of(event, told, inside), []).append(event)
     _complete(main, told, threads.pop(None, []))
     children = {span: _child(span, events, told, parent) for span, events in threads.items() if span is not None}
@@ -92,6 +97,8 @@ def _main_spans(told: EventIndex, unclaimed: list[dict[str, Any]]) -> set[Any]:
 
 
 def _thread_of(event: dict[str, Any], told: EventIndex, inside: set[Any]) -> Any:
+    if event.get("event") == "info":
+        return None  # that logger's spans group events, whoever acts in them
     if event.get("event") == "tool" and event.get("id") in told.answered:
         return None
     if id(event) in told.graded:
@@ -118,6 +125,9 @@ def _complete(main: Main, told: EventIndex, events: list[dict[str, Any]]) -> Non
             later = [place for other, place in places.items() if other > order]
             steps = _said(event, told, seen)
             added.setdefault(min(later, default=len(main.steps)), []).extend(steps)
+        elif event.get("event") == "info":
+            later = [place for other, place in places.items() if other > order]
+            added.setdefault(min(later, default=len(main.steps)), []).append(remark(event))
         elif event.get("id") not in told.answered:
             earlier = [place for other, place in places.items() if other < order]
             place = max(earlier) + 1 if earlier else len(main.steps)
@@ -160,7 +170,7 @@ def _tool_step(event: dict[str, Any], told: EventIndex) -> Step:
         output=resolve(event.get("result"), told.attachments),
         error=text,
         failure=failure or ("error" if event.get("failed") else None),
-        truncated=event.get("truncated") is not None,
+        truncated=event.get("truncated") is not None or str(event.get("result")).endswith(_CUT),
         started=started,
         ended=ended,
         extra={"inspect": rest} if rest else {},

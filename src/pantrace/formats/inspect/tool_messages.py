@@ -8,7 +8,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Failure, Media, Step, ToolResult
 from pantrace.wire.json import decode, encode
 
-from .content import from_media, own, text_part, to_parts, with_kept
+from .content import from_media, own, put_back, text_part, to_parts
 from .event_index import EventIndex, times_of
 from .message_drafts import MessageDrafts
 
@@ -137,7 +137,7 @@ def from_result(
         message["function"] = result.name
     if (error := from_error(result)) is not None:
         message["error"] = error
-    return with_kept(message, dict(own(step.extra)))
+    return put_back(message, dict(own(step.extra)))
 
 
 def output_text(result: ToolResult) -> str:

@@ -6,36 +6,53 @@ the normalised point is the target and the pixels stay beside it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
+import msgspec
+
 from pantrace.model import Action, Box, Point, Target
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.rest import as_extra, rest_of
+from pantrace.wire.fields import MISFIT, NUMBER, TEXT, Codec, FieldMap
+from pantrace.wire.rest import rest_in
 
-from .words import ACTION_TYPES, NAME, differing_fields, is_number, odd, present, text_of, with_fields
+from .words import ACTION_TYPES, NAME, differing_fields, is_number, present, text_of, with_fields
 
 Viewport = tuple[int, int] | None
 
-_READ = {
-    "type",
-    "normalized_coordinates",
-    "coordinates",
-    "normalized_end",
-    "end_coordinates",
-    "scroll_direction",
-    "scroll_amount",
-    "text",
-    "key",
-    "modifiers",
-    "element",
-    "url",
-    "app_name",
-    "duration",
-    "raw",
-    CARRIER,
+
+def _texts(value: Any) -> Any:
+    return tuple(str(each) for each in value) if isinstance(value, list) else MISFIT
+
+
+def _direction(word: str) -> str | None:
+    return word if word in ("up", "down", "left", "right") else None
+
+
+def _whole(number: float) -> int | None:
+    return int(number) if isfinite(number) else None
+
+
+FIELDS: dict[str, tuple[str, Codec]] = {
+    "text": ("text", TEXT),
+    "key": ("key", TEXT),
+    "modifiers": ("modifiers", Codec(_texts, lambda words: list(words) or None, [str])),
+    "scroll_direction": ("direction", TEXT._replace(dump=_direction)),
+    "scroll_amount": ("amount", NUMBER._replace(dump=_whole)),
+    "url": ("url", TEXT),
+    "app_name": ("app", TEXT),
 }
-_ELEMENT = {"role", "name", "bounds", "element_id"}
+"""What actions of every generation say alike."""
+_ACTION = FieldMap(NAME, Action, {**FIELDS, "duration": ("seconds", NUMBER)})
+_ELEMENT = FieldMap(
+    NAME, Target, {"role": ("role", TEXT), "name": ("description", TEXT), "element_id": ("element", TEXT)}
+)
+
+
+def read_keys(used: Mapping[str, Any]) -> set[str]:
+    """The keys of which something could be made; any other is kept as it stands."""
+    return {key for key, value in used.items() if value is not None}
 
 
 def action_from(row: Any, viewport: Viewport, before: str | None, after: str | None) -> Action:
@@ -45,46 +62,27 @@ def action_from(row: Any, viewport: Viewport, before: str | None, after: str | N
 
 
 def _natural(row: dict[str, Any], viewport: Viewport, before: str | None, after: str | None) -> Action:
-    kept = rest_of(row, _READ)
-    point = share = _pair(row.get("normalized_coordinates"))
-    pixels = _pixels(row.get("coordinates"), viewport)
-    if point is not None and row.get("coordinates") is not None:
-        kept["coordinates"] = row["coordinates"]
-    point = point or pixels or _pair(row.get("normalized_start")) or _pixels(row.get("start_coordinates"), viewport)
-    end = end_share = _pair(row.get("normalized_end"))
-    end_pixels = _pixels(row.get("end_coordinates"), viewport)
-    if end is not None and row.get("end_coordinates") is not None:
-        kept["end_coordinates"] = row["end_coordinates"]
-    end = end or end_pixels
-    target, raw = _target(row.get("element"), row.get("raw"), point, viewport)
-    modifiers = row.get("modifiers")
-    said = {name: text_of(row.get(name)) for name in ("text", "key", "url", "app_name", "scroll_direction")}
-    counted = {name: row.get(name) if is_number(row.get(name)) else None for name in ("scroll_amount", "duration")}
-    placed = {
+    share, pixels = _pair(row.get("normalized_coordinates")), _pixels(row.get("coordinates"), viewport)
+    end_share, end_pixels = _pair(row.get("normalized_end")), _pixels(row.get("end_coordinates"), viewport)
+    point = share or pixels or _pair(row.get("normalized_start")) or _pixels(row.get("start_coordinates"), viewport)
+    element = row.get("element") if isinstance(row.get("element"), dict) else None
+    target, raw = _target(element, row.get("raw"), point, viewport)
+    used = {
         "normalized_coordinates": share,
-        "coordinates": pixels,
+        "coordinates": pixels if share is None else None,
         "normalized_end": end_share,
-        "end_coordinates": end_pixels,
-        "modifiers": modifiers if isinstance(modifiers, list) else None,
-        "element": row.get("element") if isinstance(row.get("element"), dict) else None,
+        "end_coordinates": end_pixels if end_share is None else None,
+        "element": element,
     }
-    kept |= odd(row, said) | odd(row, counted) | odd(row, placed)
-    return Action(
+    return _ACTION.load(
+        row,
+        {"type", "raw", CARRIER} | read_keys(used),
         kind=str(row.get("type") or "unknown").lower(),
         target=target,
-        end=end,
-        text=said["text"],
-        key=said["key"],
-        modifiers=tuple(str(each) for each in modifiers) if isinstance(modifiers, list) else (),
-        direction=said["scroll_direction"],
-        amount=counted["scroll_amount"],
-        url=said["url"],
-        app=said["app_name"],
-        seconds=counted["duration"],
+        end=end_share or end_pixels,
         before=before,
         after=after,
         raw=raw,
-        extra=as_extra(NAME, kept),
     )
 
 
@@ -100,28 +98,24 @@ def _pixels(value: Any, viewport: Viewport) -> Point | None:
     return None
 
 
-def _target(element: Any, raw: Any, point: Point | None, viewport: Viewport) -> tuple[Target | None, Any]:
+def _target(
+    element: dict[str, Any] | None, raw: Any, point: Point | None, viewport: Viewport
+) -> tuple[Target | None, Any]:
     """What is aimed at, and what of `raw` is left: a normalised box and a mark number stand there too."""
-    fields: dict[str, Any] = {"point": point}
-    if isinstance(element, dict):
-        box = _bounds(element.get("bounds"), viewport)
-        said = {name: text_of(element.get(name)) for name in ("role", "name", "element_id")}
-        fields |= {"role": said["role"], "description": said["name"], "element": said["element_id"], "box": box}
-        kept = rest_of(element, _ELEMENT)
-        kept |= odd(element, {**said, "bounds": box})
-        if kept:
-            fields["extra"] = {NAME: kept}
+    element = element or {}
+    fields: dict[str, Any] = present({"point": point, "box": _bounds(element.get("bounds"), viewport)})
     if isinstance(raw, dict):
         raw = dict(raw)
-        if fields.get("box") is None and (corners := _corners(raw.get("bbox"))) is not None:
+        if "box" not in fields and (corners := _corners(raw.get("bbox"))) is not None:
             fields["box"] = corners
             del raw["bbox"]
         mark = raw.get("element_index")
-        if fields.get("element") is None and isinstance(mark, int) and not isinstance(mark, bool):
+        if text_of(element.get("element_id")) is None and isinstance(mark, int) and not isinstance(mark, bool):
             fields["element"] = mark
             del raw["element_index"]
         raw = raw["original"] if set(raw) == {"original"} else raw or None
-    target = Target(**present(fields))
+    boxed = isinstance(fields.get("box"), Box) and fields["box"].space == "pixels"
+    target = _ELEMENT.load(element, {"bounds"} if boxed else (), **fields)
     return (target if target != Target() else None), raw
 
 
@@ -163,24 +157,8 @@ def action_to(action: Action, viewport: Viewport = None, before: str | None = No
         raw["bbox"] = [box.left, box.top, box.right, box.bottom]
     if isinstance(target.element, int):
         raw["element_index"] = target.element
-    element = _element(target)
-    row |= present(
-        {
-            "scroll_direction": action.direction if action.direction in ("up", "down", "left", "right") else None,
-            "scroll_amount": int(action.amount) if action.amount is not None and isfinite(action.amount) else None,
-            "text": action.text,
-            "key": action.key,
-            "modifiers": list(action.modifiers) or None,
-            "element": element or None,
-            "url": action.url,
-            "app_name": action.app,
-            "duration": action.seconds,
-            "raw": raw or None,
-        }
-    )
-    mine = action.extra.get(NAME)
-    if isinstance(mine, dict):
-        row |= {key: value for key, value in mine.items() if key not in row and key != CARRIER}
+    row |= present({"element": _element(target) or None, "raw": raw or None})
+    row = {**_ACTION.dump(action, CARRIER), **row}
     # OpenAdapt refuses these types without their content.
     for kind, needed in (("type", "text"), ("key", "key"), ("goto", "url")):
         if row["type"] == kind:
@@ -212,11 +190,8 @@ def _ending(point: Point | None) -> dict[str, Any]:
 
 
 def _element(target: Target) -> dict[str, Any]:
-    kept = target.extra.get(NAME)
-    element: dict[str, Any] = dict(kept) if isinstance(kept, dict) else {}
-    element |= present({"role": target.role, "name": target.description})
-    if isinstance(target.element, str):
-        element["element_id"] = target.element
+    named = target if isinstance(target.element, str) else msgspec.structs.replace(target, element=None)
+    element = {**rest_in(target.extra, NAME), **_ELEMENT.dump(named)}
     box = target.box
     if box is not None and box.space == "pixels":
         corners = (box.left, box.top, box.right - box.left, box.bottom - box.top)

@@ -25,6 +25,8 @@ from .older import flat_action
 from .words import NAME, present, text_of
 
 _ROW = {"step_num", "action_timestamp", "action", "reward", "done", "info"}
+_LIMIT = re.compile(r"\b(?:time|step)s? limit", re.IGNORECASE)
+"""What the arena writes of a task that it stopped."""
 _SCREENS = ("screenshot", "screenshot_file")
 _MIME = {".png": "image/png", ".jpg": "image/jpeg", ".txt": "text/plain", ".json": "application/json"}
 
@@ -82,7 +84,8 @@ def _verdict(folder: Path, failure: dict[str, Any] | None) -> dict[str, Any]:
     if failure is None:
         return {NOTES: Notes(outcome=Outcome(status="unscored", reason="there is no result.txt"))}
     why = next((str(failure[key]) for key in ("Exception", "Error") if failure.get(key)), "")
-    return {NOTES: Notes(outcome=Outcome(status="error", reason=why, extra={NAME: failure}))}
+    stopped = _LIMIT.search(why) is not None
+    return {NOTES: Notes(outcome=Outcome(status="limit" if stopped else "error", reason=why, extra={NAME: failure}))}
 
 
 def _config(folder: Path) -> dict[str, Any]:

@@ -39,6 +39,10 @@ LABELS = ("domain", "difficulty")
 _EPOCH = 1e9
 """Smaller timestamps are seconds since the episode's start, or merely numbered; only larger ones were a clock's."""
 
+_STATED = Maker(name="openadapt-evals", kind="stored")
+_COUNTED = {"num_steps": ("num_steps", "steps"), "elapsed_seconds": ("total_time_seconds", "elapsed_seconds")}
+"""What a benchmark says of a run as a whole -> the keys it stands under: run folders, full evaluations."""
+
 _EPISODE = {
     "episode_id",
     "task_id",
@@ -119,8 +123,14 @@ def _scores(metadata: dict[str, Any]) -> Iterator[Score]:
             value=passed / total,
             scale=Scale(low=0, high=1),
             details={"passed": passed, "total": total},
-            maker=Maker(name="openadapt-evals", kind="stored"),
+            maker=_STATED,
         )
+    execution = metadata.get("execution")
+    stated = execution if isinstance(execution, dict) else metadata
+    for name, keys in _COUNTED.items():
+        number = next((stated[key] for key in keys if is_number(stated.get(key))), None)
+        if number is not None:
+            yield Score(name=name, value=number, scale=Scale(low=0, better="lower"), maker=_STATED)
 
 
 def steps_from(instruction: Any, rows: Any) -> tuple[Step, ...]:

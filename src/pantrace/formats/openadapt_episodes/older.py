@@ -5,36 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.model import Action, Box, Target
+from pantrace.wire.fields import FieldMap
 from pantrace.wire.json import unknown_keys
-from pantrace.wire.rest import as_extra, rest_of
 
-from .actions import action_to, flat_point
+from .actions import FIELDS, action_to, flat_point, read_keys
 from .words import NAME, SCHEMA_VERSION, is_number, present, text_of
 
 _KINDS = {"failed": "fail", "key_press": "key"}
-_FLAT = {
-    "type",
-    "x",
-    "y",
-    "end_x",
-    "end_y",
-    "target_node_id",
-    "target_role",
-    "target_name",
-    "target_bbox",
-    "bbox",
-    "element_index",
-    "text",
-    "answer",
-    "key",
-    "modifiers",
-    "scroll_direction",
-    "scroll_amount",
-    "url",
-    "app_name",
-    "raw",
-    "raw_action",
-}
+_FLAT = FieldMap(NAME, Action, FIELDS)
 
 
 def is_legacy(row: Any) -> bool:
@@ -89,41 +67,34 @@ def upgrade_row(row: Any) -> Any:
 def flat_action(row: dict[str, Any]) -> Action:
     """An action of the flat shape: x, y, end_x, end_y and target_* side by side; the space of x and y is undeclared."""
     kind = str(row.get("type") or "unknown").lower()
-    box = _flat_box(row.get("target_bbox") or row.get("bbox"))
-    node, mark = row.get("target_node_id"), row.get("element_index")
-    element = node if isinstance(node, (str, int)) and not isinstance(node, bool) else mark
-    target = Target(
-        point=flat_point(row.get("x"), row.get("y")),
-        box=box,
-        element=element if isinstance(element, (str, int)) and not isinstance(element, bool) else None,
-        role=text_of(row.get("target_role")),
-        description=text_of(row.get("target_name")),
-    )
-    kept = rest_of(row, _FLAT)
-    text, answer = text_of(row.get("text")), row.get("answer")
-    if isinstance(answer, str) and text is None:
-        text = answer
-    elif answer is not None:
-        kept["answer"] = answer
-    modifiers = row.get("modifiers")
-    amount = row.get("scroll_amount")
-    raw = row.get("raw_action") if row.get("raw_action") is not None else row.get("raw")
+    point, end = flat_point(row.get("x"), row.get("y")), flat_point(row.get("end_x"), row.get("end_y"))
+    used: dict[str, Any] = {"x": point, "y": point, "end_x": end, "end_y": end, "type": kind}
+    boxed = "target_bbox" if row.get("target_bbox") else "bbox"
+    box = used[boxed] = _flat_box(row.get(boxed))
+    named = next((key for key in ("target_node_id", "element_index") if _is_mark(row.get(key))), "target_node_id")
+    element = used[named] = row[named] if _is_mark(row.get(named)) else None
+    role = used["target_role"] = text_of(row.get("target_role"))
+    description = used["target_name"] = text_of(row.get("target_name"))
+    target = Target(point=point, box=box, element=element, role=role, description=description)
+    answer = text_of(row.get("answer")) if text_of(row.get("text")) is None else None
+    used["answer"] = answer
+    told = "raw_action" if row.get("raw_action") is not None else "raw"
+    raw = used[told] = row.get(told)
     if isinstance(raw, dict) and set(raw) == {"original"}:
         raw = raw["original"]
-    return Action(
+    return _FLAT.load(
+        row,
+        read_keys(used),
         kind=_KINDS.get(kind, kind),
         target=target if target != Target() else None,
-        end=flat_point(row.get("end_x"), row.get("end_y")),
-        text=text,
-        key=text_of(row.get("key")),
-        modifiers=tuple(str(each) for each in modifiers) if isinstance(modifiers, list) else (),
-        direction=text_of(row.get("scroll_direction")),
-        amount=amount if is_number(amount) else None,
-        url=text_of(row.get("url")),
-        app=text_of(row.get("app_name")),
+        end=end,
         raw=raw,
-        extra=as_extra(NAME, kept),
+        **present({"text": answer}),
     )
+
+
+def _is_mark(value: Any) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
 def _flat_box(value: Any) -> Box | None:

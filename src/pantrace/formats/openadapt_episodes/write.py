@@ -52,11 +52,6 @@ def episode_to(sample: Sample) -> dict[str, Any]:
     return present({**row, CARRIER: ours or None})
 
 
-def _mine(extra: dict[str, Any]) -> dict[str, Any]:
-    found = extra.get(NAME)
-    return found if isinstance(found, dict) else {}
-
-
 def _acts(trajectory: Trajectory) -> bool:
     return any(isinstance(part, Action) for step in trajectory.steps for part in step.parts)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pantrace.errors import ReadError
 from pantrace.formats.format import Format
@@ -31,13 +31,16 @@ VERSION = "1.0"
 _PECULIAR = set(METRICS) - {"num_episodes", "num_steps", "element_accuracy"}
 """Names that no other format uses."""
 
+DURATION = "eval_duration_seconds"
+"""How long the evaluation took, measured by whoever made it."""
 _HEADER = ("config_path", "backend", "dsl_mode")
-_CONFIG = ("config_path", "dsl_mode", "training_timestamp")
+_CONFIG = ("config_path", "dsl_mode", "training_timestamp", DURATION)
 _ENVIRONMENT = {"device": "device", "gpu_model": "gpu", "memory_gb": "memory_gb"}
 """Field of the file -> key of `Run.environment`."""
 _EXTENSIONS = (
     "schema_version",
     "eval_timestamp",
+    DURATION,
     "training_timestamp",
     *_ENVIRONMENT,
     "checkpoint_path",
@@ -54,6 +57,22 @@ class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Write 0 where the document says "not nullable" and there is no value. Null is the honest word, so it is off."""
     schema_version: bool = False
     """Write `schema_version: "1.0"`, which the document lists as a future extension."""
+    config_path: str | None = None
+    """Path of the configuration that was evaluated; by default what the source says. Absent where nobody says it."""
+    backend: str | None = None
+    """The model's backend (qwen3, qwen2_5, claude, openai, dummy); by default what the source says."""
+    dsl_mode: Literal["coord", "som"] | None = None
+    """How actions are told; by default what the source says, else coord."""
+    checkpoint_path: str | None = None
+    """The weights that were evaluated."""
+    device: str | None = None
+    """Where the policy ran; the machine that evaluates is never taken for it."""
+    gpu_model: str | None = None
+    """Its graphics card."""
+    memory_gb: float | None = None
+    """The card's memory."""
+    training_timestamp: str | None = None
+    """When the weights were trained."""
 
 
 def detect(head: Head) -> str | None:
@@ -102,6 +121,9 @@ def _document(path: Path) -> tuple[str, dict[str, Any]]:
 
 def _run(row: dict[str, Any], source: Source) -> Run:
     document = migrate(row)
+    if "metrics" in row:
+        # Only a legacy file is one of unknown origin; a newer one that does not say it stays as it is.
+        document = unknown_keys(document, [name for name in ("config_path", "backend") if name not in row])
     metrics = document["metrics"]
     config: dict[str, Any] = {name: document[name] for name in _CONFIG if name in document}
     kept = unknown_keys(document, _FIELDS)
@@ -115,7 +137,7 @@ def _run(row: dict[str, Any], source: Source) -> Run:
     per_type = by_type(types) if types is not None else []
     if per_type is None:
         kept[BY_TYPE] = types
-    backend, checkpoint = document["backend"], document.get("checkpoint_path")
+    backend, checkpoint = document.get("backend"), document.get("checkpoint_path")
     if backend is not None and not isinstance(backend, str):
         raise ReadError("must be text", place="backend")
     if checkpoint is not None and not isinstance(checkpoint, str):
@@ -150,18 +172,23 @@ def document_of(run: RunHeader, options: Options) -> dict[str, Any]:
     document: dict[str, Any] = {"schema_version": kept.pop("schema_version", VERSION)}
     if not options.schema_version and "schema_version" not in run.extra.get(NAME, {}):
         document = {}
-    document["config_path"] = run.config.get("config_path", "unknown")
-    document["backend"] = run.model if run.model is not None else "unknown"
-    document["dsl_mode"] = run.config.get("dsl_mode", "coord")
-    if (created := time_text(run.created)) is not None:
-        document["eval_timestamp"] = created
-    if "training_timestamp" in run.config:
-        document["training_timestamp"] = run.config["training_timestamp"]
-    for theirs, ours in _ENVIRONMENT.items():
-        if ours in run.environment:
-            document[theirs] = run.environment[ours]
-    if run.checkpoint is not None:
-        document["checkpoint_path"] = run.checkpoint
+    said = {
+        "config_path": run.config.get("config_path"),
+        "backend": run.model,
+        "dsl_mode": run.config.get("dsl_mode", "coord"),
+        "eval_timestamp": time_text(run.created),
+        DURATION: run.config.get(DURATION),
+        "training_timestamp": run.config.get("training_timestamp"),
+        **{theirs: run.environment.get(ours) for theirs, ours in _ENVIRONMENT.items()},
+        "checkpoint_path": run.checkpoint,
+    }
+    nulls = [name for name in ("training_timestamp",) if name in run.config]
+    nulls += [theirs for theirs, ours in _ENVIRONMENT.items() if ours in run.environment]
+    for name, value in said.items():
+        given = getattr(options, name, None)
+        value = given if given is not None else value
+        if value is not None or name in nulls:
+            document[name] = value
     document["metrics"] = metrics
     if types:
         document[BY_TYPE] = types

@@ -11,10 +11,10 @@ from itertools import count
 from typing import Any
 
 from pantrace.errors import SampleRefused
+from pantrace.formats.format import NoOptions
 from pantrace.model import (
     Media,
     Part,
-    Record,
     Sample,
     Step,
     Text,
@@ -31,22 +31,21 @@ from .raw import NAME, UNREPORTED, Raw, fill, merge, put_times
 from .sessions import CALLER, ROWS, SAMPLE
 from .usage import OURS, put_usage
 
+CORNERS = (
+    *("caller", "note", "project", "sample", "session_diff", "session_input", "session_message", "todo"),
+    *(f"{place}.{UNREPORTED}" for place in ("info", "messages[].info", "messages[].parts[]")),
+    "messages[].parts[].state.full_output",
+)
+"""What an export of OpenCode itself does not have: what stands beside a session, keys that had to be filled, the whole
+text of long outputs."""
 
-class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How an export is written."""
 
-    plain: bool = False
-    """Only keys that OpenCode itself writes: no todo list, no whole text of long outputs, no list of filled keys."""
-
-
-def dump(sample: Sample, options: Options) -> Raw:
+def dump(sample: Sample, options: NoOptions) -> Raw:
     trajectory = sample.trajectory
     if trajectory is None:
         raise SampleRefused("an OpenCode session is a recording; this sample has not been run")
-    writer = _Writer(trajectory, sample.id, options.plain)
+    writer = _Writer(trajectory, sample.id)
     document: Raw = {"info": writer.info(), "messages": list(writer.messages())}
-    if options.plain:
-        return document
     rows = [step.extra[NAME]["row"] for step in trajectory.steps if _is_row(step)]
     if rows:
         document[ROWS] = rows
@@ -65,10 +64,9 @@ def _is_row(step: Step) -> bool:
 class _Writer:
     """What writing one session must remember: ids given out, the last known time, the last prompt."""
 
-    def __init__(self, trajectory: Trajectory, sample: str, plain: bool):
+    def __init__(self, trajectory: Trajectory, sample: str):
         self.trajectory = trajectory
         self.session = trajectory.id or sample
-        self.plain = plain
         self.clock = _first_moment(trajectory)
         self.part_numbers = count(1)
         self.results = _results_of_calls(trajectory)
@@ -88,7 +86,7 @@ class _Writer:
             put_usage(raw, trajectory.usage[""])
         put_times(raw, created=trajectory.created)
         merge(raw, rest)
-        return self._filled(
+        return fill(
             raw,
             {
                 "slug": self.session,
@@ -100,12 +98,6 @@ class _Writer:
                 "time.updated": self.clock,
             },
         )
-
-    def _filled(self, raw: Raw, required: Raw) -> Raw:
-        fill(raw, required)
-        if self.plain:
-            raw.pop(UNREPORTED, None)
-        return raw
 
     def messages(self) -> Iterator[Raw]:
         taken = {step.id for step in self.trajectory.steps}
@@ -151,7 +143,7 @@ class _Writer:
             required |= {"parentID": asked or message, "modelID": "unknown", "providerID": "unknown"}
             required |= {"mode": step.agent or "build", "path.cwd": "", "path.root": "", "cost": 0}
             required |= {f"tokens.{name}": 0 for name in ("input", "output", "reasoning", "cache.read", "cache.write")}
-        return self._filled(raw, required)
+        return fill(raw, required)
 
     def _raw_parts(self, place: int, step: Step) -> Iterator[Raw]:
         inserted = step.kind == "synthetic" or (step.role == "system" and NAME not in step.extra)
@@ -162,7 +154,7 @@ class _Writer:
             elif isinstance(part, Thinking):
                 yield fill(dump_reasoning(part), {"time.start": self.clock})
             elif isinstance(part, ToolCall):
-                raw = dump_tool(part, self.results.get((place, number)), plain=self.plain)
+                raw = dump_tool(part, self.results.get((place, number)))
                 yield fill(raw, self._required_of(raw, part.id or f"call_{place}_{number}"))
             elif isinstance(part, Media):
                 yield fill(dump_file(part), {"mime": "application/octet-stream", "url": ""})
@@ -193,7 +185,7 @@ class _Writer:
         invented = raw.pop(UNREPORTED, [])
         fill(raw, {"id": f"prt_{next(self.part_numbers):012d}"})
         invented = [*invented, *raw.pop(UNREPORTED, [])]
-        if invented and not self.plain:
+        if invented:
             raw[UNREPORTED] = invented
         raw["sessionID"] = raw.get("sessionID", self.session)
         raw["messageID"] = raw.get("messageID", message)

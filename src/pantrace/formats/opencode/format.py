@@ -13,7 +13,7 @@ from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.source import with_source
 
 from . import database, storage, stream
-from .export import Options, dump
+from .export import CORNERS, dump
 from .places import Place, claim, is_export, places
 from .raw import NAME
 from .sessions import load
@@ -94,7 +94,6 @@ FORMAT = Format(
     claim=claim,
     check=check,
     validate=validate,
-    options=Options,
     layout="document",
     suffix=".json",
     lost={
@@ -123,4 +122,5 @@ FORMAT = Format(
         "*tokens_output": "a sum over the session",
         "*tokens_reasoning": "a sum over the session",
     },
+    corners=CORNERS,
 )

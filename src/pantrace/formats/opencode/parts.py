@@ -241,7 +241,7 @@ def _take_attachments(left: Raw) -> tuple[Media, ...]:
     return tuple(each for each in media if each is not None)
 
 
-def dump_tool(call: ToolCall, result: ToolResult | None, *, plain: bool) -> Raw:
+def dump_tool(call: ToolCall, result: ToolResult | None) -> Raw:
     """A call and its result as one tool part."""
     rest = dict(call.extra.get(NAME, {}))
     raw: Raw = {"type": "tool", "tool": call.name, "state": {}}
@@ -253,19 +253,19 @@ def dump_tool(call: ToolCall, result: ToolResult | None, *, plain: bool) -> Raw:
     if given is not None:
         state["input"] = given if type(given) is dict or NAME in call.extra else {"input": given}
     if result is not None:
-        raw["state"] = _dump_result(result, state, plain=plain)
+        raw["state"] = _dump_result(result, state)
     else:
         raw["state"] = merge(state, kept)
     return merge(raw, rest)
 
 
-def _dump_result(result: ToolResult, state: Raw, *, plain: bool) -> Raw:
+def _dump_result(result: ToolResult, state: Raw) -> Raw:
     own = NAME in result.extra
     left = dict(result.extra.get(NAME, {}))
     failed = result.error is not None or (not own and result.failure not in (None, "exit_code"))
     status = state["status"] = left.pop("status", "error" if failed else "completed")
     if status == "completed":
-        if "output" in left and result.output is not None and not plain:
+        if "output" in left and result.output is not None:
             state["full_output"] = result.output
         elif result.output is not None and "output" not in left:
             state["output"] = result.output if own else as_text(result.output)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pantrace.model import RunHeader
 from pantrace.wire import files
-from pantrace.wire.carried import CARRIER
+from pantrace.wire.carried import CARRIER, may_carry
 from pantrace.wire.head import Head
 from pantrace.wire.json import encode, to_plain
 from pantrace.wire.output import writing
@@ -51,7 +51,7 @@ def _requests(header: RunHeader, rows: Iterable[Row]) -> Iterator[dict[str, Any]
     said = {key: value for key, value in to_plain(header).items() if key != "source"}
     first = True
     for row in rows:
-        if first and said and CARRIER in row.value:
+        if first and said and may_carry():
             yield _header(said)
         first = False
         yield requests_to(_spans(row.value))

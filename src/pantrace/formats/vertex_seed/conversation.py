@@ -32,7 +32,7 @@ def conversation(row: dict[str, Any]) -> Conversation:
     total = row["metadata"].get("total_turns") if isinstance(row.get("metadata"), dict) else None
     if not answer:
         # A final model turn that called tools and said nothing is cut off too; only the counts tell of it.
-        silent = [_said("model", "")] if told and total == len(told) + 1 else []
+        silent = [_said("model", "")] if total == len(told) + 1 else []
         return Conversation([*told, *silent], True)
     if isinstance(total, int) and total <= len(told):
         # The script takes the last model text anywhere: this one may be older than the last prompt.

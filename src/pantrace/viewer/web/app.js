@@ -6,18 +6,19 @@ import { runPage, tableOf } from './run_page.js';
 import { RunsView } from './runs_page.js';
 import { samplePage } from './sample_page.js';
 import { comparePage } from './compare_page.js';
+import { compareManyPage } from './compare_many.js';
 import { plural } from './words.js';
 
 const root = document.getElementById('app');
 const KEYS = [
-  ['j / k', 'next, previous step (or row)'], ['n / p', 'next, previous sample'], ['e', 'next error'], ['/', 'search in all steps'], ['f', 'filters'], ['o', 'outline'],
-  ['1 / 2', 'label good, bad (in `pantrace view`)'], ['g', 'back to the run'], ['t', 'light or dark'], ['?', 'this help'],
+  ['j / k', 'next, previous step (or row)'], ['n / p', 'next, previous sample'], ['e', 'next error'], ['/', 'search in all steps, of this sample or of the run'], ['f', 'filters'], ['o', 'outline'],
+  ['1 / 2', 'label good, bad (in `pantrace view`)'], ['g', 'back: to the run, to all runs'], ['t', 'light or dark'], ['?', 'this help'],
 ];
 let site;
 let view;
 let asked = 0;
 
-// #/run/0/sample/ID/step/12, #/run/0/samples, #/compare/0/1/case/ID
+// #/run/0/sample/ID/step/12, #/run/0/samples, #/compare/0/1/case/ID, #/compare/0,1,2
 function parsed(hash) {
   const parts = hash.replace(/^#\/?/, '').split('/').map((part) => {
     try {
@@ -31,6 +32,7 @@ function parsed(hash) {
     if (parts[2] === 'sample') return { page: 'sample', run: parts[1], sample: parts[3], step: step > 0 ? step : null, tab: parts[4] !== 'step' ? parts[4] : null };
     return { page: 'run', run: parts[1], tab: parts[2] };
   }
+  if (parts[0] === 'compare' && parts[1]?.includes(',')) return { page: 'compare', runs: parts[1].split(',') };
   if (parts[0] === 'compare') return { page: 'compare', first: parts[1], second: parts[2], case: parts[3] === 'case' ? parts[4] : null };
   if (parts[0] === 'runs') return { page: 'runs' };
   return { page: '' };
@@ -38,7 +40,7 @@ function parsed(hash) {
 
 async function opened(route) {
   if (route.page === 'compare') {
-    const found = await comparePage(site, route);
+    const found = route.runs ? await compareManyPage(site, route) : await comparePage(site, route);
     if (found) return found;
   }
   // One run opens at once, and so does its only sample.
@@ -92,11 +94,17 @@ function top() {
     iconButton('help', 'Keys and help (?)', help));
 }
 
+const system = matchMedia('(prefers-color-scheme: dark)');
+
+// As the reader chose, else as the machine is set.
+function dress() {
+  document.documentElement.dataset.theme = remembered('theme', null) || (system.matches ? 'dark' : 'light');
+  view?.axis?.redraw();
+}
+
 function theme() {
-  const dark = (document.documentElement.dataset.theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
-  document.documentElement.dataset.theme = dark ? 'light' : 'dark';
-  remember('theme', document.documentElement.dataset.theme);
-  view.axis?.redraw();
+  remember('theme', document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark');
+  dress();
 }
 
 function help() {
@@ -139,8 +147,8 @@ async function watch() {
 }
 
 async function start() {
-  const chosen = remembered('theme', null);
-  if (chosen) document.documentElement.dataset.theme = chosen;
+  dress();
+  system.addEventListener('change', dress);
   if (!served) readAhead();
   try {
     site = served ? await (await fetch('index')).json() : await json('index');

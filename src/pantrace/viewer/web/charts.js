@@ -5,7 +5,7 @@ import { count, number, percent } from './words.js';
 export function shareBar(statuses) {
   const order = ['passed', 'failed', 'error', 'limit', 'cancelled', 'undecided', 'unscored', 'none'];
   const total = Object.values(statuses).reduce((sum, each) => sum + each, 0);
-  if (!total) return null;
+  if (!total || statuses.none === total) return null;
   return h('span.shares', { role: 'img', 'aria-label': order.filter((name) => statuses[name]).map((name) => statuses[name] + ' ' + name).join(', ') },
     order.filter((name) => statuses[name]).map((name) => h('span', { class: name, title: count(statuses[name]) + ' ' + name, style: { width: (statuses[name] / total) * 100 + '%' } })));
 }
@@ -37,7 +37,7 @@ export function histogram(values, onpick) {
   const bars = numbers.length > others.length ? bins(numbers) : wordBars(others);
   if (!bars.length) return null;
   const most = Math.max(...bars.map((bar) => bar.count));
-  return h('div.histogram', { role: 'img', 'aria-label': bars.map((bar) => bar.name + ': ' + bar.count).join(', ') },
+  return h('div.histogram', { class: bars.length <= 8 ? 'few' : '', role: 'group', 'aria-label': bars.map((bar) => bar.name + ': ' + bar.count).join(', ') },
     bars.map((bar) => h('button.bin', { type: 'button', title: bar.name + ': ' + count(bar.count) + ' (' + percent(bar.count / values.length) + ')', onclick: () => onpick?.(bar) },
       h('span.stick', { style: { height: Math.max(2, (bar.count / most) * 56) + 'px' } }), h('span.name', {}, bar.label))));
 }

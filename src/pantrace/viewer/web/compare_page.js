@@ -2,8 +2,11 @@
 import { h, replace } from './dom.js';
 import { json, withCuts } from './source.js';
 import { drawStep, stepShell } from './step.js';
-import { plot, tableOf } from './run_page.js';
-import { number, plural } from './words.js';
+import { plainCuts } from './copying.js';
+import { plot } from './plots.js';
+import { tableOf } from './run_page.js';
+import { diff } from './diff.js';
+import { inUnit, number, plural } from './words.js';
 
 const WORST = 400;
 
@@ -36,7 +39,7 @@ class CompareView {
       found.plots.length ? h('details', {}, h('summary', {}, 'Plots'), h('div.plots', {}, found.plots.map(plot))) : null,
       h('h2', {}, flips.length ? 'Cases that changed' : 'Cases'),
       h('div.cases', {}, this.cases(flips).map(({ name, flip }) => h('a.case', { href: this.address(name), class: flip ? (flip.after > flip.before ? 'up' : 'down') : '', 'aria-current': name === wanted ? 'true' : null },
-        h('b', {}, name), flip ? h('span', {}, flip.metric + ': ' + number(flip.before) + ' → ' + number(flip.after)) : h('span.quiet', {}, 'no change')))),
+        h('b', {}, name), flip ? h('span', {}, flip.metric + ': ' + flip.words(flip.before) + ' → ' + flip.words(flip.after)) : h('span.quiet', {}, 'no change')))),
       this.pair));
     if (wanted) await this.sideBySide(wanted);
   }
@@ -69,7 +72,7 @@ class CompareView {
     const kinds = rows.reduce((counts, [kind]) => ({ ...counts, [kind]: (counts[kind] || 0) + 1 }), {});
     replace(this.pair, h('h2', {}, name), h('p.quiet', {}, [plural(kinds.same || 0, 'step') + ' alike', kinds.changed && kinds.changed + ' with other arguments or words', kinds['only-a'] && kinds['only-a'] + ' only in A', kinds['only-b'] && kinds['only-b'] + ' only in B'].filter(Boolean).join(', ')),
       h('div.pair-head', {}, [0, 1].map((side) => h('a', { href: '#/run/' + this.sides[side].key + '/sample/' + encodeURIComponent(name) }, h('span.side', { class: 'ab'[side] }, 'AB'[side]), ' ', this.sides[side].name))),
-      rows.slice(0, WORST).map(([kind, one, two]) => h('div.pair-row', { class: kind }, [one, two].map((each, side) => (each ? this.step(each, side, name) : h('div.nothing'))))),
+      rows.slice(0, WORST).map(([kind, one, two]) => [h('div.pair-row', { class: kind }, [one, two].map((each, side) => (each ? this.step(each, side, name) : h('div.nothing', {}, 'not in ' + 'AB'[side])))), kind === 'changed' ? difference(one, two) : null]),
       rows.length > WORST ? h('p.quiet', {}, 'The first ' + WORST + ' of ' + rows.length + ' rows.') : null);
     this.pair.scrollIntoView({ block: 'start' });
   }
@@ -106,16 +109,28 @@ class CompareView {
   close() {}
 }
 
+// What exactly differs between two steps that do the same.
+function difference(one, two) {
+  const [before, after] = [one, two].map(({ record }) => (record.steps[0].parts || []).filter((part) => part.type !== 'thinking' && part.type !== 'unknown').map(readable).join('\n'));
+  return before === after || before.length + after.length > 20000 ? null : h('details.difference', { open: true }, h('summary', {}, 'What differs'), diff(before, after));
+}
+
+function readable(part) {
+  if (part.type === 'call') return part.name + ' ' + JSON.stringify(part.arguments, plainCuts, 1);
+  if (part.type === 'result') return '→ ' + (typeof part.output === 'string' ? part.output : JSON.stringify(part.error ?? part.output, plainCuts, 1));
+  return part.text == null ? JSON.stringify({ kind: part.kind, target: part.target }, plainCuts) : String(part.text);
+}
+
 function comparisonRow(row) {
-  return h('tr', {}, h('td', {}, row.metric), h('td.digits', {}, estimate(row.first)), h('td.digits', {}, estimate(row.second)), h('td.digits', {}, estimate(row.difference, true)),
+  return h('tr', {}, h('td', {}, h('b', {}, row.metric), row.sentence ? h('div.quiet', {}, row.sentence) : null), h('td.digits', {}, estimate(row.first, row.unit)), h('td.digits', {}, estimate(row.second, row.unit)), h('td.digits', {}, estimate(row.difference, row.unit, true)),
     h('td.digits', {}, row.p_adjusted == null ? '' : number(row.p_adjusted)), h('td.digits', {}, row.wins == null ? '' : row.wins + ' / ' + row.losses + ' / ' + row.ties),
     h('td', { title: [row.difference?.method, ...(row.notes || [])].filter(Boolean).join('; ') }, h('span.verdict-word', { class: row.verdict }, row.verdict)));
 }
 
-function estimate(each, signed) {
+function estimate(each, unit, signed) {
   if (!each) return '–';
   const sign = signed && each.value > 0 ? '+' : '';
-  return [h('b', {}, sign + number(each.value)), each.low != null ? h('span.quiet', {}, ' ' + number(each.low) + ' … ' + number(each.high)) : null];
+  return [h('b', {}, sign + inUnit(each.value, unit)), each.low != null ? h('div.quiet', {}, inUnit(each.low, unit) + ' to ' + inUnit(each.high, unit)) : null];
 }
 
 function sentence(rows) {
@@ -133,7 +148,7 @@ function list(names) {
 
 function changed(rows) {
   const seen = new Map();
-  for (const row of rows) for (const flip of row.flips || []) if (!seen.has(flip.case)) seen.set(flip.case, { ...flip, metric: row.metric });
+  for (const row of rows) for (const flip of row.flips || []) if (!seen.has(flip.case)) seen.set(flip.case, { ...flip, metric: row.metric, words: row.kind === 'binary' ? (each) => (each === 1 ? 'yes' : each === 0 ? 'no' : number(each)) : number });
   return [...seen.values()];
 }
 

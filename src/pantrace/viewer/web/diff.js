@@ -4,8 +4,9 @@ import { h } from './dom.js';
 const MOST_LINES = 1500;
 
 function lineDiff(before, after) {
-  const one = before.split('\n');
-  const two = after.split('\n');
+  // An end of line that both have is no line.
+  const both = before.endsWith('\n') && after.endsWith('\n');
+  const [one, two] = [before, after].map((text) => (both ? text.slice(0, -1) : text).split('\n'));
   let start = 0;
   while (start < one.length && start < two.length && one[start] === two[start]) start += 1;
   let end = 0;

@@ -11,11 +11,11 @@ export function outline(page, go) {
     estimate: 28,
     fixed: true,
     draw: (place) => {
-      const label = heads.tools[place].length ? heads.tools[place].join(', ') : heads.brief[place] || heads.kind[place];
+      const label = heads.kind[place] === 'compaction' ? 'context compacted' : heads.tools[place].length ? heads.tools[place].join(', ') : heads.brief[place] || heads.kind[place];
       const spent = heads.at[place] != null && heads.ended[place] != null ? heads.ended[place] - heads.at[place] : null;
       return h('button.entry', {
         type: 'button',
-        class: [heads.role[place], heads.tools[place].length ? 'calls' : '', heads.failed[place] ? 'failed' : '', heads.active[place] ? '' : 'abandoned', place === current ? 'current' : ''].join(' '),
+        class: [heads.role[place], heads.tools[place].length ? 'calls' : '', heads.failed[place] ? 'failed' : '', heads.active[place] ? '' : 'abandoned', heads.kind[place] === 'message' ? '' : 'kind-' + heads.kind[place], place === current ? 'current' : ''].join(' '),
         'aria-current': place === current ? 'step' : null,
         style: { paddingLeft: 10 + Math.min(heads.depth[place], 6) * 14 + 'px' },
         title: heads.brief[place],

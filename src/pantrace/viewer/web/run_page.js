@@ -1,9 +1,14 @@
 // The page of a run: its numbers, and its samples in a table that stays quick with 100,000 rows.
-import { h, replace } from './dom.js';
-import { json, imageAddress } from './source.js';
+import { h, iconButton, replace } from './dom.js';
+import { json, served } from './source.js';
 import { report, remember, remembered } from './remembered.js';
 import { WindowList } from './window_list.js';
-import { histogram, intervalBar, passRate, shareBar } from './charts.js';
+import { passRate, shareBar } from './charts.js';
+import { blind, labelled } from './labels.js';
+import { measureCards } from './measures.js';
+import { failureGroups } from './failures.js';
+import { plot } from './plots.js';
+import { everySample, searchPanel } from './search.js';
 import { value } from './texts.js';
 import { compact, count, duration, money, number, percent, plural, STATUS_WORDS, when } from './words.js';
 
@@ -20,7 +25,7 @@ export class RunView {
   constructor(site, run, table) {
     Object.assign(this, { site, run, table });
     this.title = run.name;
-    this.filters = { words: '', status: '', tool: '', reason: '', measure: '', low: '', high: '', errors: false, label: '', queue: false };
+    this.filters = { words: '', status: '', tool: '', reason: '', cause: '', measure: '', low: '', high: '', errors: false, label: '', queue: false };
     this.sort = remembered('sort', { by: '', down: false });
     this.columns = this.choices().map(([name]) => name).filter((name) => remembered('columns', this.usual()).includes(name));
   }
@@ -45,12 +50,12 @@ export class RunView {
 
   draw(tab) {
     const { run, table } = this;
-    const failing = table.reasonWords.length;
-    const tabs = [['samples', 'Samples', table.size], ['measures', 'Measures', Math.max(run.measures.length, Object.keys(table.scores).length) || null], ['failures', 'Failures', failing || null]];
+    const failing = ['failed', 'error', 'limit', 'undecided'].reduce((sum, name) => sum + (run.statuses[name] || 0), 0);
+    const tabs = [['samples', 'Samples', table.size], ['measures', 'Measures', Object.keys(run.scored).length || run.measures.length || null], ['failures', 'Failures', failing || null]];
     if (run.plots.length) tabs.push(['plots', 'Plots', run.plots.length]);
     tabs.push(['about', 'About', null]);
     this.tab = tabs.some(([name]) => name === tab) ? tab : 'samples';
-    this.bar = h('div.tabs', { role: 'tablist' }, tabs.map(([name, words, size]) => h('button', { type: 'button', role: 'tab', 'aria-selected': String(name === this.tab), onclick: () => this.open(name) }, words, size == null ? null : h('span.count', {}, count(size)))));
+    this.bar = h('div.tabs', { role: 'tablist' }, tabs.map(([name, words, size]) => h('button', { type: 'button', role: 'tab', 'data-tab': name, 'aria-selected': String(name === this.tab), onclick: () => this.open(name) }, words, size == null ? null : h('span.count', {}, count(size)))));
     this.body = h('div.tab-body');
     this.element = h('main.run', {}, this.headPart(), this.bar, this.body);
     this.fill();
@@ -58,7 +63,7 @@ export class RunView {
 
   open(tab) {
     this.tab = tab;
-    [...this.bar.children].forEach((button) => button.setAttribute('aria-selected', String(button.textContent.toLowerCase().startsWith(tab))));
+    for (const button of this.bar.children) button.setAttribute('aria-selected', String(button.dataset.tab === tab));
     this.fill();
   }
 
@@ -100,8 +105,9 @@ export class RunView {
   // Head and rows share one set of widths, and one least width beyond which the table scrolls sideways.
   layOut() {
     const widths = this.columns.map((name) => (name.startsWith('score:') || ['agent', 'model', 'created'].includes(name) || name.startsWith('label:') ? 100 : name === 'seconds' ? 92 : 66));
-    this.scroller.style.setProperty('--columns', '104px minmax(260px, 1fr) ' + widths.map((width) => width + 'px').join(' '));
-    this.scroller.style.setProperty('--least', 104 + 260 + 40 + widths.reduce((sum, width) => sum + width + 12, 12) + 'px');
+    const first = this.table.status || this.run.labels ? 104 : 0;
+    this.scroller.style.setProperty('--columns', (first ? first + 'px ' : '') + 'minmax(260px, 1fr) ' + widths.map((width) => width + 'px').join(' '));
+    this.scroller.style.setProperty('--least', first + 260 + 40 + widths.reduce((sum, width) => sum + width + 12, 12) + 'px');
   }
 
   drawHead() {
@@ -112,21 +118,28 @@ export class RunView {
       this.drawHead();
       this.filter();
     } }, words, this.sort.by === name ? (this.sort.down ? ' ↓' : ' ↑') : '');
-    replace(this.tableHead, button('status', 'outcome'), button('title', 'sample'), this.columns.map((name) => button(name, names.get(name) || name)));
+    replace(this.tableHead, this.table.status || this.run.labels ? button('status', 'outcome') : null, button('title', 'sample'), this.columns.map((name) => button(name, names.get(name) || name)));
     this.layOut();
+  }
+
+  // In blind mode nothing here may tell what is thought of a sample that has no label yet.
+  hides(place) {
+    return served && blind.on && this.run.labels && !labelled(this.run, this.table.key[place]);
   }
 
   row(place) {
     const { table } = this;
-    const status = table.status?.[place];
+    const hidden = this.hides(place);
+    const status = hidden ? null : table.status?.[place];
     const mine = this.run.labels?.[table.key[place]];
-    return h('a.row', { role: 'row', class: status || '', href: '#/run/' + this.run.key + '/sample/' + encodeURIComponent(table.key[place]) },
-      h('span', { role: 'cell' }, status ? h('span.status', { class: status }, STATUS_WORDS[status] || status) : h('span.quiet', {}, '–'), mine?.label ? h('span.badge', { class: mine.label === 'pass' ? 'good' : 'bad', title: 'your label' }, mine.label === 'pass' ? '✓' : '✗') : null),
-      h('span.sample-name', { role: 'cell' }, h('b', {}, table.key[place]), table.title[place] && table.title[place] !== table.key[place] ? h('span', {}, table.title[place]) : null),
+    const title = table.title[place];
+    return h('a.row', { role: 'row', href: '#/run/' + this.run.key + '/sample/' + encodeURIComponent(table.key[place]) },
+      table.status || this.run.labels ? h('span.outcome', { role: 'cell' }, status ? h('span.status', { class: status }, STATUS_WORDS[status] || status) : h('span.quiet', {}, hidden ? 'hidden' : '–'), mine?.label ? h('span.badge', { class: mine.label === 'pass' ? 'good' : 'bad', title: 'your label' }, mine.label === 'pass' ? '✓' : '✗') : null) : null,
+      h('span.sample-name', { role: 'cell', title: table.key[place] }, h('b', {}, table.key[place]), title && title !== table.key[place] ? h('span', {}, title) : null),
       this.columns.map((name) => {
-        const found = this.cell(name, place);
+        const found = hidden && name.startsWith('score:') ? null : this.cell(name, place);
         const words = found == null ? '' : FORMS[name] ? FORMS[name](found) : number(found);
-        return h('span', { role: 'cell', class: (typeof found === 'string' && !name.startsWith('score:') ? 'word ' : 'digits ') + (name === 'errors' && found ? 'bad' : found === true || found === 'C' ? 'good' : found === false || found === 'I' ? 'bad' : ''), title: words }, words === '' ? h('span.quiet', { title: 'not reported' }, '–') : words);
+        return h('span', { role: 'cell', class: (typeof found === 'string' && !name.startsWith('score:') ? 'word ' : 'digits ') + (name === 'errors' && found ? 'bad' : found === true || found === 'C' ? 'good' : found === false || found === 'I' ? 'bad' : ''), title: words }, words === '' ? h('span.quiet', { title: hidden ? 'hidden until you have labelled it' : 'not reported' }, '–') : words);
       }));
   }
 
@@ -134,6 +147,7 @@ export class RunView {
     const { table } = this;
     const set = (name, given) => {
       this.filters[name] = given;
+      if (name === 'measure') range.hidden = !given;
       this.filter();
     };
     const select = (name, words, options) => (options.length ? h('select', { 'aria-label': words, onchange: (event) => set(name, event.target.value) }, h('option', { value: '' }, words), options.map(([each, shown]) => h('option', { value: each, selected: String(each) === this.filters[name] }, shown))) : null);
@@ -144,24 +158,56 @@ export class RunView {
     } });
     const statuses = [...new Set(table.status || [])].filter(Boolean).sort();
     const labels = Object.entries(table.labels).flatMap(([name, column]) => [...new Set(column.filter((each) => each != null))].slice(0, 40).map((each) => [name + '=' + each, name + ': ' + each]));
-    const range = h('span.range', {}, ['low', 'high'].map((end) => h('input', { type: 'number', step: 'any', placeholder: end === 'low' ? 'from' : 'to', 'aria-label': end === 'low' ? 'score from' : 'score to', value: this.filters[end], oninput: (event) => set(end, event.target.value) })));
+    const range = h('span.range', { hidden: !this.filters.measure }, ['low', 'high'].map((end) => h('input', { type: 'number', step: 'any', placeholder: end === 'low' ? 'from' : 'to', 'aria-label': end === 'low' ? 'score from' : 'score to', value: this.filters[end], oninput: (event) => set(end, event.target.value) })));
     const numeric = Object.keys(table.scores).filter((name) => table.scores[name].some((each) => typeof each === 'number' || typeof each === 'boolean'));
     this.shownCount = h('span.quiet', { role: 'status' });
     return h('div.filters', {}, input,
       select('status', 'Any outcome', statuses.map((each) => [each, STATUS_WORDS[each] || each])),
       select('tool', 'Any tool', table.toolNames.map((name, place) => [place, name]).sort((one, two) => (one[1] < two[1] ? -1 : 1))),
       select('label', 'Any label', labels),
-      select('reason', 'Any reason', table.reasonWords.map((words, place) => [place, words.slice(0, 70)])),
+      select('cause', 'Any cause', (table.causes?.groups || []).map((each, place) => [place, each.title.slice(0, 70)])),
+      !table.causes?.groups.length || this.filters.reason !== '' ? select('reason', 'Any reason', table.reasonWords.map((words, place) => [place, words.slice(0, 70)])) : null,
       numeric.length ? [select('measure', 'Score range…', numeric.map((name) => [name, name])), range] : null,
       table.errors ? h('button.chip', { type: 'button', 'aria-pressed': String(this.filters.errors), onclick: (event) => {
         event.currentTarget.setAttribute('aria-pressed', String(!this.filters.errors));
         set('errors', !this.filters.errors);
       } }, 'With errors') : null,
-      this.run.labels ? h('button.chip', { type: 'button', 'aria-pressed': String(this.filters.queue), title: 'Not labelled yet: disagreements and uncertain ones first', onclick: (event) => {
-        event.currentTarget.setAttribute('aria-pressed', String(!this.filters.queue));
-        set('queue', !this.filters.queue);
-      } }, 'To label') : null,
-      h('span.grow'), this.shownCount, this.columnMenu());
+      h('span.grow'), this.shownCount, this.run.labels ? this.labelMenu() : null, this.columnMenu(), iconButton('search', 'Search in all steps (/)', () => this.search()));
+  }
+
+  // From the first sample of the queue to the last, each label leading to the next.
+  labelMenu() {
+    const waiting = Array.from({ length: this.table.size }, (_, place) => place).filter((place) => !labelled(this.run, this.table.key[place]));
+    return h('details.menu', {}, h('summary', {}, 'Labels'), h('div.sheet', {},
+      h('button.primary', { type: 'button', disabled: !waiting.length, onclick: () => {
+        const places = waiting.sort((one, two) => this.doubt(two) - this.doubt(one) || one - two);
+        report.order = { run: this.run.key, places, queue: true };
+        location.hash = '#/run/' + this.run.key + '/sample/' + encodeURIComponent(this.table.key[places[0]]);
+      } }, waiting.length ? 'Label ' + plural(waiting.length, 'sample') : 'All are labelled'),
+      h('label', { title: 'Verdicts are hidden until you have labelled the sample' }, h('input', { type: 'checkbox', checked: blind.on, onchange: (event) => {
+        blind.on = event.target.checked;
+        remember('blind', blind.on);
+        this.list.again(...this.list.live.keys());
+      } }), 'blind: hide verdicts'),
+      h('label', {}, h('input', { type: 'checkbox', checked: this.filters.queue, onchange: (event) => {
+        this.filters.queue = event.target.checked;
+        this.filter();
+      } }), 'only those without a label'),
+      h('a', { href: 'labels/' + this.run.key + '.csv', download: 'labels.csv' }, 'Download for `pantrace calibrate`')));
+  }
+
+  search() {
+    if (this.searching) return this.searching.input.focus();
+    this.searching = searchPanel({
+      places: [{ name: 'in all samples', samples: () => everySample(this.table) }],
+      open: (sample, place) => { location.hash = '#/run/' + this.run.key + '/sample/' + encodeURIComponent(sample) + '/step/' + (place + 1); },
+      close: () => {
+        this.searching.panel.remove();
+        this.searching = null;
+      },
+    });
+    this.body.append(this.searching.panel);
+    this.searching.input.focus();
   }
 
   columnMenu() {
@@ -180,21 +226,23 @@ export class RunView {
     const scores = filters.measure ? table.scores[filters.measure] : null;
     const [low, high] = [filters.low === '' ? -Infinity : Number(filters.low), filters.high === '' ? Infinity : Number(filters.high)];
     const [label, wanted] = filters.label ? [filters.label.slice(0, filters.label.indexOf('=')), filters.label.slice(filters.label.indexOf('=') + 1)] : [];
+    const cause = filters.cause === '' ? null : new Set(table.causes.groups[Number(filters.cause)].samples.map(([place]) => place));
     const places = [];
     for (let place = 0; place < table.size; place += 1) {
       if (filters.status && table.status?.[place] !== filters.status) continue;
       if (filters.errors && !table.errors?.[place]) continue;
       if (filters.tool !== '' && !table.tools[place].includes(Number(filters.tool))) continue;
+      if (cause && !cause.has(place)) continue;
       if (filters.reason !== '' && !table.reasons[place].includes(Number(filters.reason))) continue;
       if (label && table.labels[label][place] !== wanted) continue;
       if (scores && (filters.low !== '' || filters.high !== '') && (scores[place] === null || !(Number(scores[place]) >= low && Number(scores[place]) <= high))) continue;
       if (filters.words && !(table.key[place] + ' ' + table.title[place]).toLowerCase().includes(filters.words)) continue;
-      if (filters.queue && this.run.labels[table.key[place]]?.label) continue;
+      if (filters.queue && labelled(this.run, table.key[place])) continue;
       places.push(place);
     }
     if (filters.queue) places.sort((one, two) => this.doubt(two) - this.doubt(one));
     else if (this.sort.by) this.sorted(places);
-    report.order = { run: this.run.key, places };
+    report.order = { run: this.run.key, places, queue: filters.queue };
     this.shownCount.textContent = places.length === table.size ? plural(table.size, 'sample') : count(places.length) + ' of ' + count(table.size);
     this.list.show(places);
     if (!places.length) this.scroller.dataset.empty = 'No sample fits these filters.';
@@ -225,22 +273,7 @@ export class RunView {
   }
 
   measures() {
-    const { run, table } = this;
-    const known = new Map(run.measures.map((each) => [each.name, each]));
-    const names = [...new Set([...known.keys(), ...Object.keys(table.scores), ...(table.empty || [])])];
-    if (!names.length) return h('p.quiet', {}, 'No scores. `pantrace eval` measures a recording; `pantrace judge` grades it.');
-    return h('div.measures', {}, names.map((name) => {
-      const measure = known.get(name) || { name };
-      const values = table.scores[name] || [];
-      const counts = run.scored[name] || {};
-      const without = [['not_applicable', 'does not apply to '], ['unscored', 'not scored: '], ['failed', 'could not be measured: ']].filter(([each]) => counts[each]).map(([each, words]) => words + count(counts[each])).join(', ');
-      return h('section.measure', {}, h('h3', {}, name),
-        h('div.number-line', {}, h('b', {}, measure.value == null ? (values.length ? '' : 'no value') : number(measure.value)), measure.low != null ? h('span.quiet', {}, number(measure.low) + ' to ' + number(measure.high)) : null, measure.unit && measure.value != null ? h('span.quiet', {}, measure.unit) : null),
-        intervalBar(measure),
-        values.length ? histogram(values.filter((each) => each !== null), (bar) => this.pick(name, bar)) : null,
-        h('p.quiet', {}, [plural(values.filter((each) => each !== null).length, 'value'), without, measure.method].filter(Boolean).join(' · ')),
-        measure.why ? h('p.quiet', {}, measure.why) : null);
-    }));
+    return measureCards(this.run, this.table, (name, bar) => this.pick(name, bar));
   }
 
   pick(name, bar) {
@@ -251,20 +284,10 @@ export class RunView {
   }
 
   failures() {
-    const { table } = this;
-    const groups = table.reasonWords.map((words, reason) => [words, reason, table.reasons.reduce((places, each, place) => {
-      if (each.includes(reason)) places.push(place);
-      return places;
-    }, [])]).sort((one, two) => two[2].length - one[2].length);
-    if (!groups.length) return h('p.quiet', {}, 'No failure names a reason.');
-    const most = groups[0][2].length;
-    return h('div.failures', {}, groups.map(([words, reason, places]) => h('section', {},
-      h('div.number-line', {}, h('b', {}, count(places.length)), h('span.words', {}, words), h('span.grow'), h('button.link', { type: 'button', onclick: () => {
-        this.filters.reason = String(reason);
-        this.open('samples');
-      } }, 'show in the table')),
-      h('span.failure-bar', { style: { width: (places.length / most) * 100 + '%' } }),
-      h('div.examples', {}, places.slice(0, 6).map((place) => h('a', { href: '#/run/' + this.run.key + '/sample/' + encodeURIComponent(table.key[place]) }, table.key[place]))))));
+    return failureGroups(this.run, this.table, (filters) => {
+      Object.assign(this.filters, filters);
+      this.open('samples');
+    });
   }
 
   plots() {
@@ -277,7 +300,10 @@ export class RunView {
   }
 
   key(name) {
-    if (name === 'f' || name === '/') this.filterBar?.querySelector('input')?.focus();
+    if (name === '/') {
+      if (this.tab !== 'samples') this.open('samples');
+      this.search();
+    } else if (name === 'f') this.filterBar?.querySelector('input')?.focus();
     else if (name === 'j' || name === 'k') {
       const rows = [...this.element.querySelectorAll('a.row')];
       const at = rows.indexOf(document.activeElement);
@@ -288,15 +314,8 @@ export class RunView {
 
   close() {
     this.list?.close();
-    this.list = null;
+    this.list = this.searching = null;
   }
-}
-
-// A plot is a picture: whatever is in it cannot run.
-export function plot({ title, key }) {
-  const image = h('img', { alt: title });
-  imageAddress(key, 'image/svg+xml').then((address) => { image.src = address; }, (error) => image.replaceWith(h('p.trouble', {}, error.message)));
-  return h('figure', {}, image);
 }
 
 export function tableOf(run) {

@@ -1,8 +1,8 @@
 // All runs: their main numbers side by side, and two of them to compare.
 import { h, replace } from './dom.js';
 import { intervalBar, passRate, shareBar } from './charts.js';
-import { plot } from './run_page.js';
-import { compact, count, duration, money, number, percent, plural, when } from './words.js';
+import { plot } from './plots.js';
+import { compact, count, duration, inUnit, money, percent, plural, when } from './words.js';
 
 const COLUMNS = [
   ['name', 'run', (run) => run.name], ['samples', 'samples', (run) => run.samples], ['rate', 'pass rate', passRate], ['cost', 'cost', (run) => run.cost],
@@ -30,18 +30,19 @@ export class RunsView {
       this.sort = { by: name, down: this.sort.by === name ? !this.sort.down : name !== 'name' };
       this.draw();
     } }, words, this.sort.by === name ? (this.sort.down ? ' ↓' : ' ↑') : ''));
-    const pairs = site.comparisons.length;
+    const several = site.runs.length > 1;
     replace(this.element, h('div.scroll', {},
       h('div.title-line', {}, h('h1', {}, site.title), h('span.grow'),
         site.runs.length > 3 ? h('input', { type: 'search', placeholder: 'Filter runs…', 'aria-label': 'Filter runs', value: this.words, onchange: (event) => {
           this.words = event.target.value.toLowerCase();
           this.draw();
         } }) : null,
-        pairs ? h('button.primary', { type: 'button', disabled: this.chosen.size !== 2 && pairs > 1, onclick: () => this.compare() }, 'Compare' + (pairs > 1 ? ' two' : '')) : null),
+        site.runs.length > 2 ? h('span.quiet', {}, this.chosen.size < 2 ? 'Choose two or more to compare' : plural(this.chosen.size, 'run') + ' chosen') : null,
+        several ? h('button.primary', { type: 'button', disabled: site.runs.length > 2 && this.chosen.size < 2, onclick: () => this.compare() }, 'Compare') : null),
       notes(site),
       h('div.wide', {}, h('table.runs-table', {},
-        h('thead', {}, h('tr', {}, pairs > 1 ? h('th') : null, COLUMNS.map(([name, words]) => head(name, words)), measures.map((name) => head('m:' + name, name)))),
-        h('tbody', {}, runs.map((run) => this.row(run, measures, pairs > 1))))),
+        h('thead', {}, h('tr', {}, site.runs.length > 2 ? h('th', {}, h('span.unseen', {}, 'choose')) : null, COLUMNS.map(([name, words]) => head(name, words)), measures.map((name) => head('m:' + name, name)))),
+        h('tbody', {}, runs.map((run) => this.row(run, measures, site.runs.length > 2))))),
       site.plots.length ? h('div.plots', {}, site.plots.map(plot)) : null));
   }
 
@@ -59,14 +60,15 @@ export class RunsView {
       h('td.digits', {}, money(run.cost) || '–'), h('td.digits', {}, compact(run.tokens) || '–'), h('td.digits', {}, duration(run.seconds) || '–'), h('td.digits', {}, when(run.header.created) || '–'),
       measures.map((name) => {
         const measure = run.measures.find((each) => each.name === name);
-        return h('td.measure-cell', {}, measure?.value == null ? h('span.quiet', { title: measure?.why }, '–') : [h('b', {}, number(measure.value)), intervalBar(measure)]);
+        return h('td.measure-cell', {}, measure?.value == null ? h('span.quiet', { title: measure?.why }, '–') : [h('b', {}, inUnit(measure.value, measure.unit)), intervalBar(measure)]);
       }));
   }
 
   compare() {
-    const { comparisons } = this.site;
-    const found = comparisons.find((each) => this.chosen.has(String(each.first)) && this.chosen.has(String(each.second))) || comparisons[0];
-    location.hash = '#/compare/' + found.first + '/' + found.second;
+    const { comparisons, runs } = this.site;
+    const chosen = runs.map((run) => run.key).filter((key) => runs.length === 2 || this.chosen.has(key));
+    const pair = chosen.length === 2 && comparisons.find((each) => String(each.first) === chosen[0] && String(each.second) === chosen[1]);
+    location.hash = pair ? '#/compare/' + pair.first + '/' + pair.second : '#/compare/' + chosen.join(',');
   }
 
   key() {

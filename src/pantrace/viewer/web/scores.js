@@ -3,6 +3,7 @@ import { h, replace } from './dom.js';
 import { text, value } from './texts.js';
 import { number } from './words.js';
 
+const MAKERS = { stored: 'from the recording', check: 'metric' };
 const REASONS = { not_applicable: 'does not apply', failed: 'could not be measured', unscored: 'not scored' };
 
 export function verdictClass(score) {
@@ -49,7 +50,7 @@ function decision(each) {
 }
 
 function card(score, go) {
-  const maker = score.maker ? [score.maker.kind === 'stored' ? 'from the recording' : score.maker.kind, score.maker.model, score.maker.version].filter(Boolean).join(' · ') : 'from the recording';
+  const maker = score.maker ? [MAKERS[score.maker.kind] || score.maker.kind, score.maker.model, score.maker.version && 'version ' + score.maker.version].filter(Boolean).join(' · ') : 'from the recording';
   const others = Object.entries(score.values || {});
   const rows = score.rows || [];
   return h('section.score-card', { class: verdictClass(score) },
@@ -57,6 +58,6 @@ function card(score, go) {
     score.explanation ? text(score.explanation, { prose: true }) : null,
     rows.length ? h('p.evidence', {}, 'Evidence: ', rows.slice(0, 40).map((place) => [h('button.link', { type: 'button', onclick: () => go(place) }, 'step ' + (place + 1)), ' ']), rows.length > 40 ? 'and ' + (rows.length - 40) + ' more' : null) : null,
     score.gone?.length ? h('p.quiet', {}, 'Names steps that this recording does not have: ' + score.gone.slice(0, 5).join(', ')) : null,
-    others.length ? h('dl.values', {}, others.map(([name, each]) => h('div', {}, h('dt', {}, name), h('dd', {}, each == null ? 'does not apply' : number(each))))) : null,
+    others.length ? h('dl.values', {}, others.map(([name, each]) => h('div', {}, h('dt', {}, name), h('dd', { title: each == null ? 'does not apply' : null }, each == null ? '–' : number(each))))) : null,
     score.details && Object.keys(score.details).length ? h('details', {}, h('summary', {}, 'Details'), value(score.details, { open: 1 })) : null);
 }

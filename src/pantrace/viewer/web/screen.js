@@ -37,8 +37,10 @@ function marks(action, expected, image) {
 }
 
 export function screenshot(media, action, expected) {
-  if (!(media.picture instanceof Cut)) return null;
-  const frame = picture(media.picture, action ? 'screenshot before ' + describe(action) : media.name || 'picture');
+  // A file beside the recording, or one that it holds itself.
+  const shown = [media.picture, media.uri].find((each) => each instanceof Cut && each.image);
+  if (!shown) return null;
+  const frame = picture(shown, action ? 'screenshot before ' + describe(action) : media.name || 'picture');
   const image = frame.querySelector('img');
   if (action) image.addEventListener('load', () => frame.append(...marks(action, expected, image)));
   frame.classList.add('screen');
@@ -50,6 +52,17 @@ function enlarge(image, frame) {
   const dialog = h('dialog.large', { 'aria-label': image.alt, onclick: () => dialog.close(), onclose: () => dialog.remove() }, frame.cloneNode(true));
   document.body.append(dialog);
   dialog.showModal();
+}
+
+const NEAR = 0.05; // of the screen
+
+// Whether an action is the one that was expected: another kind is wrong, another place is doubtful.
+export function agreement(action, expected) {
+  if (action.kind !== expected.kind) return 'bad';
+  const [one, two] = [action.target?.point, expected.target?.point];
+  if (!one || !two || one.space !== two.space) return 'good';
+  const [wide, high] = one.space === 'permille' ? [1000, 1000] : one.space === 'pixels' ? one.viewport || [1920, 1080] : [1, 1];
+  return Math.hypot((one.x - two.x) / wide, (one.y - two.y) / high) <= NEAR ? 'good' : 'warn';
 }
 
 export function describe(action) {

@@ -1,6 +1,6 @@
 // Search in what is packed: the browser's own search sees only what is on the screen.
 import { h, replace } from './dom.js';
-import { rawText, withCuts, Cut } from './source.js';
+import { Cut, json, rawText, withCuts } from './source.js';
 import { plural } from './words.js';
 
 const MOST_HITS = 300;
@@ -66,6 +66,14 @@ function collect(value, texts, depth = 0) {
       if (depth > 3 || !NOT_WORDS.has(name)) collect(each, texts, depth + 1);
       if (!Array.isArray(value) && depth > 3) texts.push(name);
     }
+  }
+}
+
+// The samples of a run with the blocks that hold their steps.
+export async function* everySample(table) {
+  for (let place = 0; place < table.size; place += 1) {
+    const found = (await json(table.block[place]))[table.key[place]];
+    yield { sample: table.key[place], chunks: found.chunks };
   }
 }
 

@@ -5,6 +5,7 @@ export const served = meta.content === 'server';
 export const token = meta.dataset.token;
 const KEPT = 80;
 const blocks = new Map();
+const contents = new Map();
 
 export class Missing extends Error {}
 
@@ -66,13 +67,22 @@ export function json(key) {
   let found = blocks.get(key);
   if (!found) {
     found = rawText(key).then(JSON.parse);
-    found.catch(() => blocks.delete(key));
+    found.then((content) => blocks.has(key) && contents.set(key, content), () => blocks.delete(key));
   } else {
     blocks.delete(key);
   }
   blocks.set(key, found);
-  if (blocks.size > KEPT) blocks.delete(blocks.keys().next().value);
+  if (blocks.size > KEPT) {
+    const oldest = blocks.keys().next().value;
+    blocks.delete(oldest);
+    contents.delete(oldest);
+  }
   return found;
+}
+
+// What is unpacked already, without waiting; undefined where it is not.
+export function ready(key) {
+  return contents.get(key);
 }
 
 // What stands before the program is what the first page needs: all of it is unpacked at once.

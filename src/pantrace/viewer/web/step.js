@@ -2,11 +2,11 @@
 import { h, icon, iconButton } from './dom.js';
 import { Cut } from './source.js';
 import { callArguments, text, value } from './texts.js';
-import { describe, screenshot } from './screen.js';
+import { agreement, describe, screenshot } from './screen.js';
 import { plainCuts, stepAsMarkdown, toClipboard } from './copying.js';
 import { webAddress } from './markdown.js';
 import { tree } from './json_tree.js';
-import { clock, compact, duration, money } from './words.js';
+import { clock, compact, duration, money, plural } from './words.js';
 
 const KIND_WORDS = {
   compaction: 'context was compacted here', synthetic: 'inserted by the program', copied: 'copied from another session',
@@ -22,6 +22,7 @@ export function stepShell(head, place, number) {
 
 export function drawStep(shell, head, number, record, options) {
   shell.append(header(head, number, record, options));
+  if (options.replaced) shell.append(replacedLine(options));
   const [step, ...answers] = record.steps;
   const body = h('div.parts');
   const media = new Map(record.steps.flatMap((each) => each.parts || []).filter((part) => part.type === 'media' && part.id).map((part) => [part.id, part]));
@@ -34,7 +35,7 @@ export function drawStep(shell, head, number, record, options) {
     else if (part.type === 'unknown') return;
     else if (part.type === 'media' && shown.has(part.id)) return;
     else if (part.type === 'result' && answered.has(place)) return;
-    else body.append(plainPart(part, step, options));
+    else body.append(plainPart(part, head, options));
   });
   for (const each of [step, ...answers]) {
     if (each.error) body.append(failure(each.error));
@@ -42,8 +43,17 @@ export function drawStep(shell, head, number, record, options) {
   }
   if (others.length) body.append(folder('other', 'Other records: ' + [...new Set(others.map((part) => String(part.kind).split(':').pop()))].join(', '), () => others.map((part) => h('div', {}, h('b.quiet', {}, part.kind), value(part.raw))), false));
   shell.append(body);
+  if (options.label) shell.append(options.label);
   if (options.raw?.has(number)) shell.append(h('div.raw', {}, tree(record.steps.length > 1 ? record.steps : step, { open: 6, cut: (each) => text(each) })));
   return shell;
+}
+
+// Of a compaction: what the model no longer saw from here on.
+function replacedLine({ replaced, go }) {
+  const last = replaced[replaced.length - 1];
+  return h('p.replaced', {}, 'From here on the model saw this in the place of ', replaced.length
+    ? [plural(replaced.length, 'earlier step'), ': ', h('button.link', { type: 'button', onclick: () => go?.(replaced[0]) }, 'step ' + (replaced[0] + 1)), replaced.length > 1 ? [' to ', h('button.link', { type: 'button', onclick: () => go?.(last) }, 'step ' + (last + 1))] : null]
+    : 'steps that this recording does not have', '.');
 }
 
 function answerOf(record, place) {
@@ -59,11 +69,11 @@ function header(head, number, record, options) {
   if (head.input != null || head.output != null) {
     facts.push(h('span', { title: 'tokens in and out' + usageWords(step.usage) }, compact(head.input) + ' → ' + compact(head.output)));
   }
-  if (head.cost != null) facts.push(h('span', { title: options.spent ? money(options.spent(number)) + ' so far' : 'cost' }, money(head.cost)));
+  if (head.cost != null) facts.push(h('span', { title: 'cost' }, money(head.cost)));
+  if (options.spent && head.active && (head.input != null || head.cost != null)) facts.push(h('span.sum', { title: 'so far, with this step' }, 'Σ ' + (options.spent.cost != null ? money(options.spent.cost) : compact(options.spent.tokens))));
   if (head.at != null) facts.push(h('span', { title: new Date(head.at * 1000).toISOString() }, clock(head.at)));
   const badges = [];
   if (KIND_WORDS[head.kind]) badges.push(h('span.badge', {}, KIND_WORDS[head.kind]));
-  if (!head.active) badges.push(h('span.badge.warn', { title: 'this branch was given up and is not counted' }, 'abandoned'));
   if (step.purpose && step.purpose !== 'agent') badges.push(h('span.badge', {}, step.purpose.replaceAll('_', ' ')));
   if (step.stop && !['stop', 'end_turn', 'tool_calls', 'tool-calls', 'tool_use', 'STOP'].includes(step.stop)) badges.push(h('span.badge', { title: 'why the model stopped' }, step.stop));
   const rawShown = options.raw?.has(number);
@@ -73,13 +83,14 @@ function header(head, number, record, options) {
     step.model ? h('span.model', {}, step.model) : null,
     badges,
     h('span.grow'),
-    h('span.facts', {}, facts),
     h('span.tools', {},
+      options.toggleLabel ? iconButton('up', 'Label this step', options.toggleLabel) : null,
       iconButton('link', 'Copy a link to this step', () => options.link(number)),
       iconButton('copy', 'Copy this step as Markdown', () => toClipboard(stepAsMarkdown(record, number), 'Step ' + number)),
       iconButton('code', rawShown ? 'Hide the raw record' : 'Show the raw record', () => options.toggleRaw(number)),
-      rawShown ? h('button.link', { type: 'button', onclick: () => toClipboard(JSON.stringify(record.steps, plainCuts, 1), 'JSON') }, 'copy JSON') : null),
-    h('a.number', { href: options.address(number), title: 'link to this step' }, number));
+      iconButton('braces', 'Copy this step as JSON', () => toClipboard(JSON.stringify(record.steps.length > 1 ? record.steps : step, plainCuts, 1), 'JSON of step ' + number))),
+    h('span.facts', {}, facts),
+    h('a.number', { href: options.address(number), title: 'link to this step', 'aria-label': 'step ' + number }, number));
 }
 
 function usageWords(usage) {
@@ -88,10 +99,10 @@ function usageWords(usage) {
   return Object.entries(names).filter(([name]) => usage[name] != null).map(([name, words]) => ', ' + compact(usage[name]) + ' ' + words).join('');
 }
 
-function plainPart(part, step, options) {
+function plainPart(part, head, options) {
   switch (part.type) {
     case 'text':
-      if (part.synthetic) return folder('inserted', 'Inserted by the program', () => text(part.text, { prose: true }), false, part.text);
+      if (part.synthetic || (head.kind === 'synthetic' && !options.unfolded)) return folder('inserted', 'Inserted by the program', () => text(part.text, { prose: true }), false, part.text);
       return h('div.said', {}, text(part.text, { prose: true }));
     case 'thinking': return thinking(part, options);
     case 'result': return h('div.call', { class: isFailed(part) ? 'failed' : '' }, h('div.call-head', {}, icon('tool'), h('b', {}, part.name || 'result'), h('span.quiet', {}, 'answer')), result(part));
@@ -173,8 +184,9 @@ function gui(action, media, expected) {
   const shot = before ? screenshot(before, action, expected) : null;
   return h('div.action', {},
     h('div.call-head', {}, icon('tool'), h('b', {}, String(action.kind).replaceAll('_', ' ')), h('span.preview', {}, describe(action).slice(String(action.kind).length).trim()),
-      expected ? h('span.badge', { class: expected.kind === action.kind ? 'good' : 'bad' }, 'expected: ' + describe(expected)) : null),
+      expected ? h('span.badge', { class: agreement(action, expected) }, 'expected: ' + describe(expected)) : null),
     shot,
+    shot && (action.target || expected) ? h('p.marks-legend', {}, action.target?.point ? h('span.is-click', {}, 'what it did') : null, action.target?.box ? h('span.is-aim', {}, 'the element it aimed at') : null, expected?.target?.point ? h('span.is-wanted', {}, 'what was expected') : null) : null,
     action.raw != null && action.raw !== '' ? folder('unknown', 'As the model wrote it', () => value(action.raw), false) : null);
 }
 

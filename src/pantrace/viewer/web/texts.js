@@ -9,7 +9,7 @@ import { bytes, count } from './words.js';
 
 const TALL = 22;
 const LONG = 2600;
-const HEAD = 3600;
+const HEAD = 2800;
 
 // prose: what somebody said, where Markdown is likely.
 export function text(value, { prose = false, whole = false } = {}) {

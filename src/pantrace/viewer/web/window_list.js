@@ -1,6 +1,7 @@
 // A list of any length of which only what is in sight is in the document.
 
-const AROUND = 5;
+const AROUND = 500; // pixels above and below that are ready before they are seen
+const ROWS_AROUND = 5;
 const LIVE = 60;
 
 export class WindowList {
@@ -121,8 +122,10 @@ export class WindowList {
   place() {
     const from = this.scroller.scrollTop - this.offset();
     const height = this.scroller.clientHeight;
-    const first = Math.max(0, this.placeAt(Math.max(0, from)) - AROUND);
-    const last = Math.min(this.items.length, Math.min(this.placeAt(Math.max(0, from + height)) + 1 + AROUND, first + LIVE));
+    // Tall rows are dear to lay out: no more of them than the eye can reach. Of small ones a few more.
+    const around = Math.min(AROUND, ROWS_AROUND * this.estimate);
+    const first = this.placeAt(Math.max(0, from - around));
+    const last = Math.min(this.items.length, this.placeAt(Math.max(0, from + height + around)) + 1, first + LIVE);
     const wanted = this.items.slice(first, last);
     const set = new Set(wanted);
     for (const [item, element] of this.live) if (!set.has(item)) this.drop(item, element);
@@ -172,7 +175,7 @@ export class WindowList {
   }
 
   element(item) {
-    return this.live.get(item)?.firstElementChild;
+    return this.live.get(item)?.querySelector('.step');
   }
 
   scrollTo(item, margin = 12) {

@@ -1,7 +1,10 @@
 // Numbers and times as people read them. Nothing that was not reported is ever shown as zero.
 
 export function count(number) {
-  return number == null ? '' : number.toLocaleString('en-GB');
+  if (number == null) return '';
+  // By hand: the browser's own way loads its tables of all languages first.
+  const [whole, rest] = String(number).split('.');
+  return /e/.test(whole) ? String(number) : whole.replace(/\B(?=(\d{3})+$)/g, ',') + (rest ? '.' + rest.slice(0, 3) : '');
 }
 
 export function compact(number) {
@@ -19,6 +22,7 @@ export function plural(number, word, many) {
 
 export function duration(seconds) {
   if (seconds == null) return '';
+  if (seconds === 0) return '0 s';
   if (seconds < 1) return Math.round(seconds * 1000) + ' ms';
   if (seconds < 60) return seconds.toFixed(seconds < 10 ? 1 : 0) + ' s';
   if (seconds < 3600) return Math.floor(seconds / 60) + ' min ' + String(Math.round(seconds % 60)).padStart(2, '0') + ' s';
@@ -57,6 +61,16 @@ export function number(value) {
   if (Number.isInteger(value)) return count(value);
   const size = Math.abs(value);
   return size >= 1000 ? count(Math.round(value)) : size >= 1 ? String(+value.toFixed(2)) : String(+value.toPrecision(3));
+}
+
+// A measure in its unit.
+export function inUnit(value, unit) {
+  if (typeof value !== 'number') return number(value);
+  if (unit === 'USD') return money(value);
+  if (unit === 's') return duration(value);
+  if (unit === 'share') return (Math.round(value * 1000) / 10) + ' %';
+  if (unit === 'tokens') return compact(value) + ' tokens';
+  return number(value);
 }
 
 export function percent(share) {

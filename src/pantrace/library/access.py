@@ -1,9 +1,9 @@
-"""How the commands that judge reach their judges: names, addresses, keys, the cache. Environment is read here only."""
+"""How judges are reached: names, addresses, keys, the cache. Of the library, only this reads the environment."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from pantrace.errors import UsageError
@@ -33,8 +33,11 @@ class Reached(NamedTuple):
     """Every key that the environment holds for any of them: nobody may print or keep one."""
 
 
-def reach(names: Iterable[str], base_url: str | None, *, asking: bool) -> Reached:
-    """The judges that were named. With a server of one's own, a model without a provider is one of that server."""
+def reach(
+    names: Iterable[str], base_url: str | None, *, asking: bool, known: Mapping[str, str] | None = None
+) -> Reached:
+    """The judges that were named. With a server of one's own, a model without a provider is one of that server.
+    Keys that are `known` by provider are not looked for."""
     from pantrace.judges import split_name
 
     models = tuple(dict.fromkeys(_full_name(name, base_url) for name in names))
@@ -44,7 +47,8 @@ def reach(names: Iterable[str], base_url: str | None, *, asking: bool) -> Reache
     address = base_url or (os.environ.get("OPENAI_BASE_URL") if providers == {"openai"} else None)
     if providers and address is not None and not address.startswith(("http://", "https://")):
         raise UsageError(f"{address!r} is no address of a server; it begins with http:// or https://")
-    keys = {provider: judge_key(provider, address) for provider in providers} if asking else {}
+    given = known or {}
+    keys = {name: given.get(name) or judge_key(name, address) for name in providers} if asking else {}
     return Reached(models, address, keys, _held())
 
 
@@ -73,7 +77,7 @@ def _held() -> tuple[str, ...]:
     return tuple(key for name in names if (key := os.environ.get(name)))
 
 
-def cache_file(named: str | None) -> Path:
+def cache_file(named: str | os.PathLike[str] | None) -> Path:
     """Where replies are kept: as named, else in the user's cache folder."""
     from pathlib import Path
 

@@ -25,7 +25,7 @@ from pantrace.store import RunDirectory, is_run_directory
 from pantrace.viewer import Comparison, Plot, Shown, ShownRun, ShownSample
 
 COMPARED = 6
-"""Runs of which each is held against each other."""
+"""Runs of which each is held against each other; of more, each against the first."""
 FEW = 5
 """Values below which a mean is shown without its interval."""
 MAIN = 4
@@ -51,14 +51,14 @@ def gather(wanted: Wanted, notes: Notes) -> Shown:
     sources = find_sources(wanted, notes)
     remarks: list[str] = []
     evaluations = _evaluations(wanted, remarks)
-    runs = [_shown_run(source, wanted, evaluations, notes) for source in sources]
+    runs = [_shown_run(source, wanted, evaluations, notes, remarks) for source in sources]
     named = [run.name for run in runs]
     for run, source in zip(runs, sources, strict=True):
         run.name = run.name if named.count(run.name) == 1 else source.name
     title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs"
 
     def compare() -> list[Comparison]:
-        return _comparisons(sources, wanted, evaluations, remarks) if 1 < len(sources) <= COMPARED else []
+        return _comparisons(sources, wanted, evaluations, remarks) if len(sources) > 1 else []
 
     def plots() -> list[Plot]:
         several = [each for each in evaluations if each.metrics]
@@ -132,7 +132,9 @@ def _opened(source: Source, notes: Notes) -> Run:
     return with_samples(msgspec.structs.replace(header_of(run), name=source.name), samples())
 
 
-def _shown_run(source: Source, wanted: Wanted, evaluations: Sequence[Evaluation], notes: Notes) -> ShownRun:
+def _shown_run(
+    source: Source, wanted: Wanted, evaluations: Sequence[Evaluation], notes: Notes, remarks: list[str]
+) -> ShownRun:
     directory = RunDirectory.open(source.path) if is_run_directory(source.path) else None
     own = Notes.keeping()
     run = directory.run() if directory is not None else _opened(source, own)
@@ -149,6 +151,7 @@ def _shown_run(source: Source, wanted: Wanted, evaluations: Sequence[Evaluation]
     )
     if (found := _evaluation(source, evaluations)) is not None:
         shown.measures = _measures(found)
+        shown.plots = _plots(found, shown.measures, remarks) if wanted.drawing else []
     if directory is not None:
         shown.decisions = _decisions(source.path)
     shown.samples = _samples(run, directory, wanted, own, shown.notes)
@@ -169,7 +172,11 @@ def _samples(
     results: Iterable[ShownSample]
     if directory is not None:
         results = (
-            ShownSample(msgspec.structs.replace(each.sample, scores=each.sample.scores + each.scores), each.decisions)
+            ShownSample(
+                msgspec.structs.replace(each.sample, scores=each.sample.scores + each.scores),
+                each.decisions,
+                len(each.scores),
+            )
             for each in directory.results()
         )
     else:
@@ -204,7 +211,7 @@ def _clean(shown: ShownSample, redactor: Redactor | None) -> ShownSample:
     if redactor is None:
         return shown
     sample, _ = redactor.sample(shown.sample)
-    return ShownSample(sample, tuple(redactor.record(each)[0] for each in shown.decisions))
+    return ShownSample(sample, tuple(redactor.record(each)[0] for each in shown.decisions), shown.made)
 
 
 def _evaluations(wanted: Wanted, remarks: list[str]) -> list[Evaluation]:
@@ -243,6 +250,7 @@ def _measures(evaluation: Evaluation) -> list[dict[str, Any]]:
                 "scale_high": scale.high if scale is not None else None,
                 "share": values.binary and bool(values.values),
                 "unit": values.unit,
+                "headline": values.headline,
                 "left_out": values.left_out,
                 "why": "withdrawn by the source" if values.withdrawn else None,
             }
@@ -253,6 +261,14 @@ def _measures(evaluation: Evaluation) -> list[dict[str, Any]]:
     for each in ranked[:MAIN]:
         each["main"] = True
     return found
+
+
+def _plots(evaluation: Evaluation, measures: Sequence[dict[str, Any]], remarks: list[str]) -> list[Plot]:
+    """How the main measures spread, and how often all trials of a case pass where cases were tried several times."""
+    main = [each["name"] for each in measures if each.get("main") and each["n"] >= FEW]
+    found = [plot for name in main for plot in _drawn("distribution", [evaluation], remarks, name)]
+    tried = [name for name in main if any(len(each) > 1 for each in evaluation.metrics[name].passes.values())]
+    return found + [plot for name in tried[:1] for plot in _drawn("passk", [evaluation], remarks, name)]
 
 
 def _decisions(path: Path) -> list[dict[str, Any]]:
@@ -276,7 +292,7 @@ def _comparisons(
             remarks.append(f"Not compared: {source.name}: {error}")
             return []
     found = []
-    for first in range(len(sides)):
+    for first in range(len(sides) if len(sides) <= COMPARED else 1):
         for second in range(first + 1, len(sides)):
             try:
                 rows = compare_sides(sides[first], sides[second])
@@ -296,9 +312,10 @@ def _drawn(kind: Any, evaluations: Sequence[Evaluation], remarks: list[str], met
     try:
         names = label_names(evaluations, ())
         drawn = figure(kind, evaluations, names, [metric] if metric else [])
-        return [Plot(kind, render(drawn, "svg"))]
+        return [Plot(f"{kind} of {metric}" if metric else kind, render(drawn, "svg"))]
     except MissingExtra as error:
-        remarks.append(f"No plots: {error}")
+        if (told := f"No plots: {error}") not in remarks:
+            remarks.append(told)
     except UsageError:
         pass  # there is nothing to draw
     return []

@@ -1,0 +1,38 @@
+"""Stored evaluation: a file that holds only numbers over a whole evaluation, as one sample that has them as scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from pantrace.formats import Format
+from pantrace.model import Aggregate, Case, Maker, Run, Sample, Score
+
+from .metric_values import evaluation_name, is_number, stored_results
+
+
+def samples_of(run: Run, chosen: Format, path: Path) -> Iterator[Sample]:
+    """The samples of an input; of one that has none and stores numbers all the same, itself as the only one.
+
+    So the numbers of an eval JSON are decided, kept and compared like any others; their mean is over evaluations."""
+    empty = True
+    for sample in run.samples:
+        empty = False
+        yield sample
+    results = stored_results(run) if empty else {}
+    if results:
+        name = evaluation_name(path)
+        scores = tuple(_score(key, each, chosen) for key, each in results.items())
+        yield Sample(id=name, case=Case(id=name), scores=scores)
+
+
+def _score(name: str, each: Aggregate, chosen: Format) -> Score:
+    known = chosen.stored.get(name)
+    score = Score(name=name, maker=Maker(name=chosen.name), scale=known.scale if known else None)
+    if is_number(each.value) or isinstance(each.value, str):
+        return replace(score, value=each.value)
+    if each.withdrawn:
+        return replace(score, status="unscored", explanation="the file has withdrawn this metric (-1)")
+    return replace(score, status="not_applicable", explanation="null in the file")

@@ -1,0 +1,46 @@
+"""How a sample ended, both ways: an error, a limit, or neither."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pantrace.model import Outcome
+
+from .content import own
+
+
+def outcome_of(row: dict[str, Any], extra: dict[str, Any]) -> Outcome | None:
+    """The error or the limit that ended a sample; what has no place in it goes to `extra`."""
+    error, limit = row.get("error"), row.get("limit")
+    if error is not None:
+        if limit is not None:
+            extra["limit"] = limit
+        rest = {key: value for key, value in error.items() if key != "message"} if isinstance(error, dict) else {}
+        message = error.get("message") if isinstance(error, dict) else str(error)
+        if not isinstance(error, dict):
+            rest = {"error": error}
+        cancelled = isinstance(message, str) and message.startswith(("CancelledError", "Cancelled"))
+        return Outcome(
+            status="cancelled" if cancelled else "error", reason=message, extra={"inspect": rest} if rest else {}
+        )
+    if limit is not None:
+        rest = dict(limit) if isinstance(limit, dict) else {"limit": limit}
+        return Outcome(status="limit", reason=rest.get("type"), extra={"inspect": {"limit": rest}})
+    return None
+
+
+def from_outcome(outcome: Outcome | None) -> dict[str, Any]:
+    """The fields of a sample that tell how it ended."""
+    if outcome is None:
+        return {}
+    kept = own(outcome.extra)
+    if "state" in kept:
+        return {}  # told by an event of the log
+    if outcome.status in ("error", "cancelled"):
+        if "error" in kept:
+            return {"error": kept["error"]}
+        message = outcome.reason or outcome.status
+        return {"error": {"message": message, "traceback": "", "traceback_ansi": "", **kept}}
+    if outcome.status == "limit":
+        return {"limit": kept.get("limit") or {"type": "custom", "limit": 0, "reason": outcome.reason or ""}}
+    return {}

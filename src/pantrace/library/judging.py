@@ -1,0 +1,57 @@
+"""Judging: the judges of a run, put together from the words of a plan, as the commands do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+
+from msgspec.structs import replace
+
+from pantrace.engine.judge import Access, Bench, bench
+from pantrace.engine.plan import JudgeTable
+from pantrace.errors import UsageError
+from pantrace.judges import Project, Settings
+
+from .access import cache_file, reach
+
+
+def bench_of(
+    table: JudgeTable,
+    *,
+    cache: str | PathLike[str] | None = None,
+    replay: bool = False,
+    keys: Mapping[str, str] | None = None,
+    vertex: Project | None = None,
+    manages: bool = False,
+) -> Bench:
+    """The judges that a table names. `keys` by provider go before those of the environment. `vertex` is where managed
+    metrics are asked for, `manages` whether there are any."""
+    if replay and not table.models and not manages:
+        raise UsageError("--replay needs a judge: replies are kept by its name")
+    given = dict(keys or {})
+    judges = reach(table.models, table.base_url, asking=not replay, known=given)
+    access = Access(
+        keys=judges.keys,
+        secrets=(*judges.secrets, *given.values()),
+        base_url=judges.base_url,
+        timeout=table.timeout,
+        attempts=table.retries + 1,
+        vertex=replace(vertex, base_url=None) if vertex and judges.models else vertex,
+        concurrency=table.concurrency,
+        tokens=table.budget_tokens,
+        dollars=table.budget_usd,
+        calls=table.budget_calls,
+    )
+    settings = Settings(
+        models=judges.models,
+        samples=table.samples,
+        combine=table.combine,
+        temperature=table.temperature,
+        max_tokens=table.max_tokens,
+        seed=table.seed,
+        weighted=table.weighted,
+        characters=table.max_chars,
+    )
+    found = bench(settings, access, cache=cache_file(cache), replay=replay, redact=table.redact)
+    found.open()
+    return found
