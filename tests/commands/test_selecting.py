@@ -14,6 +14,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 REST = {
     "check": ["--rules", "stateless-handoff"],
     "convert": ["--to", "native", "-o", "out.trace.jsonl"],
+    "diagnose": [],
     "eval": ["--out", "out"],
     "judge": ["--rubric", "safety", "--judge", "openai:m", "--replay", "--cache", "replies.sqlite"],
     "measure": ["--metric", "token_usage"],
@@ -42,8 +43,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_selecting_command_is_tried() -> None:
-    # A report is made of each input by itself, and says what it left out; it has tests of its own.
-    assert sorted(selecting()) == sorted([*REST, "report"])
+    # A report is made of each input by itself, and says what it left out; `run` asks agents. Both have their own tests.
+    assert sorted(selecting()) == sorted([*REST, "report", "run"])
 
 
 @pytest.mark.parametrize("name", REST)

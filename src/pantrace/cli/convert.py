@@ -135,7 +135,7 @@ def _target(sources: tuple[str, ...], out: str | None, to: str | None) -> tuple[
         named = f"{out} does not say which format to write" if out else "no format to write is named"
         known = ", ".join(f"{suffix} is {name}" for suffix, name in SUFFIXES.items())
         raise UsageError(f"{named}: add --to FORMAT (`pantrace formats` lists them; {known})")
-    return sources, out or "-", to
+    return sources, "-" if out is None else out, to
 
 
 def _format_of(name: str, to: str | None) -> str | None:

@@ -113,6 +113,11 @@ def results_of(
         yield from found
         return
     selection.begin()
+    if selection.sessions:
+        # The start of an id is enough; conditions are looked at below, since they may be about scores of the run.
+        named = Selection(sessions=selection.sessions)
+        named.look_up(lambda: read_pile(paths, format=format_name, notes=Notes.keeping()).samples)
+        selection.sessions = named.sessions
     for source, result in found:
         # Conditions may be about scores of the run, too.
         whole = replace(result.sample, scores=result.sample.scores + result.scores)

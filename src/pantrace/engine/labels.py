@@ -78,15 +78,28 @@ def _from_cases(path: Path, label: str) -> Labels:
     return found
 
 
+LONGEST = 131_072
+"""Characters of a cell; a longer one is no label, but a quotation mark that nobody closed."""
+
+
+def _table_rows(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
+    reader = csv.DictReader(StringIO(text))
+    # The limit is one for the whole process, and readers of recordings raise it.
+    before = csv.field_size_limit(LONGEST)
+    try:
+        return [
+            (f"{path}: line {reader.line_num}", {key: value for key, value in row.items() if key}) for row in reader
+        ]
+    except csv.Error as error:
+        raise UsageError(f"{path}: line {reader.reader.line_num}: not CSV: {error}") from None
+    finally:
+        csv.field_size_limit(before)
+
+
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     text = text_of(path)
     if not text.lstrip().startswith(("{", "[")):
-        reader = csv.DictReader(StringIO(text))
-        try:
-            for row in reader:
-                yield f"{path}: line {reader.line_num}", {key: value for key, value in row.items() if key}
-        except csv.Error as error:
-            raise UsageError(f"{path}: line {reader.reader.line_num}: not CSV: {error}") from None
+        yield from _table_rows(path, text)
         return
     try:
         if text.lstrip().startswith("["):
