@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test lint golden docs site notebook package peers browser bench clean
+.PHONY: help demo test lint golden docs site notebook package peers browser bench fuzz clean
 help: ## This list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -75,6 +75,11 @@ bench: .venv/ready ## Ratios to reach; against peers only where their environmen
 	  else echo "$$script needs its peer: make .venvs/$$peer/ready"; fi; done
 	@if test -x .venvs/browser/bin/python -a -x /usr/bin/chromium; then .venvs/browser/bin/python bench/viewer.py; \
 	else echo "bench/viewer.py needs a browser: make browser"; fi
+
+INPUTS ?= 100000
+SEED ?= 1
+fuzz: .venv/ready ## Damage every golden file in many ways, and try all that is done with recordings (INPUTS, SEED)
+	$(BIN)/python tests/fuzz/seeded.py $(INPUTS) $(SEED)
 
 .venvs/browser/ready: tests/browser/requirements.txt pyproject.toml
 	$(PYTHON) -m venv .venvs/browser

@@ -8,6 +8,7 @@ import json
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ from pantrace.engine.collect import collecting
 from pantrace.engine.run import read_recording, run_cases
 from pantrace.engine.run_cases import Asked
 from pantrace.engine.run_trial import Conditions
+from pantrace.errors import UsageError
 from pantrace.formats.otlp.protobuf import encode
 from pantrace.model import Case, call_pairs, final_response
 
@@ -168,3 +170,51 @@ def test_golden_exports_come_back(tmp_path: Path) -> None:
     now = [each.trajectory for each in pantrace.read(tmp_path).samples]
     calls = [[len(call_pairs(each)) for each in side if each is not None] for side in (was, now)]
     assert calls[0] == calls[1] and sum(calls[0]) > 0
+
+
+@pytest.mark.parametrize(
+    ("length", "body"),
+    [("\xb2", b"{}"), ("-1", b"{}"), ("1e9", b"{}"), ("9" * 30, b"{}"), ("", b"{}"), ("5000", b"{}")],
+    ids=["no digit", "negative", "no integer", "endless", "none", "more than comes"],
+)
+def test_a_wrong_length_is_answered_and_nothing_is_written(
+    length: str, body: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with collecting(tmp_path) as receiver:
+        with socket.create_connection(("127.0.0.1", receiver.server_address[1]), timeout=20) as sender:
+            start = f"POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n"
+            sender.sendall(start.encode("latin-1") + body)
+            sender.shutdown(socket.SHUT_WR)
+            assert sender.recv(1000).startswith(b"HTTP/1.1 400 ")
+        # One that goes away at once is no news.
+        socket.create_connection(("127.0.0.1", receiver.server_address[1]), timeout=20).close()
+        assert post(receiver.url, json.dumps(request()).encode(), **JSON)[0] == 200
+    assert len(list(tmp_path.iterdir())) == 1
+    assert capfd.readouterr().err == ""
+
+
+def test_half_a_packed_request_is_refused(tmp_path: Path) -> None:
+    packed = gzip.compress(encode(request(), "Request"))
+    with collecting(tmp_path) as receiver:
+        assert post(receiver.url, packed[:-12], content_encoding="gzip", **PROTOBUF)[0] == 400
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("trace", ["../../x", "x" * 400, "\x00", "CON", "é" * 200])
+def test_the_name_of_a_trace_makes_no_wild_files(trace: str, tmp_path: Path) -> None:
+    with collecting(tmp_path / "in" / "out") as receiver:
+        assert post(receiver.url, json.dumps(request(trace)).encode(), **JSON)[0] == 200
+    (file,) = (each for each in tmp_path.rglob("*") if each.is_file())
+    assert file.parent == tmp_path / "in" / "out"
+
+
+def test_a_port_that_is_taken_and_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    with (
+        collecting(tmp_path) as receiver,
+        pytest.raises(UsageError, match="is another collector running"),
+        collecting(tmp_path, receiver.server_address[1]),
+    ):
+        pass
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError), collecting(tmp_path / "file"):
+        pass

@@ -200,3 +200,52 @@ def test_values_of_any_kind(tmp_path: Path) -> None:
     assert pair.call.arguments["a"] == "odd thing"
     assert pair.call.arguments["c"] == "\ud800"
     assert isinstance(pair.result, ToolResult) and pair.result.output == "nan"
+
+
+class Unspeakable:
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+def test_no_value_stops_the_agent(tmp_path: Path) -> None:
+    path = tmp_path / "x.trace.jsonl"
+    endless: dict[str, Any] = {}
+    endless["itself"] = endless
+    with pantrace.recorder(path) as rec:
+        rec.note("values", endless=endless, huge=10**5000, odd=Unspeakable(), raw=b"\xff", **{"\ud800": "\ud800"})
+        with rec.tool("look", endless):
+            pass
+    assert only(path).trajectory is not None
+    (step, *_) = only(path).trajectory.steps  # type: ignore[union-attr]
+    told = step.extra["recorder"]
+    assert told["odd"] == "(Unspeakable, whose text cannot be had: RuntimeError)" and told["huge"].startswith("0x")
+    assert "nested deeper than 100 levels" in str(told["endless"])
+
+
+def test_a_mistake_is_refused_where_it_is_made_and_costs_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "x.trace.jsonl"
+    with pantrace.recorder(path) as rec:
+        rec.user("before")
+        for mistake in (
+            lambda: rec.user(7),  # type: ignore[arg-type]
+            lambda: rec.says(None),  # type: ignore[arg-type]
+            lambda: rec.model("x", model=7),  # type: ignore[arg-type]
+            lambda: rec.score("s", [1]),  # type: ignore[arg-type]
+            lambda: rec.outcome("weird"),  # type: ignore[arg-type]
+            lambda: rec.response(7),  # type: ignore[arg-type]
+        ):
+            with pytest.raises(UsageError):
+                mistake()
+        rec.says("after")
+    trajectory = only(path).trajectory
+    assert trajectory is not None and len(trajectory.steps) == 2
+
+
+def test_a_thread_that_was_left_behind_writes_into_no_other_file(tmp_path: Path) -> None:
+    rec = pantrace.recorder(tmp_path / "x.trace.jsonl")
+    rec.finish()
+    other = os.open(tmp_path / "other", os.O_WRONLY | os.O_CREAT)  # gets the number that the journal had
+    with pytest.raises(UsageError, match="finished"):
+        rec.says("too late")
+    os.close(other)
+    assert (tmp_path / "other").read_bytes() == b""

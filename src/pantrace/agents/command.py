@@ -61,11 +61,12 @@ class Command:
         on_input = "{question}" not in line and "{case_file}" not in line
         began = time.time()
         try:
+            said = question.encode() if on_input else None
             done = run_process(
                 words,
                 trial.workspace,
                 trial.environment,
-                question.encode() if on_input else None,
+                said,
                 trial.seconds,
                 trial.most_output,
                 trial.stopped,
@@ -73,6 +74,10 @@ class Command:
         except OSError as error:
             remedy = "is it installed, and on the PATH?" if isinstance(error, FileNotFoundError) else "can it be run?"
             raise AgentFailed("error", f"{words[0]} could not be started: {error.strerror} ({remedy})") from None
+        except ValueError:
+            # A NUL, or half of a surrogate pair.
+            why = "the question, or the id, holds a character that no program can be given"
+            raise AgentFailed("error", f"{words[0]} could not be started: {why}") from None
         answer = self._answer(done, filled, trial, began)
         if done.over is not None:
             status = "cancelled" if done.over == STOPPED else "limit"
@@ -88,6 +93,7 @@ class Command:
         return answer
 
     def _filled(self, question: str, trial: Trial) -> dict[str, str]:
+        trial.notes.mkdir(parents=True, exist_ok=True)
         case_file = trial.notes / "case.json"
         case_file.write_bytes(encode(trial.case, indent=2))
         return {
@@ -118,6 +124,7 @@ def _printed(done: Finished, trial: Trial, format_name: str | None) -> Answer:
     """What was printed: a recording where a format claims it, else the answer itself."""
     if not done.printed.strip():
         return Answer()
+    trial.notes.mkdir(parents=True, exist_ok=True)  # the agent may have deleted it
     path = trial.notes / f"printed-{len(trial.history)}.jsonl"
     path.write_bytes(done.printed)
     try:

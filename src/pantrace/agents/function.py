@@ -11,6 +11,7 @@ import asyncio
 import inspect
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -59,10 +60,14 @@ class Function:
         }
         thread = _Call(target, {name: given[known] for known, name in wanted.items()})
         thread.start()
-        thread.join(trial.seconds)
+        until = time.monotonic() + trial.seconds
+        while thread.is_alive() and not trial.stopped.is_set() and (left := until - time.monotonic()) > 0:
+            thread.join(min(left, 0.2))
         steps = _steps(recorder)
         if thread.is_alive():
             # A thread cannot be ended from outside: it is left alone, and ends with the program.
+            if trial.stopped.is_set():
+                raise AgentFailed("cancelled", f"{self.place} was stopped", Answer(steps=steps))
             raise AgentFailed("limit", f"{self.place} took longer than {trial.seconds:g} s", Answer(steps=steps))
         if thread.error is not None:
             why = f"{self.place}: {type(thread.error).__name__}: {thread.error}"

@@ -7,11 +7,15 @@ import signal
 import subprocess
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+from uuid import uuid4
 
 STOPPED = "was stopped"
+MARK = "PANTRACE_PROCESS"
+"""A variable by which all that a process started is found again."""
 GRACE = 3.0
 """Seconds between being asked to end and being ended."""
 
@@ -62,10 +66,11 @@ def run_process(
     stopped: threading.Event,
 ) -> Finished:
     """Run a command to its end; OSError when it cannot be started."""
+    mark = f"{MARK}={uuid4().hex}"
     process = subprocess.Popen(
         command,
         cwd=folder,
-        env=environment,
+        env={**environment, MARK: mark.partition("=")[2]},
         stdin=subprocess.PIPE if said is not None else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -80,6 +85,7 @@ def run_process(
         threading.Thread(target=_feed, args=(process, said), daemon=True).start()
     over = _wait(process, drains[0], stopped, seconds, most)
     _end_group(process)
+    _end_marked(mark.encode())
     for each in drains:
         each.join(GRACE)
     code = None if over else process.returncode
@@ -97,7 +103,7 @@ def _wait(
             return f"printed more than {most:,} bytes"
         left = until - time.monotonic()
         if left <= 0:
-            return f"took longer than {seconds:g} s"
+            return f"took longer than {round(seconds, 1):g} s"
         try:
             process.wait(min(left, 0.2))
         except subprocess.TimeoutExpired:
@@ -125,6 +131,26 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
         while number == signal.SIGTERM and time.monotonic() < until and _alive(process):
             time.sleep(0.02)
     process.wait()
+
+
+def _end_marked(mark: bytes) -> None:
+    """End what left the group (a daemon): it inherited a variable that no other process has. Where the system does not
+    show the variables of processes, there is no such search."""
+    for _ in range(20):
+        found = [int(each.name) for each in Path("/proc").glob("[0-9]*") if mark in _variables(each)]
+        if not found:
+            return
+        for each in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(each, signal.SIGKILL)
+        time.sleep(0.02)
+
+
+def _variables(process: Path) -> list[bytes]:
+    try:
+        return (process / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
 
 
 def _alive(process: subprocess.Popen[bytes]) -> bool:

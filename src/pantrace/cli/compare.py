@@ -273,10 +273,9 @@ def _flip(flip: Flip) -> list[str]:
 
 
 def _tell_history(found: History) -> None:
-    from datetime import UTC, datetime
-
     from pantrace.engine.compare_words import difference_words
     from pantrace.engine.reports import estimate_words
+    from pantrace.wire.times import time_text
 
     dated = any(point.created is not None for each in found.trends for point in each.points)
     for each in found.trends:
@@ -284,7 +283,7 @@ def _tell_history(found: History) -> None:
         rows = []
         for point in each.points:
             change = point.change
-            when = "" if point.created is None else f"{datetime.fromtimestamp(point.created, UTC):%Y-%m-%d %H:%M}"
+            when = (time_text(point.created) or "")[:16].replace("T", " ")
             rows.append(
                 [
                     point.run,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import signal
+import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -141,22 +143,27 @@ def command(
         user=_user(table.user, table.user_url, table.max_turns),
     )
     with ExitStack() as stack:
+        _end_agents_when_ended(stack)
         if collect:
             receiver = stack.enter_context(collecting(Path(out) / WORKSPACES / "collected"))
             conditions = dataclasses.replace(conditions, collector=receiver)
         count = stack.enter_context(progress("trials"))
-        ran = run_cases(
-            cases,
-            named,
-            Path(out),
-            conditions,
-            trials=table.trials,
-            jobs=table.jobs,
-            pause=60 / table.rate if table.rate else 0.0,
-            budget=Budget(table.budget_trials, table.budget_minutes, table.budget_tokens, table.budget_usd),
-            around=Surroundings(recorder=function_recorder, options=set_, keys=_keys()),
-            on_sample=count,
-        )
+        try:
+            ran = run_cases(
+                cases,
+                named,
+                Path(out),
+                conditions,
+                trials=table.trials,
+                jobs=table.jobs,
+                pause=60 / table.rate if table.rate else 0.0,
+                budget=Budget(table.budget_trials, table.budget_minutes, table.budget_tokens, table.budget_usd),
+                around=Surroundings(recorder=function_recorder, options=set_, keys=_keys()),
+                on_sample=count,
+            )
+        except (KeyboardInterrupt, SystemExit):
+            say(f"stopped; what was finished is recorded in {out}, and the same command goes on")
+            raise
     for error in notes.broken:
         say(f"left out: {error}")
     if as_json and no_eval:
@@ -170,6 +177,13 @@ def command(
     if gate and incomplete:
         say("gate: not every trial was run, which is not a pass")
         raise click.exceptions.Exit(3)
+
+
+def _end_agents_when_ended(stack: ExitStack) -> None:
+    """Whoever ends this program, or closes its terminal, ends the agents, too: as Ctrl-C does."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        former = signal.signal(number, lambda got, _frame: sys.exit(128 + got))
+        stack.callback(signal.signal, number, former)
 
 
 def _evaluate(context: click.Context, ran: list[Ran], plan: str | None, gate: bool, as_json: bool) -> None:

@@ -28,7 +28,7 @@ from pantrace.model import (
     usage_total,
 )
 from pantrace.wire.json import encode
-from pantrace.wire.times import iso
+from pantrace.wire.times import time_text
 
 from .output import harmless
 
@@ -70,7 +70,7 @@ def _numbers(trajectory: Trajectory) -> dict[int, int]:
 def _trajectory(trajectory: Trajectory, numbers: dict[int, int], out: Console, full: bool, indent: str) -> None:
     facts = [
         trajectory.title,
-        iso(trajectory.created)[:19] + "Z" if trajectory.created is not None else None,
+        created[:19] + "Z" if (created := time_text(trajectory.created)) is not None else None,
         trajectory.source and f"{trajectory.source.format} {trajectory.source.version or ''}".strip(),
     ]
     out.print(Line(indent + harmless("  ".join(fact for fact in facts if fact)), style="dim"))

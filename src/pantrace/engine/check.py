@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pantrace.errors import ReadError
 from pantrace.model import Sample, Score, ToolCall, all_trajectories
 from pantrace.rules import RuleFile, rule_scores, tool_names
-from pantrace.wire.times import iso
+from pantrace.wire.times import time_text
 
 from .measure import Chosen, scores_of
 from .table import Table, Tabular
@@ -183,7 +183,7 @@ def _session(report: CheckReport, sample: Sample, scores: list[Score]) -> dict[s
     return {
         "session_id": sample.id,
         "source": source.path if source else None,
-        "created": iso(created) if created is not None else None,
+        "created": time_text(created),
         "pass_rate": report.pass_rate(scores),
         "checks": [
             {

@@ -17,6 +17,7 @@ MESSAGES = {"traces": "Request", "logs": "LogsRequest"}
 @contextmanager
 def collecting(folder: Path, port: int = 0, on_spans: Callable[[int], None] = lambda _: None) -> Iterator[Receiver]:
     """A receiver on this machine for the length of a block; `port` 0 takes a free one."""
+    folder.mkdir(parents=True, exist_ok=True)
     try:
         receiver = Receiver(folder, _decoded, port, on_spans)
     except OSError as error:

@@ -37,7 +37,7 @@ from pantrace.wire.written import Row
 from .balance import Balance
 from .loss_report import Report
 from .overwriting import Output, refuse_overwriting
-from .read import Notes, open_run, read_pile, split_children, watch
+from .read import UNFORESEEN, Notes, open_run, read_pile, split_children, watch
 from .select import Selection
 from .weigh import Scales
 
@@ -139,7 +139,10 @@ def write_run(
     report.notes.on_header = rows.drop_header
     with closing(rows.scales), staging(target) as place:
         with mending(report.repair), carry_if(carry):
-            outputs = _save(run, rows.of(run), target, place, format_, chosen, report)
+            try:
+                outputs = _save(run, rows.of(run), target, place, format_, chosen, report)
+            except UNFORESEEN as error:
+                raise WriteError(f"not written as {to}: {UNWRITABLE}: {type(error).__name__}: {error}") from error
         if format_.is_split:
             refuse_overwriting(read, [Output(each, recording=True) for each in outputs])
         written = _reopened(place, format_) if format_.save is not None else None
@@ -219,8 +222,11 @@ class _Rows:
         if self.format.once and sample.id in self.cases:
             why = self.format.lost.get("epoch", f"{self.format.name} holds each case once")
             raise SampleRefused(f"epoch {sample.epoch}: {why}")
-        row = _shallow(self.format.dump(sample, self.options), self.format)
-        self._refuse_invalid(sample, row)
+        try:
+            row = _shallow(self.format.dump(sample, self.options), self.format)
+            self._refuse_invalid(sample, row)
+        except UNFORESEEN as error:
+            raise SampleRefused(f"{UNWRITABLE}: {type(error).__name__}: {error}") from error
         self.cases.add(sample.id)
         return Row(sample, row if self.carry else without_carried(row, self.format.corners))
 
@@ -255,6 +261,7 @@ class _Rows:
         self.lose(Loss(sample=sample.id, path="trajectory.children[]", what="absent", why=why, values=values, own=own))
 
 
+UNWRITABLE = "a value is not what the writer expects"
 _AROUND = 4
 """Levels that a document may have around its rows."""
 

@@ -294,7 +294,12 @@ _SPREADS = {"stderr", "bootstrap_stderr", "std", "var", "ci", "ci_wilson"}
 
 def is_number(value: Any) -> TypeGuard[float]:
     """Whether a value can be calculated with: no text, no NaN."""
-    return isinstance(value, (int, float)) and isfinite(value)
+    return in_range(value) and isfinite(value)
+
+
+def in_range(value: Any) -> TypeGuard[float]:
+    """Whether a value is a number that a float can hold, NaN included."""
+    return isinstance(value, float) or (isinstance(value, int) and value.bit_length() < 1000)
 
 
 def _measured(

@@ -11,6 +11,7 @@ from pantrace.model import Aggregate, Measure, Score
 from pantrace.stats.moments import Moments
 
 from .measure import Chosen, Row, kind_of
+from .metric_values import in_range
 from .reduce import REASONS, CaseMeans, Total, total_of, usual_reason
 
 
@@ -65,7 +66,7 @@ class Overview:
         kind = kind_of(row)
         metric = self._metrics.get(row.metric) if kind == "check" else None
         if metric is None:
-            number = float(row.value) if isinstance(row.value, (int, float)) else None
+            number = float(row.value) if in_range(row.value) else None
             self._line(row.metric, kind, None).count(row, number, has_value=row.status == "scored")
             return
         for measure in metric.measures:

@@ -98,7 +98,7 @@ def open_run(path: Path, chosen: Format, variant: str, on_broken: OnBroken) -> R
     """Open one input of a known format; what does not fit the model is left out."""
     patience = _Patience(path, on_broken)
     if chosen.open is not None:
-        run = sound(chosen.open(path, patience.broken), chosen, path, patience.broken)
+        run = sound(_opened(path, chosen, patience.broken), chosen, path, patience.broken)
         return msgspec.structs.replace(run, samples=patience.over(run.samples))
     if chosen.load is None:
         raise ReadError(f"{chosen.name} can be written, not read", path=str(path))
@@ -149,10 +149,36 @@ def _row_samples(path: Path, chosen: Format, source: Source, on_broken: OnBroken
         except ReadError as error:
             on_broken(error.at(path=str(path), place=place))
             continue
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError, msgspec.ValidationError) as error:
+        except UNFORESEEN as error:
             on_broken(not_of_format(chosen.name, error).at(path=str(path), place=place))
             continue
         yield stamp_source(sample, msgspec.structs.replace(source, place=place))
+
+
+UNFORESEEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, AssertionError)
+"""What a reader or a writer ends in that meets a value which it did not expect: the input's fault before ours."""
+
+
+def _opened(path: Path, chosen: Format, on_broken: OnBroken) -> Run:
+    """A run of a format that opens its inputs itself. What its reader stumbles over is an error of the input, in
+    words, and the rest of that input is not read."""
+    assert chosen.open is not None
+    try:
+        run = chosen.open(path, on_broken)
+    except UNFORESEEN as error:
+        raise not_of_format(chosen.name, error).at(path=str(path)) from error
+    return msgspec.structs.replace(run, samples=_caught(run.samples, path, chosen, on_broken))
+
+
+def _caught(samples: Iterable[Sample], path: Path, chosen: Format, on_broken: OnBroken) -> Iterator[Sample]:
+    try:
+        yield from samples
+    except UNFORESEEN as error:
+        why = not_of_format(chosen.name, error)
+        message = f"{why.message}; the rest is not read"
+        broken = ReadError(message, path=str(path), remedy=why.remedy)
+        broken.__cause__ = error
+        on_broken(broken)
 
 
 def not_of_format(name: str, error: Exception) -> ReadError:

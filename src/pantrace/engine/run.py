@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pantrace.agents import Agent, Surroundings, agent_of
@@ -170,7 +170,11 @@ class _Work:
         return left
 
     def _one(self, name: str, case: Asked, number: int) -> None:
-        sample = try_case(case, number, self._agents[name], self._conditions)
+        conditions = self._conditions
+        if len(self._agents) > 1:
+            # Agents that take turns at one case must not find each other's files.
+            conditions = replace(conditions, agent=name, folder=conditions.folder / name)
+        sample = try_case(case, number, self._agents[name], conditions)
         if self._conditions.stopped.is_set():
             return
         self._files[name].add(sample, case.hash)

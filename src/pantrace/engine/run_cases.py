@@ -61,13 +61,15 @@ def dataset(paths: Iterable[Path], columns: dict[str, str], notes: Notes) -> Ite
 
 def questions(samples: Iterable[Sample], *, follow_up: bool) -> Iterator[Asked]:
     """What is asked in each sample; `follow_up`: all prompts of a recording, not only its first."""
-    seen: set[str] = set()
+    seen: dict[str, str] = {}
     for sample in samples:
         asked = _asked(sample, follow_up)
         if asked.id in seen:
             # Several trials of one case in a recording are one question.
+            if seen[asked.id] != asked.turns[0]:
+                raise UsageError(f"two cases have the id {asked.id} and ask different questions; give each its own id")
             continue
-        seen.add(asked.id)
+        seen[asked.id] = asked.turns[0]
         yield asked
 
 
@@ -118,8 +120,21 @@ def _table(path: Path, columns: dict[str, str]) -> Iterator[Sample]:
 def _rows(path: Path) -> Iterator[Any]:
     suffix = files.bare_suffix(path)
     if suffix in (".csv", ".tsv"):
-        text = files.read_all(path).decode("utf-8-sig", "replace")
-        yield from csv.DictReader(io.StringIO(text, newline=""), delimiter="\t" if suffix == ".tsv" else ",")
+        try:
+            text = files.read_all(path).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            remedy = "save the table as UTF-8"
+            raise ReadError("not UTF-8 text", path=str(path), place=f"byte {error.start}", remedy=remedy) from None
+        rows = csv.DictReader(
+            io.StringIO(text, newline=""), restkey="more", delimiter="\t" if suffix == ".tsv" else ","
+        )
+        former = csv.field_size_limit(len(text) + 1)
+        try:
+            yield from rows
+        except csv.Error as error:
+            raise ReadError(f"not a table: {error}", path=str(path), place=f"line {rows.line_num}") from None
+        finally:
+            csv.field_size_limit(former)
     else:
         for _, row in read_rows(path, raise_broken):
             yield row

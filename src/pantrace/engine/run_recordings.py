@@ -8,11 +8,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from pantrace.errors import ReadError, UsageError
+from pantrace.errors import ReadError, UsageError, WriteError
 from pantrace.formats import by_name
 from pantrace.formats.native import VERSION, FirstLine
 from pantrace.model import RunHeader, Sample
 from pantrace.store import RECORDINGS
+from pantrace.wire.append import append_whole
 from pantrace.wire.json import encode
 
 FILE = f"{RECORDINGS}/run.trace.jsonl"
@@ -29,13 +30,15 @@ class Recordings:
         self._lock = threading.Lock()
         self._done: dict[tuple[str, int | None], str] = {}
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        if self.path.exists():
+        self._file = self.path.open("ab", buffering=0)
+        try:
+            # Before anything is read or mended: what another program is writing right now is none of ours.
+            _lock(self._file.fileno(), self.path)
             self._mend()
             self._look(header, folder)
-        else:
-            self.path.write_bytes(_first(header))
-        self._file = self.path.open("ab", buffering=0)
-        _lock(self._file.fileno(), self.path)
+        except BaseException:
+            self._file.close()
+            raise
 
     def has(self, case: str, number: int, hashed: str) -> bool:
         """Whether this trial of this very case is recorded."""
@@ -44,8 +47,12 @@ class Recordings:
     def add(self, sample: Sample, hashed: str) -> None:
         noted = replace(sample, extra={**sample.extra, NAME: {**sample.extra.get(NAME, {}), "case": hashed}})
         with self._lock:
-            self._file.write(encode(noted) + b"\n")
-            os.fsync(self._file.fileno())
+            try:
+                append_whole(self._file.fileno(), encode(noted) + b"\n")
+                os.fsync(self._file.fileno())
+            except OSError as error:
+                remedy = "make room, and the same command goes on"
+                raise WriteError(f"{self.path} cannot be written: {error.strerror} ({remedy})") from None
             self._done[(sample.id, sample.epoch or 0)] = hashed
 
     def close(self) -> None:
@@ -87,12 +94,13 @@ class Recordings:
         native = by_name("native")
         assert native.open is not None
         if self.path.stat().st_size == 0:
-            self.path.write_bytes(_first(header))
+            append_whole(self._file.fileno(), _first(header))
         run = native.open(self.path, _refuse)
         if run.agent is not None and run.agent != header.agent:
             raise UsageError(f"{folder} holds recordings of {run.agent}, not of {header.agent}; choose another --out")
         for sample in run.samples:
-            self._done[(sample.id, sample.epoch or 0)] = sample.extra.get(NAME, {}).get("case", "")
+            noted = sample.extra.get(NAME)
+            self._done[(sample.id, sample.epoch or 0)] = noted.get("case", "") if isinstance(noted, dict) else ""
 
     @property
     def _first_line(self) -> bytes:
@@ -113,5 +121,7 @@ def _lock(descriptor: int, path: Path) -> None:
 
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(descriptor).st_ino != path.stat().st_ino:
+            raise BlockingIOError  # the other one has put a new file in its place meanwhile
     except OSError:
         raise UsageError(f"{path.parent} is being written by another `pantrace run`") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import time
 from collections.abc import Mapping
@@ -12,10 +13,10 @@ from threading import Event
 from msgspec.structs import replace
 
 from pantrace.agents import Agent, AgentFailed, Answer, Read, Trial
-from pantrace.errors import Unanswered
+from pantrace.errors import Unanswered, WriteError
 from pantrace.model import Invocation, Outcome, Sample, Step, Text, Trajectory, Usage, add_usage, is_prompt
 from pantrace.recording.receiver import Receiver
-from pantrace.wire.file_names import clean
+from pantrace.wire.file_names import name_of
 
 from .collect import environment
 from .run_cases import Asked
@@ -23,6 +24,7 @@ from .run_workspace import changes, contents, fill
 from .simulated_user import SimulatedUser
 
 NAME = "run"
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 PAUSES = (0.5, 2.0, 5.0)
 """Seconds before asking again where a question did not arrive."""
 
@@ -35,6 +37,8 @@ class Conditions:
     """Where workspaces are made."""
     read: Read
     environment: Mapping[str, str]
+    agent: str = ""
+    """Its name, where several take turns."""
     seconds: float = 600.0
     most_output: int = 50_000_000
     fixtures: Path | None = None
@@ -48,12 +52,12 @@ class Conditions:
 
 def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) -> Sample:
     """The sample of one trial. An agent that hangs, crashes or says nothing gives one, too."""
-    place = conditions.folder / clean(f"{asked.id}-{number}")
+    place = conditions.folder / name_of(f"{asked.id}-{number}")
     shutil.rmtree(place, ignore_errors=True)
     workspace, notes = place / "workspace", place / "notes"
     fill(workspace, conditions.fixtures, asked.id)
     notes.mkdir()
-    key = f"{asked.id}-{number}"
+    key = f"{conditions.agent}/{asked.id}-{number}" if conditions.agent else f"{asked.id}-{number}"
     collector = conditions.collector
     if collector is not None:
         shutil.rmtree(collector.folder_of(key), ignore_errors=True)
@@ -143,6 +147,15 @@ def _patiently(agent: Agent, prompt: Step, trial: Trial, conditions: Conditions,
             if last or conditions.stopped.wait(PAUSES[min(attempt, len(PAUSES) - 1)]):
                 raise
             trial.seconds = until - time.monotonic()
+        except OSError as error:
+            if error.errno in NO_ROOM:
+                # Not the agent's failure: it must not stand in the results.
+                where = error.filename or conditions.folder
+                remedy = "make room, and the same command goes on"
+                raise WriteError(f"{where} cannot be written: {error.strerror} ({remedy})") from None
+            # It may have deleted, replaced or locked whatever it was given.
+            why = f"{error.filename or 'its files'}: {error.strerror or error}"
+            raise AgentFailed("error", f"the agent's answer could not be taken: {why}") from None
     raise AssertionError
 
 

@@ -29,14 +29,19 @@ def fill(workspace: Path, fixtures: Path | None, case: str) -> None:
 
 
 def contents(workspace: Path) -> dict[str, bytes | None]:
-    """The files of a workspace; None for one that is too large to be shown."""
+    """The files of a workspace; None for one that is too large to be shown, or that cannot be read."""
     found: dict[str, bytes | None] = {}
-    for path in sorted(workspace.rglob("*")):
+    # An agent may have put a link in its place, to a directory that is none of ours.
+    for path in sorted(workspace.rglob("*")) if not workspace.is_symlink() else ():
         if len(found) >= MOST_FILES:
             break
-        if path.is_file() and not path.is_symlink() and ".git" not in path.parts:
-            small = path.stat().st_size <= MOST_BYTES
-            found[path.relative_to(workspace).as_posix()] = path.read_bytes() if small else None
+        inside = path.relative_to(workspace)
+        if path.is_symlink() or ".git" in inside.parts or not path.is_file():
+            continue
+        try:
+            found[inside.as_posix()] = path.read_bytes() if path.stat().st_size <= MOST_BYTES else None
+        except OSError:
+            found[inside.as_posix()] = None
     return found
 
 
@@ -45,6 +50,8 @@ def changes(before: dict[str, bytes | None], after: dict[str, bytes | None]) -> 
     lines = [line for name in sorted(before.keys() | after.keys()) for line in _changed(name, before, after)]
     if not lines:
         return None
+    if MOST_FILES in (len(before), len(after)):
+        lines.append(f"More than {MOST_FILES:,} files: the others were not compared")
     data = b64encode("\n".join(lines).encode("utf-8", "surrogateescape")).decode()
     return Step(role="agent", kind="note", parts=(Media(mime="text/x-diff", name="workspace.diff", data=data),))
 
@@ -58,6 +65,9 @@ def _changed(name: str, before: dict[str, bytes | None], after: dict[str, bytes 
         if old is None and new is None:
             return
         yield f"Binary or large file {name} differs"
+        return
+    if not old and not new:
+        yield f"New empty file {name}" if name in after else f"Empty file {name} deleted"
         return
     was, now = f"a/{name}" if name in before else "/dev/null", f"b/{name}" if name in after else "/dev/null"
     old_lines, new_lines = [each.splitlines() for each in texts if each is not None]

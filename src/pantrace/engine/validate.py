@@ -18,7 +18,7 @@ from pantrace.wire.rows import rows_in
 
 from .balance import Balance
 from .doubts import doubts
-from .read import Notes, inputs, open_run
+from .read import UNFORESEEN, Notes, inputs, not_of_format, open_run
 from .search import Ignored
 from .table import Table, Tabular
 
@@ -100,7 +100,7 @@ MOST = 10_000
 
 def _violations(path: Path, chosen: Format, unread: Balance | None) -> Iterator[Violation]:
     errors = 0
-    for violation in _of(path, chosen):
+    for violation in _in_words(_of(path, chosen), chosen):
         yield msgspec.structs.replace(violation, path=str(path))
         errors += violation.level == "error"
         if errors == MOST:
@@ -109,6 +109,15 @@ def _violations(path: Path, chosen: Format, unread: Balance | None) -> Iterator[
             return
     for violation in _doubts(path, chosen, unread):
         yield msgspec.structs.replace(violation, path=str(path))
+
+
+def _in_words(found: Iterator[Violation], chosen: Format) -> Iterator[Violation]:
+    """The same violations; a value at which the check itself stumbles is one, too."""
+    try:
+        yield from found
+    except UNFORESEEN as error:
+        message = f"{not_of_format(chosen.name, error).message}; the rest is not checked"
+        yield Violation(level="error", message=message)
 
 
 def _doubts(path: Path, chosen: Format, unread: Balance | None) -> Iterator[Violation]:

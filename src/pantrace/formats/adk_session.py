@@ -135,7 +135,7 @@ def _stored(path: Path) -> Iterator[tuple[str | None, Callable[[], Sample]]]:
                 "select event_data from events where app_name = ? and user_id = ? and session_id = ?"
                 " order by timestamp, rowid",
                 key,
-            )
+            ).fetchall()  # here, where a damaged database is an error in words
             shared = {"app": apps.get(key[0]), "user": users.get(key[:2])}
             yield f"session {row['id']}", partial(_stored_sample, row, shared, events)
 

@@ -144,11 +144,11 @@ class AgentRecorder:
         """Any step of the model, for what the other methods have no word for. Gives its id."""
         number = self._journal.number()
         name = step.id or str(number)
-        if step.kind == "message":
-            self._told[_said(step)] += 1
         at = step.at if step.at is not None else time.time()
         agent = step.agent or (self._name if step.role == "agent" else None)
         self._journal.add(Did(step=msgspec.structs.replace(step, id=name, at=at, agent=agent), of=self._own))
+        if step.kind == "message":
+            self._told[_said(step)] += 1
         return name
 
     def new_call(self) -> str:

@@ -12,12 +12,18 @@ from typing import Any
 
 import msgspec
 
+from pantrace.errors import ReadError, UsageError
 from pantrace.model import Sample
-from pantrace.wire.journal import Event, event_in, sample_of
+from pantrace.wire.append import append_whole
+from pantrace.wire.journal import NO_EVENT, Event, event_in, sample_of
 from pantrace.wire.json import encode
 
 FIRST_LINE = b'{"pantrace":"2"}\n'
 """Of a native file."""
+DEEPEST = 100
+"""Levels of lists and objects in one value that are recorded; a value that holds itself has no end."""
+WIDEST = 13_000
+"""Bits of an integer that is recorded in decimal."""
 
 
 class Journal:
@@ -27,7 +33,7 @@ class Journal:
     def __init__(self, path: Path):
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, 0o644)
+        self._file: int | None = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, 0o644)
         self._lock = threading.Lock()
         self._encoder = msgspec.json.Encoder(enc_hook=str)
         self._numbers = count(1)
@@ -41,12 +47,23 @@ class Journal:
             line = self._encoder.encode(event) + b"\n"
         except (UnicodeEncodeError, ValueError, OverflowError, TypeError):
             line = encode(msgspec.to_builtins(event, enc_hook=str)) + b"\n"
+        try:
+            event_in(line)
+        except ReadError as error:
+            # Here, where the mistake is made: a line that cannot be read would cost the whole recording at its end.
+            raise UsageError(f"that cannot be recorded: {error.message.removeprefix(NO_EVENT)}") from None
         with self._lock:
+            if self._file is None:
+                raise UsageError("the recording is finished: nothing can be added to it")
             # One write for one line: lines of several threads never mix.
-            os.write(self._file, line)
+            append_whole(self._file, line)
 
     def close(self) -> None:
-        os.close(self._file)
+        with self._lock:
+            if self._file is not None:
+                os.close(self._file)
+            # Its number may be another file's from now on, and a thread that was left behind may go on recording.
+            self._file = None
 
     def sample(self) -> Sample:
         """What was recorded, as it will be read."""
@@ -62,24 +79,36 @@ def add_to_native(sample: Sample, target: Path) -> None:
     with target.open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         start = b"" if os.fstat(file.fileno()).st_size else FIRST_LINE
-        file.write(start + encode(sample) + b"\n")
+        append_whole(file.fileno(), start + encode(sample) + b"\n")
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, levels: int = DEEPEST) -> Any:
     """A value as JSON can hold it: objects of other libraries by their fields, else by their text. Numbers that JSON
-    has no word for become text, since null would say that there was none."""
+    has no word for become text, since null would say that there was none. Whatever an agent hands over, it is not
+    stopped by it."""
+    if isinstance(value, int) and value.bit_length() > WIDEST:
+        return hex(value)
     if value is None or isinstance(value, (str, int)):
         return value
+    if not levels:
+        return f"(nested deeper than {DEEPEST} levels)"
     if isinstance(value, float):
         return value if isfinite(value) else str(value)
     if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in value.items()}
+        return {_text(key): plain(each, levels - 1) for key, each in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(each) for each in value]
-    for method in ("model_dump", "to_dict"):
-        if callable(dump := getattr(value, method, None)) and not isinstance(value, type):
-            return plain(dump())
+        return [plain(each, levels - 1) for each in value]
     try:
-        return msgspec.to_builtins(value, enc_hook=str, str_keys=True)
-    except (TypeError, ValueError):
+        for method in ("model_dump", "to_dict"):
+            if callable(dump := getattr(value, method, None)) and not isinstance(value, type):
+                return plain(dump(), levels - 1)
+        return msgspec.to_builtins(value, enc_hook=_text, str_keys=True)
+    except Exception:  # noqa: BLE001 -- whatever somebody else's object does when it is asked
+        return _text(value)
+
+
+def _text(value: Any) -> str:
+    try:
         return str(value)
+    except Exception as error:  # noqa: BLE001 -- as above
+        return f"({type(value).__name__}, whose text cannot be had: {type(error).__name__})"

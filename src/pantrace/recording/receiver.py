@@ -7,15 +7,18 @@ that whatever was answered with "received" is in a file.
 from __future__ import annotations
 
 import os
+import re
 import threading
 import zlib
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 from pantrace.errors import ReadError
-from pantrace.wire.file_names import clean
+from pantrace.wire.append import append_whole
+from pantrace.wire.file_names import name_of
 from pantrace.wire.json import decode_document, encode
 
 SIGNALS = {"traces": ("resourceSpans", "scopeSpans", "spans"), "logs": ("resourceLogs", "scopeLogs", "logRecords")}
@@ -40,17 +43,20 @@ class Receiver(ThreadingHTTPServer):
         self.on_spans = on_spans
         self._lock = threading.Lock()
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A sender that went away in the middle is no news, and no traceback."""
+
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def url_of(self, key: str) -> str:
         """Where one of several senders sends to."""
-        return f"{self.url}/of/{clean(key)}"
+        return f"{self.url}/of/{quote(name_of(key), safe='')}"
 
     def folder_of(self, key: str) -> Path:
         """Where what it sent is kept."""
-        return self.folder / clean(key)
+        return self.folder / name_of(key)
 
     def keep(self, request: dict[str, Any], signal: str, key: str | None) -> int:
         """Write a request down, trace by trace; gives how many spans or records it held."""
@@ -60,11 +66,10 @@ class Receiver(ThreadingHTTPServer):
         with self._lock:
             folder.mkdir(parents=True, exist_ok=True)
             for trace, part in by_trace.items():
-                file = os.open(
-                    folder / f"{clean(trace)}{kind}.otlp.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644
-                )
+                name = f"{name_of(trace)}{kind}.otlp.jsonl"
+                file = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
                 try:
-                    os.write(file, encode(part) + b"\n")
+                    append_whole(file, encode(part) + b"\n")
                 finally:
                     os.close(file)
         self.on_spans(count)
@@ -100,7 +105,7 @@ class _Request(BaseHTTPRequestHandler):
         if version != "v1" or signal not in (*SIGNALS, "metrics"):
             self._answer(404, b"traces go to /v1/traces, logs to /v1/logs")
             return
-        key = prefix[-1] if len(prefix) >= 2 and prefix[-2] == "of" else None
+        key = unquote(prefix[-1]) if len(prefix) >= 2 and prefix[-2] == "of" else None
         as_json = "json" in (self.headers.get("content-type") or "")
         try:
             body = self._body()
@@ -114,16 +119,21 @@ class _Request(BaseHTTPRequestHandler):
         except OSError as error:
             # The sender keeps what it has and tries again: a full disk may be emptied.
             self._answer(503, f"cannot be written: {error.strerror}".encode())
-        except (AttributeError, TypeError) as error:
+        except (AttributeError, TypeError, ValueError, LookupError, RecursionError) as error:
             self._answer(400, f"not an export request: {error}".encode())
         else:
             self._answer(200, b"{}" if as_json else b"", "application/json" if as_json else "application/x-protobuf")
 
     def _body(self) -> bytes:
         size = self.headers.get("content-length")
-        if size is None or not size.isdigit() or int(size) > MOST_BYTES:
+        if size is None or not re.fullmatch("[0-9]{1,12}", size) or int(size) > MOST_BYTES:
             raise ReadError(f"a request needs a content-length of at most {MOST_BYTES:,} bytes")
-        data = self.rfile.read(int(size))
+        try:
+            data = self.rfile.read(int(size))
+        except OSError as error:
+            raise ReadError(f"the request broke off: {error}") from None
+        if len(data) < int(size):
+            raise ReadError(f"the request broke off: {len(data):,} of {size} bytes came")
         if (self.headers.get("content-encoding") or "") != "gzip":
             return data
         unpacker = zlib.decompressobj(wbits=31)
@@ -133,6 +143,8 @@ class _Request(BaseHTTPRequestHandler):
             raise ReadError(f"not gzip: {error}") from None
         if unpacker.unconsumed_tail:
             raise ReadError(f"unpacks to more than {MOST_BYTES:,} bytes")
+        if not unpacker.eof:
+            raise ReadError("not gzip: it breaks off")
         return found
 
     def _answer(self, status: int, body: bytes, kind: str = "text/plain") -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from uuid import uuid4
 
 import msgspec
@@ -83,10 +83,14 @@ class Recorder(AgentRecorder):
 
     def outcome(self, status: Status, reason: str | None = None, *, reward: float | None = None) -> None:
         """How it ended, as the program sees it."""
+        if status not in get_args(Status):
+            raise UsageError(f"{status!r} is no outcome; there are {', '.join(get_args(Status))}")
         self._outcome = Outcome(status=status, reason=reason, reward=reward)
 
     def response(self, text: str) -> None:
         """The final answer, where it is not the last thing said."""
+        if not isinstance(text, str):
+            raise UsageError(f"the response must be text, is a {type(text).__name__}")
         self._response = text
 
     def finish(self) -> Sample:

@@ -48,6 +48,12 @@ def clean(text: str) -> str:
     return f"_{safe}" if _RESERVED.fullmatch(head) else safe
 
 
+def name_of(text: str, longest: int = 200) -> str:
+    """The name of a folder for an id: the id itself where it can be one, else cleaned, cut and with a hash."""
+    plain = clean(text)
+    return plain if plain == text and len(plain.encode()) <= longest else mark(text, longest)
+
+
 def mark(text: str, longest: int) -> str:
     """The cleaned text, cut to so many bytes, with a hash of the whole behind it."""
     mark = "-" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]

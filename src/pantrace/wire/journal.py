@@ -15,7 +15,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Agent, Case, Extra, Outcome, Sample, Score, Step, Trajectory
 from pantrace.model.record import Number
 
-from .json import decode
+from .json import as_kind, decode
 
 VERSION = 1
 UNFINISHED = "the recording was not finished: its program was ended, or is still at work"
@@ -79,6 +79,8 @@ class End(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="en
 
 Event = Begin | Did | SubAgent | State | Scored | End
 
+NO_EVENT = "not an event of a recording: "
+
 _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
@@ -87,14 +89,14 @@ def event_in(line: bytes) -> Event:
     try:
         return _decoder.decode(line)
     except msgspec.ValidationError as error:
-        raise ReadError(f"not an event of a recording: {error}") from None
+        raise ReadError(f"{NO_EVENT}{error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
     try:
         # Lone surrogates, and other things that the quick decoder refuses.
-        return cast("Event", msgspec.convert(decode(line), Event))
+        return cast("Event", as_kind(decode(line), Event))
     except msgspec.ValidationError as error:
-        raise ReadError(f"not an event of a recording: {error}") from None
+        raise ReadError(f"{NO_EVENT}{error}") from None
 
 
 class _Actor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import msgspec
 
@@ -148,10 +148,53 @@ def decode_as(data: bytes, kind: type[T]) -> T:
     except msgspec.ValidationError as error:
         if "out of range" not in str(error):
             raise
-        return msgspec.convert(decode_patiently(data, OURS), kind)
+        return as_kind(decode_patiently(data, OURS), kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return msgspec.convert(decode_patiently(data, OURS), kind)
+        return as_kind(decode_patiently(data, OURS), kind)
     return _shallow(value, data, OURS)
+
+
+@overload
+def as_kind(value: Any, kind: type[T]) -> T: ...
+@overload
+def as_kind(value: Any, kind: Any) -> Any: ...
+def as_kind(value: Any, kind: Any) -> Any:
+    """Plain data as a value of the model, NaN and lone surrogates included; msgspec.ValidationError for a misfit."""
+    try:
+        return msgspec.convert(value, kind)
+    except UnicodeEncodeError:
+        raise msgspec.ValidationError("Half a character (a lone surrogate) where a known word is expected") from None
+    except msgspec.ValidationError:
+        # A field that is declared as float takes no NonFinite. So each goes through as a number that nobody writes.
+        literals: dict[float, NonFinite] = {}
+        marked = _marked(value, literals)
+        if not literals:
+            raise
+        return _unmarked(msgspec.convert(marked, kind), literals)
+
+
+def _marked(value: Any, literals: dict[float, NonFinite]) -> Any:
+    if isinstance(value, NonFinite):
+        mark = (len(literals) + 1) * 4.9e-307
+        literals[mark] = value
+        return mark
+    if isinstance(value, dict):
+        return {key: _marked(item, literals) for key, item in value.items()}
+    return [_marked(item, literals) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _unmarked(value: Any, literals: dict[float, NonFinite]) -> Any:
+    if isinstance(value, float):
+        return literals.get(value, value)
+    if isinstance(value, msgspec.Struct):
+        fields = {name: getattr(value, name) for name in value.__struct_fields__}
+        changed = {name: new for name, old in fields.items() if (new := _unmarked(old, literals)) is not old}
+        return msgspec.structs.replace(value, **changed) if changed else value
+    if isinstance(value, dict):
+        return {key: _unmarked(item, literals) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)([_unmarked(item, literals) for item in value])
+    return value
 
 
 def typed_decoder(kind: type[T]) -> Callable[[bytes | memoryview], T]:
@@ -174,6 +217,8 @@ def misfit(record: Any, kind: type[T]) -> str | None:
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at ")
         return f"{where.strip('`$.')} has a wrong type: {what[:1].lower()}{what[1:]}"
+    except UnicodeEncodeError:
+        return "half a character (a lone surrogate) stands where a known word is expected"
     return None
 
 

@@ -164,7 +164,8 @@ def _thought_to(part: Thinking, rest: Item) -> Item:
     row = {"type": "reasoning", **rest}
     for key, kind, told in (("summary", "summary_text", part.summary), ("content", "reasoning_text", part.text)):
         before = rest.get(key)
-        if isinstance(before, list) and told == (_BETWEEN.join(each["text"] for each in before) or None):
+        pieces = [each["text"] for each in before if _is_text(each)] if isinstance(before, list) else None
+        if pieces is not None and told == (_BETWEEN.join(pieces) or None):
             continue  # in several pieces, as it was
         if told is not None:
             row[key] = [{"type": kind, "text": told}]

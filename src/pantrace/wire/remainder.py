@@ -21,7 +21,7 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Sample
 
-from .json import to_plain
+from .json import as_kind, to_plain
 from .unknown import with_unknown
 from .upgrade import upgrade
 
@@ -190,7 +190,7 @@ def apply_difference(record: T, change: Any) -> T:
 def _converted(plain: Any, kind: Any) -> Any:
     """Plain data as a value of the model; keys that only an older version of it knew are kept in `extra`."""
     try:
-        return msgspec.convert(plain, kind)
+        return as_kind(plain, kind)
     except msgspec.ValidationError:
         return with_unknown(plain, kind, "native")
 

@@ -39,8 +39,10 @@ def from_iso(text: Any) -> float | None:
 
 
 def from_milliseconds(value: Any) -> float | None:
-    """Epoch seconds of epoch milliseconds."""
-    return value / 1000 if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    """Epoch seconds of epoch milliseconds; None for what is no number, or beyond any."""
+    if isinstance(value, int) and (isinstance(value, bool) or value.bit_length() > 1000):
+        return None
+    return value / 1000 if isinstance(value, (int, float)) else None
 
 
 def milliseconds(seconds: float | None) -> int | None:

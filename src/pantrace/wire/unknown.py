@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from msgspec import inspect
 
+from .json import as_kind
+
 T = TypeVar("T", bound=msgspec.Struct)
 
 
@@ -29,7 +31,7 @@ def with_unknown(raw: Any, kind: type[T], name: str, tell: Tell = lambda _: None
     """Plain data as a struct, its unknown keys under `extra[name]`, each at its own level; structs that have no `extra`
     hand theirs to the one that holds them. msgspec.ValidationError for what does not fit."""
     found, _ = _moved(raw, _shape(kind), name, "", tell)
-    return msgspec.convert(found, kind)
+    return as_kind(found, kind)
 
 
 @cache

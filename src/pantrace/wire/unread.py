@@ -248,7 +248,7 @@ class _Held:
         """Whether it says a word of the source in another form."""
         if not isinstance(word, str):
             # Milliseconds are seconds in the model.
-            return word / 1000 in self.words or str(word) in self.words
+            return (abs(word) < 1e300 and word / 1000 in self.words) or str(word) in self.words
         if len(word) >= LONG and word in self._long_texts():
             return True
         bare = word.strip()

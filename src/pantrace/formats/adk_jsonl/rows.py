@@ -303,7 +303,8 @@ def _status(trajectory: Trajectory | None) -> dict[str, Any]:
 def _run_id(sample: Sample) -> str:
     """Always the same for the same run of the same case."""
     session = sample.trajectory.id if sample.trajectory is not None else None
-    return str(uuid5(NAMESPACE_URL, f"{session}/{sample.id}/{sample.epoch}"))
+    name = f"{session}/{sample.id}/{sample.epoch}".encode("utf-8", "backslashreplace").decode()
+    return str(uuid5(NAMESPACE_URL, name))
 
 
 def _reference(sample: Sample) -> dict[str, Any]:

@@ -71,14 +71,18 @@ def _step(step: dict[str, Any], place: int) -> Iterator[Violation]:
             if step.get(key) is not None:
                 yield _error("is not allowed where no model was called", f"{where}.{key}")
     calls = step.get("tool_calls")
-    known = {call.get("tool_call_id") for call in calls or () if isinstance(call, dict)}
+    known = {
+        str(call.get("tool_call_id"))
+        for call in (calls if isinstance(calls, list) else ())
+        if isinstance(call, dict) and call.get("tool_call_id") is not None
+    }
     observation = step.get("observation")
     results = observation.get("results") if isinstance(observation, dict) else None
     for number, result in enumerate(results if isinstance(results, list) else ()):
         if not isinstance(result, dict):
             continue
         spot = f"{where}.observation.results[{number}]"
-        if result.get("source_call_id") is not None and result["source_call_id"] not in known:
+        if result.get("source_call_id") is not None and str(result["source_call_id"]) not in known:
             yield _error("is no call of this step", f"{spot}.source_call_id")
         for each in result.get("subagent_trajectory_ref") or ():
             if isinstance(each, dict) and not (each.get("trajectory_id") or each.get("trajectory_path")):

@@ -117,7 +117,7 @@ def as_child(child: Trajectory, parent: Trajectory) -> Trajectory:
 
 
 def _title(records: Iterable[Record]) -> str | None:
-    found = [each.get(_TITLES[each["type"]]) for each in records if each.get("type") in _TITLES]
+    found = [each.get(_TITLES.get(str(each.get("type")), "")) for each in records]
     return next((title for title in reversed(found) if isinstance(title, str)), None)
 
 

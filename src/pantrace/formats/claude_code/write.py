@@ -126,7 +126,8 @@ class _Writer:
         return {**frame, "type": kind, "message": message, "uuid": uuid, **times, **around}
 
     def _uuid(self, what: str) -> str:
-        return str(uuid5(NAMESPACE_URL, f"{self.session}/{self.agent}/{what}"))
+        name = f"{self.session}/{self.agent}/{what}".encode("utf-8", "backslashreplace").decode()
+        return str(uuid5(NAMESPACE_URL, name))
 
 
 _OF_LINES = ("n", "blocks", "message")

@@ -86,7 +86,8 @@ def _kind(record: Any) -> Any:
 
 def _id(record: Any) -> Any:
     item = record.get("item")
-    return item.get("id") if isinstance(item, dict) else None
+    name = item.get("id") if isinstance(item, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def _message(error: Any) -> str | None:
@@ -97,7 +98,7 @@ def _message(error: Any) -> str | None:
 def _step(record: Any, completed: set[Any]) -> Step:
     """A finished item, or one that was never finished; any other record is a note."""
     item = record.get("item") if isinstance(record, dict) else None
-    if isinstance(item, dict) and (record["type"] == "item.completed" or _id(record) not in completed):
+    if isinstance(item, dict) and (_kind(record) == "item.completed" or _id(record) not in completed):
         parts, taken = _parts(item)
         if parts:
             rest = {"line": rest_of(record, {"item"}), "item": rest_of(item, taken), "parts": len(parts)}

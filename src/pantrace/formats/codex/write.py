@@ -13,6 +13,7 @@ import msgspec
 from pantrace.errors import SampleRefused
 from pantrace.model import Part, Sample, Step, Text, ToolCall, ToolResult, Trajectory, Unknown, add_usage
 from pantrace.wire.carried import CARRIER
+from pantrace.wire.json import as_kind
 from pantrace.wire.openai_responses import item_to, items_to
 from pantrace.wire.openai_usage import bare, usage_to
 from pantrace.wire.rest import rest_in
@@ -196,9 +197,9 @@ def _folded(part: Part) -> Part:
     """A script that its calls stand for, as the call or the result that it was."""
     match part:
         case Unknown(kind="codex:script", raw={"call": call}):
-            return msgspec.convert(call, ToolCall)
+            return as_kind(call, ToolCall)
         case Unknown(kind="codex:script", raw={"result": result}):
-            return msgspec.convert(result, ToolResult)
+            return as_kind(result, ToolResult)
     return part
 
 

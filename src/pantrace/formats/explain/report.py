@@ -14,7 +14,7 @@ from pantrace.wire.json import decode_document, encode
 from pantrace.wire.output import writing
 from pantrace.wire.rest import rest_in
 from pantrace.wire.rows import OnBroken
-from pantrace.wire.times import from_iso, iso
+from pantrace.wire.times import from_iso, time_text
 
 from . import scored
 from .keys import (
@@ -252,7 +252,7 @@ def write_report(run: RunHeader, cases: list[dict[str, Any]], target: Path) -> N
     kept = rest_in(run.extra, NAME)
     stored = kept.get("stored", {})
     if not stored or kept.get("counted") != _digest(cases):
-        counted = {"generatedAtUtc": iso(run.created) if run.created is not None else None}
+        counted = {"generatedAtUtc": time_text(run.created)}
         known, note = split_known(stored, REPORT)
         stored = restore({**counted, **known, **totals(cases, as_original=False)}, note)
     document = {**stored, kept.get("spelling", {}).get("cases", "cases"): cases}

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
 from pantrace.model import Citation, Media, Part, Text, Thinking, ToolCall, ToolResult, Unknown
-from pantrace.wire.json import to_plain, unknown_keys
+from pantrace.wire.json import as_kind, to_plain, unknown_keys
 
 from .attachments import key_of, reference, split_data_uri
 
@@ -58,7 +56,7 @@ def to_parts(raw: Any, attachments: dict[str, Any]) -> Iterator[Part]:
     elif kind == "tool_use":
         yield from _tool_use(raw)
     elif kind == "data" and isinstance(raw.get("data"), dict) and "pantrace" in raw["data"]:
-        yield msgspec.convert(raw["data"]["pantrace"], Part)
+        yield as_kind(raw["data"]["pantrace"], Part)
     else:
         yield Unknown(kind=f"inspect:{kind}", raw=raw)
 

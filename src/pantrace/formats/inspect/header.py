@@ -11,7 +11,7 @@ from pantrace.model import Aggregate, RunHeader, header_of
 from pantrace.wire.carried import CARRIER, may_carry
 from pantrace.wire.json import NonFinite, unknown_keys
 from pantrace.wire.remainder import ALL, NOT_WHAT_IS_ADDED, SAME, apply_difference, difference
-from pantrace.wire.times import from_iso, iso
+from pantrace.wire.times import from_iso, iso, time_text
 
 from .content import own
 from .event_index import notes_of
@@ -157,8 +157,8 @@ def _rewritten(run: RunHeader) -> dict[str, Any]:
     for key, value in (("task", run.task), ("solver", run.agent), ("model", run.model)):
         if value is not None:
             spec[key] = value
-    if run.created is not None:
-        spec["created"] = iso(run.created)
+    if (created := time_text(run.created)) is not None:
+        spec["created"] = created
     spec["dataset"] = run.dataset
     spec["config"] = run.config
     if "packages" in run.environment:
@@ -197,7 +197,7 @@ def _with_dataset(run: RunHeader, counted: Counted) -> RunHeader:
 
 def _made(run: RunHeader, counted: Counted) -> dict[str, Any]:
     """The header for samples of another format."""
-    created = iso(run.created) if run.created is not None else counted.first or iso(0.0)
+    created = time_text(run.created) or counted.first or iso(0.0)
     task = run.task or run.name or "trajectories"
     name = run.id or counted.digest[:22]
     packages = run.environment.get("packages")

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from pantrace.model import Agent, Part, Purpose, Step, ToolCall, ToolResult, Trajectory
+from pantrace.wire.json import as_kind
 from pantrace.wire.times import from_iso
 
 from .attachments import resolve
@@ -65,7 +66,7 @@ def main_steps(messages: list[Any], told: EventIndex) -> Main:
         if sorted(order) == list(range(len(parts))):
             parts = [parts[each] for each in order]
         for index, raw in notes.get("aside", ()):
-            parts.insert(index, msgspec.convert(raw, Part))
+            parts.insert(index, as_kind(raw, Part))
         main.steps[place] = msgspec.structs.replace(main.steps[place], parts=tuple(parts))
     return main
 
@@ -223,7 +224,7 @@ def with_notes(steps: list[Step], told: EventIndex, span: Any) -> list[Step]:
     for event in told.infos:
         notes = notes_of(event)
         if isinstance(notes.get("step"), int) and notes.get("span") == span:
-            steps.insert(notes["step"], msgspec.convert(event.get("data"), Step))
+            steps.insert(notes["step"], as_kind(event.get("data"), Step))
     return steps
 
 

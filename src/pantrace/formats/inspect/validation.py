@@ -118,8 +118,16 @@ def _summaries(archive: ziplog.Archive) -> Generator[Violation, None, Summaries]
             if isinstance(each, dict):
                 yield from under(name, violations(each, SUMMARY_DEMANDS, f"[{number}]"), ", ")
                 yield from under(name, check_usage(each.get("model_usage"), f"[{number}].model_usage"), ", ")
-                found[(each.get("id"), each.get("epoch"))] = each
+                found[_key(each)] = each
     return found
+
+
+def _key(row: dict[str, Any]) -> tuple[Any, Any]:
+    """Id and epoch; a list or an object in their place is named as it is written."""
+    identity, epoch = (
+        str(each) if isinstance(each, (dict, list)) else each for each in (row.get("id"), row.get("epoch"))
+    )
+    return identity, epoch
 
 
 def _samples(archive: ziplog.Archive, raw: dict[str, Any], summaries: Summaries) -> Iterator[Violation]:
@@ -134,12 +142,12 @@ def _samples(archive: ziplog.Archive, raw: dict[str, Any], summaries: Summaries)
         if not isinstance(row, dict):
             continue
         identity, epoch = row.get("id"), row.get("epoch")
-        seen.add((identity, epoch))
+        seen.add(_key(row))
         if name != f"samples/{identity}_epoch_{epoch}.json":
             yield error(f"{identity!r} and epoch {epoch!r} are not those of the member's name", f"{name}, id")
         if ids is not None and not _is_in(identity, ids):
             yield error(f"{identity!r} is not in eval.dataset.sample_ids: the streaming reader fails", f"{name}, id")
-        summary = summaries.get((identity, epoch))
+        summary = summaries.get(_key(row))
         if summary is None or type(summary.get("id")) is not type(identity):
             yield error(f"no summary has the id {identity!r}: the sample's page stays blank", f"{name}, id")
         elif _values(row.get("scores")) != _values(summary.get("scores")):

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from pantrace.wire.json import to_plain
+from pantrace.wire.json import as_kind, to_plain
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -63,7 +63,7 @@ def with_fields(natural: T, rest: Any) -> T:
     """The struct with the fields that were kept aside."""
     if not isinstance(rest, dict) or not rest:
         return natural
-    return msgspec.convert({**to_plain(natural), **rest}, type(natural))
+    return as_kind({**to_plain(natural), **rest}, type(natural))
 
 
 def odd(row: dict[str, Any], parsed: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pantrace.model import Action, Media, Outcome, Sample, Step, Text, Thinking,
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import to_plain
 from pantrace.wire.rest import rest_in
-from pantrace.wire.times import iso
+from pantrace.wire.times import time_text
 
 from .actions import Viewport, action_to
 from .episode import LABELS, natural_outcome, natural_screen
@@ -36,7 +36,7 @@ def episode_to(sample: Sample) -> dict[str, Any]:
         "goal": case.goal if case else None,
         "steps": steps_to(trajectory),
         **_success(outcome),
-        "created_at": iso(trajectory.created) if trajectory.created is not None else None,
+        "created_at": time_text(trajectory.created),
         "agent_model": next((agent.model for agent in trajectory.agents if agent.model is not None), None),
         **kept,
         "metadata": metadata,

@@ -19,7 +19,7 @@ from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document, encode, unknown_keys
 from pantrace.wire.output import writing
 from pantrace.wire.rows import OnBroken
-from pantrace.wire.times import from_iso, iso
+from pantrace.wire.times import from_iso, time_text
 from pantrace.wire.written import Row
 
 from .metrics import BY_TYPE, METRICS, NAME, aggregates, by_type, is_number, metrics_object
@@ -176,7 +176,7 @@ def document_of(run: RunHeader, options: Options) -> dict[str, Any]:
         "config_path": run.config.get("config_path"),
         "backend": run.model,
         "dsl_mode": run.config.get("dsl_mode", "coord"),
-        "eval_timestamp": iso(run.created) if run.created is not None else None,
+        "eval_timestamp": time_text(run.created),
         DURATION: run.config.get(DURATION),
         "training_timestamp": run.config.get("training_timestamp"),
         **{theirs: run.environment.get(ours) for theirs, ours in _ENVIRONMENT.items()},

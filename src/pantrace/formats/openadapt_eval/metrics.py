@@ -42,7 +42,10 @@ BY_TYPE = "metrics_by_action_type"
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    """A number that can be calculated with: an integer beyond the range of a float is none."""
+    if isinstance(value, float):
+        return True
+    return isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 1000
 
 
 def is_withdrawn(value: Any) -> bool:

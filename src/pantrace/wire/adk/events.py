@@ -11,7 +11,7 @@ import msgspec
 from pantrace.model import Citation, Part, Step, StepError, ToolResult, Unknown, Usage
 from pantrace.wire import gemini
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.json import to_plain, unknown_keys
+from pantrace.wire.json import as_kind, to_plain, unknown_keys
 from pantrace.wire.remainder import with_places
 
 from .contents import as_content
@@ -204,7 +204,7 @@ def _with_carried(step: Step, note: dict[str, Any]) -> Step:
     plain = to_plain(msgspec.structs.replace(step, parts=tuple(parts)))
     for index, part in note.get("insert", ()):
         plain.setdefault("parts", []).insert(index, part)
-    return msgspec.convert(with_places(plain, note.get("step", [])), Step)
+    return as_kind(with_places(plain, note.get("step", [])), Step)
 
 
 def _counted_once(steps: list[Step]) -> list[Step]:

@@ -31,7 +31,7 @@ def typed_event(raw: dict[str, Any], *, camel: bool) -> Event | None:
     """A decoded event by type; None when it is not as google-adk writes it."""
     try:
         return msgspec.convert(raw, CamelEvent if camel else Event)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):
         return None
 
 
