@@ -45,7 +45,7 @@ def main() -> None:
     run("convert", "examples/opencode", "--to", "vertex", "-o", str(OUT / "sessions.vertex.jsonl"))
     say("5. All of it in one file that opens in any browser.")
     run("report", str(OUT / "results"), "-o", str(OUT / "report.html"))
-    print(f"\nOpen {OUT}/report.html to see it. Next: pantrace eval YOUR_RUNS --out results/today")
+    print(f"\nOpen {OUT}/report.html to see it. Next: .venv/bin/pantrace eval YOUR_RUNS --out results/today")
 
 
 if __name__ == "__main__":

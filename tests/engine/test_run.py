@@ -288,3 +288,24 @@ def test_what_lies_in_a_run_directory_is_read_once(tmp_path: Path) -> None:
     (kept / "deep").mkdir()
     (kept / "deep" / "s.trace.jsonl").write_bytes((tmp_path / "runs/one/recordings/run.trace.jsonl").read_bytes())
     assert len(list(pantrace.read(tmp_path / "runs").samples)) == 1
+
+
+def test_a_mended_agent_is_asked_again_where_it_did_not_answer(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("question\na\nb\n")
+    script = tmp_path / "agent.py"
+    script.write_text("import sys\nsys.exit(3 if sys.argv[1] == 'b' else print('ok'))\n")
+    # The script is named as it lies beside whoever types this; the agent works in a directory of its own.
+    command = [sys.executable, "-m", "pantrace", "run", "q.csv", "--out", "out", "--no-eval", "--json"]
+    command += ["--agent", f"cmd:{sys.executable} agent.py {{question}}"]
+
+    def run(*more: str) -> dict[str, Any]:
+        done = subprocess.run([*command, *more], cwd=tmp_path, capture_output=True, text=True, check=True)
+        (found,) = json.loads(done.stdout)["agents"]
+        return {name: found[name] for name in ("ran", "reused")} | {"failed": len(found["failed"])}
+
+    assert run() == {"ran": 2, "reused": 0, "failed": 1}
+    script.write_text("print('mended')\n")
+    assert run() == {"ran": 0, "reused": 2, "failed": 0}
+    assert run("--again") == {"ran": 1, "reused": 1, "failed": 0}
+    answers = [each.trajectory for each in pantrace.read(tmp_path / "out/recordings/run.trace.jsonl").samples]
+    assert sorted(str(final_response(each)) for each in answers if each) == ["mended", "ok"]

@@ -57,7 +57,7 @@ class Command:
     def ask(self, question: str, trial: Trial) -> Answer:
         line = self.options.resume if self.options.resume is not None and trial.memory.get("session") else self.line
         filled = self._filled(question, trial)
-        words = [_fill(word, filled) for word in shlex.split(line)]
+        words = [_fill(_from_here(word), filled) for word in shlex.split(line)]
         on_input = "{question}" not in line and "{case_file}" not in line
         began = time.time()
         try:
@@ -168,6 +168,15 @@ def _changed(pattern: str, since: float) -> list[Path]:
     found = [Path(each) for each in sorted(glob(os.path.expanduser(pattern), recursive=True))]  # noqa: PTH111, PTH207
     # File systems round times; what lay there before is older than a second.
     return [each for each in found if each.exists() and (each.is_dir() or each.stat().st_mtime >= since - 1)]
+
+
+def _from_here(word: str) -> str:
+    """A file beside whoever typed the command is found from the workspace, too: `python agent.py`."""
+    named = Path(word)
+    try:
+        return str(named.resolve()) if "." in word and not named.is_absolute() and named.is_file() else word
+    except (OSError, ValueError):
+        return word  # far too long for a name, or none at all
 
 
 def _fill(text: str, filled: dict[str, str]) -> str:

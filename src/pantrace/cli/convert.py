@@ -133,6 +133,8 @@ def _target(sources: tuple[str, ...], out: str | None, to: str | None) -> tuple[
     to = to or (_format_of(out, None) if out else None)
     if to is None:
         named = f"{out} does not say which format to write" if out else "no format to write is named"
+        if out is None and len(sources) > 1 and Path(sources[-1]).is_file() and _format_of(sources[-1], None):
+            raise UsageError(f"{sources[-1]} is there already; name it with -o to write it anew")
         known = ", ".join(f"{suffix} is {name}" for suffix, name in SUFFIXES.items())
         raise UsageError(f"{named}: add --to FORMAT (`pantrace formats` lists them; {known})")
     return sources, "-" if out is None else out, to

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 @click.option("--base-url", metavar="URL", help="Server of an openai: agent.")
 @click.option("--column", "columns", multiple=True, metavar="FIELD=NAME", help="Column of a table: question, id, ...")
 @click.option("--fixtures", metavar="DIR", help="Begin each trial with a copy of DIR/CASE, or of DIR.")
+@click.option("--again", is_flag=True, help="Run trials again in which the agent did not answer.")
 @click.option("--collect", is_flag=True, help="Record what the agents send over OpenTelemetry.")
 @click.option("--keep-workspaces", is_flag=True, help="Keep the directories in which agents worked.")
 @click.option("--follow-up", is_flag=True, help="Of recordings, ask all prompts again, not only the first.")
@@ -74,6 +75,7 @@ def command(
     options: tuple[str, ...],
     base_url: str | None,
     columns: tuple[str, ...],
+    again: bool,
     collect: bool,
     keep_workspaces: bool,
     follow_up: bool,
@@ -158,6 +160,7 @@ def command(
                 jobs=table.jobs,
                 pause=60 / table.rate if table.rate else 0.0,
                 budget=Budget(table.budget_trials, table.budget_minutes, table.budget_tokens, table.budget_usd),
+                again=again,
                 around=Surroundings(recorder=function_recorder, options=set_, keys=_keys()),
                 on_sample=count,
             )
@@ -211,6 +214,8 @@ def _tell(each: Ran) -> None:
     if each.usd:
         spent += f", ${each.usd:.4f}{' at least' if each.unpriced else ''}"
     say(f"{who}{each.ran} trials run, {each.reused} recorded before{spent}; recordings in {each.recordings}")
+    if each.unanswered:
+        say(f"  {each.unanswered} of those recorded before hold no answer; --again runs them again")
     for name, why in each.failed[:10]:
         say(f"  no answer: {name}: {why}")
     if len(each.failed) > 10:
@@ -218,7 +223,7 @@ def _tell(each: Ran) -> None:
     for remark in dict.fromkeys(each.remarks[:5]):
         say(f"  {remark}")
     if each.superseded:
-        say(f"  {each.superseded} recordings set aside: their cases have changed")
+        say(f"  {each.superseded} recordings set aside: their cases have changed, or they held no answer")
     if each.left:
         say(f"  {each.left} trials were not run: {each.stopped} is used up; the same command goes on")
 

@@ -43,7 +43,9 @@ class Ran:
     reused: int = 0
     """Trials that were recorded already."""
     superseded: int = 0
-    """Recordings set aside, because their case has changed."""
+    """Recordings set aside: their case has changed, or they hold no answer and are asked for again."""
+    unanswered: int = 0
+    """Trials recorded before in which the agent did not answer."""
     left: int = 0
     """Trials that were not run, for want of budget or because of Ctrl-C."""
     failed: list[tuple[str, str]] = field(default_factory=list)
@@ -71,13 +73,15 @@ def run_cases(
     jobs: int = 1,
     pause: float = 0.0,
     budget: Budget | None = None,
+    again: bool = False,
     around: Surroundings | None = None,
     on_sample: Callable[[Sample], None] = lambda _: None,
 ) -> list[Ran]:
     """Put every case to every agent, as often as asked, and record it. What is recorded already is not run again.
 
     `agents` are specifications by name. One alone is recorded in `out`, several in a directory of `out` each; they
-    take turns, so that what changes while they run changes for all of them. `pause`: seconds between two beginnings."""
+    take turns, so that what changes while they run changes for all of them. `pause`: seconds between two beginnings.
+    `again`: trials in which the agent did not answer are run again."""
     around = around or Surroundings(recorder=function_recorder)
     made = {name: agent_of(spec, around) for name, spec in agents.items()}
     if not cases:
@@ -92,7 +96,9 @@ def run_cases(
             header = RunHeader(name=name if len(agents) > 1 else None, agent=spec, created=time.time())
             files[name] = Recordings(ran[name].out, header)
             stack.callback(files[name].close)
-            ran[name].superseded = files[name].supersede({each.id: each.hash for each in cases})
+            hashes = {each.id: each.hash for each in cases}
+            ran[name].superseded = files[name].supersede(hashes, unanswered=again)
+            ran[name].unanswered = len(files[name].unanswered)
         work = _Work(made, files, ran, conditions, budget or Budget(), on_sample)
         work.do(_trials(cases, list(agents), trials), jobs, pause)
     return list(ran.values())

@@ -29,6 +29,8 @@ class Recordings:
         self._aside = folder / ASIDE
         self._lock = threading.Lock()
         self._done: dict[tuple[str, int | None], str] = {}
+        self.unanswered: set[tuple[str, int | None]] = set()
+        """Trials in which the agent did not answer."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self.path.open("ab", buffering=0)
         try:
@@ -58,9 +60,12 @@ class Recordings:
     def close(self) -> None:
         self._file.close()
 
-    def supersede(self, wanted: dict[str, str]) -> int:
-        """Set recordings aside whose case has changed since; gives how many. They were paid for: none is deleted."""
+    def supersede(self, wanted: dict[str, str], *, unanswered: bool = False) -> int:
+        """Set recordings aside whose case has changed since, and with `unanswered` those without an answer; gives how
+        many. They were paid for: none is deleted."""
         old = {key for key, hashed in self._done.items() if wanted.get(key[0], hashed) != hashed}
+        if unanswered:
+            old |= self.unanswered
         if not old:
             return 0
         native = by_name("native")
@@ -80,6 +85,7 @@ class Recordings:
         _lock(self._file.fileno(), self.path)
         for key in old:
             del self._done[key]
+        self.unanswered -= old
         return len(old)
 
     def _mend(self) -> None:
@@ -100,7 +106,11 @@ class Recordings:
             raise UsageError(f"{folder} holds recordings of {run.agent}, not of {header.agent}; choose another --out")
         for sample in run.samples:
             noted = sample.extra.get(NAME)
-            self._done[(sample.id, sample.epoch or 0)] = noted.get("case", "") if isinstance(noted, dict) else ""
+            key = (sample.id, sample.epoch or 0)
+            self._done[key] = noted.get("case", "") if isinstance(noted, dict) else ""
+            told = sample.trajectory.outcome if sample.trajectory is not None else None
+            if told is not None and told.status in ("error", "limit", "cancelled"):
+                self.unanswered.add(key)
 
     @property
     def _first_line(self) -> bytes:

@@ -13,8 +13,8 @@ from pantrace.model import Media, Part, Text
 
 BETWEEN = "\n\n"
 Form = list[int | None]
-"""For each piece the length of its text, or None for a picture. A text alone has the length 0, and is all there is: so it
-stays itself when a secret is taken out of it."""
+"""For each piece the length of its text, or None for a picture. A text alone has the length 0, and is all there is: so
+it stays itself when a secret is taken out of it."""
 
 
 def split(content: list[Any], part_from: Callable[[Any], Part]) -> tuple[Any, tuple[Media, ...], Form | None]:
