@@ -40,7 +40,7 @@ def test_the_truth_of_a_session() -> None:
 def test_the_tokens_of_responses() -> None:
     told = only(FOLDER / "agent_framework" / "maf_as_tool" / "responses.json")
     total = usage_total(told)
-    main = truth("agent_framework/maf_as_tool")["tokens_by_agent"]["main"]
+    main = truth("agent_framework/maf_as_tool")["tokens_by_agent"]["library_desk"]
     assert total is not None
     assert (total.input, total.output, total.cache_read) == (main["input"], main["output"], main["cache_read"])
 
