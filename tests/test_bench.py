@@ -20,7 +20,11 @@ def run(script: str, *arguments: str) -> Any:
 
 
 def test_start() -> None:
-    assert set(run("start", "--rounds", "1")["reached"]) == {"import pantrace", "pantrace --help"}
+    assert set(run("start", "--rounds", "1")["reached"]) == {
+        "import pantrace",
+        "pantrace --help",
+        "pantrace measure --help",
+    }
 
 
 def test_layer1_reads_what_it_decodes() -> None:

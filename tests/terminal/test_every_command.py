@@ -90,7 +90,7 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "validate": (
         "validate examples/explain",
         1,
-        ("Not valid: 2 errors, 11 warnings", "'walk-3' is not an agent's name"),
+        ("Not valid: 2 errors, 12 warnings", "'walk-3' is not an agent's name"),
     ),
     "view": ("view nothing.json --no-open", 2, ("nothing.json: no such file or directory",)),
 }

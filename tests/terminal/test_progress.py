@@ -71,7 +71,7 @@ LONG = {
     "convert": f"convert MANY --limit {SOME} --to vertex-seed -o out.json",
     "measure": "measure MANY",
     "measure to a file": "measure MANY -o rows.jsonl",
-    "check": "check MANY --limit 400 --rules stateless-handoff",
+    "check": "check MANY --rules stateless-handoff",
     "eval": f"eval MANY --limit {SOME} --out out",
     "judge": f"judge MANY --limit {SOME} --rubric safety --judge openai:m --replay --cache replies.sqlite",
 }
@@ -201,8 +201,8 @@ def test_other_surroundings(variables: dict[str, str | None], folder: Path) -> N
 
 def test_no_colour_where_none_is_wanted(tmp_path: Path) -> None:
     source = ROOT / "examples/opencode/bad_tool_calls.json"
-    assert pantrace("show", source, folder=tmp_path).colours
-    plain = pantrace("show", source, folder=tmp_path, variables={"NO_COLOR": "1"})
+    assert pantrace("show", source, "--no-pager", folder=tmp_path).colours
+    plain = pantrace("show", source, "--no-pager", folder=tmp_path, variables={"NO_COLOR": "1"})
     untroubled(plain)
     assert not plain.colours
     assert "Recovered from three bad tool calls." in plain.text
@@ -302,7 +302,7 @@ def test_closed_streams_are_no_trouble(closed: str, tmp_path: Path) -> None:
 def test_ctrl_c_in_the_demo(tmp_path: Path) -> None:
     for part in ("demo", "examples"):
         shutil.copytree(ROOT / part, tmp_path / part)
-    shown = "What did an agent do?"
+    shown = "# 1. Recordings of five systems"
     seen = watch(
         PANTRACE[0], "demo/demo.py", folder=tmp_path, keys=lambda screen: CTRL_C if shown in screen.text() else None
     )

@@ -336,8 +336,9 @@ def _print_tables(groups: dict[str, Overview], wanted: tuple[str, ...], samples:
     if rows:
         click.echo()
         table(columns, rows, right=("mean", "min", "max", "samples"), spare=("all together", "min", "max"), firm=True)
-        click.echo()
     missing = [(name, why, judged) for name, (why, judged) in absent.items() if why or judged]
+    if rows and missing:
+        click.echo()
     without_value("do not apply", [(name, why) for name, why, judged in missing if not judged], shape.verbose)
     without_value("are not scored", [(name, why) for name, why, judged in missing if judged], shape.verbose)
 
