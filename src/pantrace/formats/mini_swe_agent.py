@@ -60,10 +60,9 @@ def detect(head: Head) -> str | None:
     messages = record.get("messages") if "messages" in record else head.records
     if not isinstance(messages, (list, tuple)) or len(messages) < 2:
         return None
-    first = messages[:2]
-    roles = [each.get("role") if isinstance(each, dict) else None for each in first]
-    asks = any(SUBMITTING in str(each.get("content")) for each in first if isinstance(each, dict))
-    return "messages" if roles == ["system", "user"] and asks else None
+    first = [each for each in messages[:2] if isinstance(each, dict) and isinstance(each.get("role"), str)]
+    asks = any(SUBMITTING in str(each.get("content")) for each in first)
+    return "messages" if len(first) == 2 and asks else None
 
 
 def read(row: Any) -> Sample:
