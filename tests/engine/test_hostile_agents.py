@@ -182,7 +182,13 @@ def test_whoever_ends_a_run_ends_its_agents(number: int, code: int, tmp_path: Pa
     (tmp_path / "cases.jsonl").write_text("".join(json.dumps({"id": name, "question": name}) + "\n" for name in "ab"))
     agent = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     words = ["run", "cases.jsonl", "--agent", f"cmd:{PYTHON} -c {quote(agent)}", "--out", "out", "--no-eval"]
-    process = subprocess.Popen([sys.executable, "-m", "pantrace", *words], cwd=tmp_path, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pantrace", *words],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        # A shell lets what it runs in the background ignore Ctrl-C, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
         assert process.poll() is None
         time.sleep(0.05)
