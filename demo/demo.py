@@ -53,4 +53,5 @@ if __name__ == "__main__":
     try:
         main()
     except KeyboardInterrupt:
+        print()  # the terminal has written ^C, and the next prompt wants a line of its own
         sys.exit(130)
