@@ -1,4 +1,4 @@
-"""Migrate: documents of an older version of their format, written anew as of today."""
+"""Migrate: documents of an older version of their format, written in the newest one."""
 
 from __future__ import annotations
 

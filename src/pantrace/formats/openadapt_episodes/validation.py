@@ -116,7 +116,7 @@ def check(row: Any) -> Iterator[Violation]:
             yield error(f"cannot be read as an older episode: {why}")
             return
         if newer is not row:
-            yield warning("an older shape; `pantrace migrate` writes it as of today")
+            yield warning("an older shape; `pantrace migrate` writes it in the newest one")
             row = newer
     yield from violations(row, EPISODE)
     if isinstance(row, dict) and isinstance(row.get("steps"), list):
