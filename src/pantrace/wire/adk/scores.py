@@ -190,7 +190,7 @@ def _metric(
         metric["criterion"] = stated | (criterion if isinstance(criterion, dict) else {})
     if score.maker == MAKER:
         return {**metric, "details": details, **beside}
-    # google-adk refuses a file for a key that it does not know: so of others' scores only the keys it knows are written.
+    # google-adk refuses a file for a key that it does not know: of others' scores only known keys are written.
     return {**metric, "details": {key: details[key] for key in _DETAILS if key in details}}
 
 

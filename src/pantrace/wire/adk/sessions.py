@@ -145,7 +145,7 @@ def session_to(sample: Sample) -> dict[str, Any]:
         ended = next((step.at for step in reversed(trajectory.steps) if step.at is not None), None)
     if ended is not None:
         session["last_update_time"] = ended
-    # Keys from before 1.0 are written only where they were read: google-adk refuses a session for one that it does not know.
+    # Keys from before 1.0 are written only where they were read: google-adk refuses those it does not know.
     return session | unknown_keys(kept, session) if "app_name" in kept else session
 
 
