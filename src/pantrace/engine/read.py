@@ -18,6 +18,7 @@ from pantrace.wire.claim import either, inside, of_patterns
 from pantrace.wire.head import Head
 from pantrace.wire.rows import OnBroken, raise_broken, rows_in
 from pantrace.wire.source import with_source
+from pantrace.wire.span import Span
 
 from .balance import Balance
 from .search import Found, Ignored, Search
@@ -94,16 +95,16 @@ class Samples:
         return "<samples, read as you iterate>"
 
 
-def open_run(path: Path, chosen: Format, variant: str, on_broken: OnBroken) -> Run:
-    """Open one input of a known format; what does not fit the model is left out."""
+def open_run(path: Path, chosen: Format, variant: str, on_broken: OnBroken, span: Span | None = None) -> Run:
+    """Open one input of a known format, or one span of it; what does not fit the model is left out."""
     patience = _Patience(path, on_broken)
     if chosen.open is not None:
-        run = sound(_opened(path, chosen, patience.broken), chosen, path, patience.broken)
+        run = sound(_opened(path, chosen, patience.broken, span), chosen, path, patience.broken)
         return msgspec.structs.replace(run, samples=patience.over(run.samples))
     if chosen.load is None:
         raise ReadError(f"{chosen.name} can be written, not read", path=str(path))
     source = Source(format=chosen.name, version=variant or None, path=str(path))
-    run = Run(name=path.name, source=source, samples=_row_samples(path, chosen, source, patience.broken))
+    run = Run(name=path.name, source=source, samples=_row_samples(path, chosen, source, patience.broken, span))
     run = sound(run, chosen, path, patience.broken)
     return msgspec.structs.replace(run, samples=patience.over(run.samples))
 
@@ -112,7 +113,7 @@ IN_A_ROW = 1_000
 """Broken records one after another, after which the rest of an input is not read: it is not what it seems to be."""
 
 
-class _GivenUp(ReadError):
+class GivenUp(ReadError):
     """The last error of an input."""
 
 
@@ -125,25 +126,27 @@ class _Patience:
         self._row = 0
 
     def broken(self, error: ReadError) -> None:
-        if isinstance(error, _GivenUp):
+        if isinstance(error, GivenUp):
             raise error
         self._on_broken(error)
         self._row += 1
         if self._row == IN_A_ROW:
-            raise _GivenUp(f"{IN_A_ROW:,} broken records in a row: the rest is not read", path=self._path)
+            raise GivenUp(f"{IN_A_ROW:,} broken records in a row: the rest is not read", path=self._path)
 
     def over(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         try:
             for sample in samples:
                 self._row = 0
                 yield sample
-        except _GivenUp as error:
+        except GivenUp as error:
             self._on_broken(error)
 
 
-def _row_samples(path: Path, chosen: Format, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
+def _row_samples(
+    path: Path, chosen: Format, source: Source, on_broken: OnBroken, span: Span | None
+) -> Iterator[Sample]:
     assert chosen.load is not None
-    for place, row in rows_in(path, chosen.layout, on_broken):
+    for place, row in rows_in(path, chosen.layout, on_broken, span):
         try:
             sample = chosen.load(row)
         except ReadError as error:
@@ -159,12 +162,15 @@ UNFORESEEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticErro
 """What a reader or a writer ends in that meets a value which it did not expect: the input's fault before ours."""
 
 
-def _opened(path: Path, chosen: Format, on_broken: OnBroken) -> Run:
+def _opened(path: Path, chosen: Format, on_broken: OnBroken, span: Span | None) -> Run:
     """A run of a format that opens its inputs itself. What its reader stumbles over is an error of the input, in
     words, and the rest of that input is not read."""
     assert chosen.open is not None
     try:
-        run = chosen.open(path, on_broken)
+        if span is not None and chosen.open_span is not None:
+            run = chosen.open_span(path, span, on_broken)
+        else:
+            run = chosen.open(path, on_broken)
     except UNFORESEEN as error:
         raise not_of_format(chosen.name, error).at(path=str(path)) from error
     return msgspec.structs.replace(run, samples=_caught(run.samples, path, chosen, on_broken))

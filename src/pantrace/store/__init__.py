@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .directory import RunDirectory
+from .known_parts import KnownParts
 from .manifest import Intake
 from .opening import OWN_NAMES
 from .parquet import Staged, stage_part
@@ -22,6 +23,7 @@ __all__ = [
     "Answer",
     "Intake",
     "Kept",
+    "KnownParts",
     "Result",
     "RunDirectory",
     "Staged",

@@ -16,6 +16,7 @@ from pantrace.model import Decision, Run, RunHeader, Sample, header_of, with_sam
 
 from .durable import remove_temporaries, sync, write_errors
 from .json_text import sayable
+from .known_parts import KnownParts, damaged_files
 from .lock import Lock
 from .manifest import CommittedPart, Damaged, Intake, PartFile, committed_parts, damaged_manifest
 from .manifest_writer import Manifest
@@ -25,7 +26,7 @@ from .reading import StoredScore, read_addresses, read_decisions, read_kept, rea
 from .rows import Kept, Result, decision_row, json_hash
 from .run_file import LOCK, MANIFEST, PARTS, RunFile, read_run_file, write_run_file
 from .schema import VERSION
-from .verify import damage, now_verified
+from .verify import now_verified
 
 
 class RunDirectory:
@@ -118,8 +119,7 @@ class RunDirectory:
     def damage(self, part: str) -> list[Path]:
         """The files of a part, counting or set aside, that are damaged or missing."""
         found = self._writer().known(sayable(part))
-        files = [(self.path / PARTS / each.file, each) for each in found.files] if found is not None else []
-        return [path for path, file in files if damage(path, file)]
+        return damaged_files(self.path, found) if found is not None else []
 
     def write_part(self, part: str, results: Iterable[Result | Kept], *, again: bool = False) -> None:
         """Write and commit a part. One that is done already stays as it is, and `results` is not asked; `again` puts
@@ -127,10 +127,10 @@ class RunDirectory:
         if again or not self.is_done(part):
             self._commit(stage_part(self.path, part, results), keep=False)
 
-    def commit(self, staged: Staged) -> None:
-        """Make a part count that `stage_part` wrote here or in a worker; one that is done already stays as it is."""
-        done = self.is_done(staged.part)
-        self._commit(staged, keep=done)
+    def commit(self, staged: Staged, *, again: bool = False) -> None:
+        """Make a part count that `stage_part` wrote here or in a worker; one that is done already stays as it is.
+        `again` puts the new one in its place."""
+        self._commit(staged, keep=not again and self.is_done(staged.part))
 
     def _commit(self, staged: Staged, *, keep: bool, profile: str | None = None) -> None:
         manifest = self._writer()
@@ -199,12 +199,20 @@ class RunDirectory:
 
     def has(self, part: str) -> bool:
         """Whether a part is there whole, be it set aside; `settle` lets it count."""
-        manifest = self._writer()
-        if manifest.known(sayable(part)) is None or self.damage(part):
+        if self._writer().known(sayable(part)) is None or self.damage(part):
             return False
-        with write_errors(self.path):
-            manifest.recall(sayable(part))
+        self.recall(part)
         return True
+
+    def recall(self, part: str) -> None:
+        """Let a part that is there whole count again; of an edition, `settle` does that."""
+        with write_errors(self.path):
+            self._writer().recall(sayable(part))
+
+    def known_parts(self) -> KnownParts:
+        """All parts as of now, for workers to look into."""
+        manifest = self._writer()
+        return KnownParts(self.path, {**{name: part for name, (_, part) in manifest.aside.items()}, **manifest.parts})
 
     def kept(self, part: str) -> list[Kept]:
         """The results of a part, as they were written."""
@@ -242,6 +250,8 @@ class RunDirectory:
             for path in (self.path / PARTS).glob("*.parquet"):
                 if path.name not in needed:
                     path.unlink(missing_ok=True)
+            # Of workers that died, and of those whose part was done again elsewhere.
+            remove_temporaries(self.path / PARTS)
         return left
 
     def _writer(self) -> Manifest:

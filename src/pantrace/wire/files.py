@@ -19,10 +19,12 @@ from pantrace.errors import ReadError
 
 from .json import BOM
 from .limits import PackedTooTightly, limits
+from .span import Span
 from .tap import listener
 from .unpacking import Unpacked, is_packed
 
 Opened: TypeAlias = "io.BufferedReader[Any]"
+
 _BUFFER = 1 << 18
 """Lines of recordings are long: pieces of the usual 8 kB would be joined again and again."""
 
@@ -104,10 +106,38 @@ def read_start(path: Path, size: int) -> bytes:
         return file.read(size).removeprefix(BOM)
 
 
-def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines that are not blank."""
-    with reading(path) as file:
-        number = 0
+class _Between(io.RawIOBase):
+    """The bytes of a file from one place to another."""
+
+    def __init__(self, file: Opened, begin: int, end: int):
+        file.seek(begin)
+        self._file, self._left = file, end - begin
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count: int = self._file.readinto(memoryview(buffer)[: self._left])
+        self._left -= count
+        return count
+
+
+@contextmanager
+def _reading_between(path: Path, begin: int, end: int) -> Iterator[Opened]:
+    with reading(path) as file, io.BufferedReader(_Between(file, begin, end), _BUFFER) as inner:
+        yield inner
+
+
+def is_packed_file(path: Path) -> bool:
+    """Whether a file is compressed, by its first bytes."""
+    with open_unpacked(path, 16) as file:
+        return is_packed(file.read(4))
+
+
+def lines(path: Path, span: Span | None = None) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines that are not blank; with `span`, those of it, numbered as in the whole file."""
+    with reading(path) if span is None else _reading_between(path, span.begin, span.end) as file:
+        number = 0 if span is None else span.before
         for line in _unpacked_lines(path, file) if isinstance(file.raw, Unpacked) else file:
             number += 1
             if number == 1:

@@ -12,9 +12,11 @@ import msgspec
 from pantrace.errors import ReadError
 
 from . import files
+from .cuts import by_lines
 from .json import decode_document, encode, typed_decoder
 from .limits import limits
 from .output import writing
+from .span import Span
 from .tap import listener
 
 Layout = Literal["lines", "array", "document", "log"]
@@ -51,13 +53,19 @@ def layout_of(start: bytes, *, whole: bool) -> Layout:
     return "document"
 
 
-def read_rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
-    """Each record with its place ("line 3", "item 3"; None for a document). Broken ones go to `on_broken`."""
+def layout_at(path: Path) -> Layout:
+    """How records lie in the file at a path."""
     size = 1 << 16
     start = files.read_start(path, size)
-    layout = layout_of(start, whole=len(start) < size - 8)
+    return layout_of(start, whole=len(start) < size - 8)
+
+
+def read_rows(path: Path, on_broken: OnBroken, span: Span | None = None) -> Iterator[tuple[str | None, Any]]:
+    """Each record with its place ("line 3", "item 3"; None for a document). Broken ones go to `on_broken`. With `span`,
+    the records of these lines."""
+    layout = "lines" if span is not None else layout_at(path)
     if layout == "lines":
-        yield from _read_lines(path, on_broken)
+        yield from _read_lines(path, on_broken, span)
         return
     if layout == "array":
         with files.map_file(path) as view:
@@ -78,16 +86,24 @@ def _is_value(text: bytes) -> bool:
     return True
 
 
-def rows_in(path: Path, layout: Layout, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
+def rows_in(
+    path: Path, layout: Layout, on_broken: OnBroken, span: Span | None = None
+) -> Iterator[tuple[str | None, Any]]:
     """Each row of a file with its place; all records of a log are one row together."""
     if layout != "log":
-        yield from read_rows(path, on_broken)
+        yield from read_rows(path, on_broken, span)
         return
     yield None, [record for _, record in read_rows(path, on_broken)]
 
 
-def _read_lines(path: Path, on_broken: OnBroken) -> Iterator[tuple[str, Any]]:
-    for number, line in files.lines(path):
+def cut_rows(path: Path, size: int) -> Iterator[Span]:
+    """Spans of a file whose rows stand on lines of their own; none of any other."""
+    if layout_at(path) == "lines":
+        yield from by_lines(path, size)
+
+
+def _read_lines(path: Path, on_broken: OnBroken, span: Span | None = None) -> Iterator[tuple[str, Any]]:
+    for number, line in files.lines(path, span):
         place = f"line {number}"
         try:
             row = decode_document(line)
@@ -162,9 +178,7 @@ def _torn(error: ReadError, data: bytes) -> ReadError:
 
 def count_rows(path: Path) -> int:
     """How many records a file has; they are decoded only where somebody listens. A ReadError where it is not whole."""
-    size = 1 << 16
-    start = files.read_start(path, size)
-    layout = layout_of(start, whole=len(start) < size - 8)
+    layout = layout_at(path)
     if layout == "lines":
         return sum(1 for _ in files.lines(path))
     if layout == "array" and listener() is None:

@@ -55,6 +55,28 @@ def reading(path: Path, *, patience: float = PATIENCE) -> Iterator[sqlite3.Conne
         yield database
 
 
+def copied(path: Path, held: ExitStack) -> str:
+    """The database's content as of now in a file of its own, which is gone when `held` ends. Several readers of it see
+    the same moment."""
+    folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="pantrace-")))
+    copy = folder / "copy.db"
+    with reading(path) as database, closing(sqlite3.connect(copy)) as target:
+        database.backup(target)
+    return str(copy)
+
+
+@contextmanager
+def reading_copy(path: Path, copy: str | None) -> Iterator[sqlite3.Connection]:
+    """A connection to a copy that `copied` made; to the database itself where there is none, as on another machine."""
+    if copy is None or not Path(copy).exists():
+        with reading(path) as database:
+            yield database
+        return
+    with _told(path), closing(_connected(Path(copy), "mode=ro&immutable=1")) as database:
+        database.row_factory = sqlite3.Row if listener() is None else _row
+        yield database
+
+
 def rows(database: sqlite3.Connection, question: str, *values: Any) -> Iterator[tuple[Any, ...]]:
     """Answers as plain tuples."""
     cursor = database.cursor()

@@ -97,6 +97,10 @@ class Archive:
     def __contains__(self, name: str) -> bool:
         return name in self.members
 
+    def size(self, name: str) -> int:
+        """How many bytes the directory says that a member holds."""
+        return _member(name, self._directory, self.members[name]).size
+
     def read(self, name: str) -> bytes:
         """The content of a member; a ReadError that names it when it is damaged."""
         try:

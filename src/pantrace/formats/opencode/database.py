@@ -9,14 +9,17 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pantrace.errors import ReadError
 from pantrace.model import Sample, Source, Trajectory
 from pantrace.wire import sqlite
+from pantrace.wire.cuts import Cutting, by_count
 from pantrace.wire.json import decode
-from pantrace.wire.rows import OnBroken
+from pantrace.wire.rows import OnBroken, raise_broken
+from pantrace.wire.span import Span
 
 from .messages import Message
 from .outputs import Outputs
@@ -57,6 +60,25 @@ def samples(path: Path, on_broken: OnBroken, seen: set[str] | None = None) -> It
             yield from root_sample(session, reader.trajectory, reader.children, path, on_broken)
         if seen is not None:
             seen.update(reader.names())
+
+
+def plan(path: Path, cutting: Cutting) -> Iterator[Span]:
+    """Ranges of root sessions, all of one moment."""
+    if (weight := path.stat().st_size) <= cutting.size:
+        return
+    copy = sqlite.copied(path, cutting.held)
+    with sqlite.reading_copy(path, copy) as database:
+        count = sum(1 for _ in Database(database, path, raise_broken).roots())
+    for span in by_count(count, weight, cutting.size):
+        yield span._replace(copy=copy)
+
+
+def samples_between(path: Path, span: Span, on_broken: OnBroken) -> Iterator[Sample]:
+    """The root sessions of a span, in the same order as `samples` gives them."""
+    with sqlite.reading_copy(path, span.copy) as database:
+        reader = Database(database, path, on_broken)
+        for session in [*islice(reader.roots(), span.begin, span.end)]:
+            yield from root_sample(session, reader.trajectory, reader.children, path, on_broken)
 
 
 class Database:
