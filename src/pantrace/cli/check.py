@@ -8,11 +8,13 @@ import click
 
 from .answer import LISTED, few, named_reasons, share, verdict
 from .arguments import as_json, expand, from_format, keep_inputs, option, output, selecting, sources, sub_agents
+from .engine_options import engine_options
 from .output import print_json, say, table
 from .progress import progress
 
 if TYPE_CHECKING:
     from pantrace.engine.check import CheckReport
+    from pantrace.engine.executor import Engine
     from pantrace.engine.select import Selection
     from pantrace.model import Score
 
@@ -46,6 +48,7 @@ CI_RATE = 0.8
 @click.option("--verbose", "-v", is_flag=True, help="Also list what passed and what did not apply.")
 @sub_agents
 @selecting
+@engine_options
 @as_json
 def command(
     sources: tuple[str, ...],
@@ -60,6 +63,7 @@ def command(
     verbose: bool,
     sub_agents: bool,
     chosen: Selection,
+    engine: Engine,
     as_json: bool,
 ) -> None:
     """Check recordings against rule files: what must be said, called, or called first.
@@ -77,7 +81,10 @@ def command(
 
     from pantrace.engine.check import CheckReport, as_junit, run_rules, unknown_tools
     from pantrace.engine.check import as_json as report_json
+    from pantrace.engine.check_part import CheckParts
+    from pantrace.engine.executor import InProcess
     from pantrace.engine.measure import load_plugins
+    from pantrace.engine.pile_parts import done_parts
     from pantrace.engine.read import Notes, read_pile, split_children, watch
     from pantrace.rules import load_rules
     from pantrace.wire.json import encode
@@ -92,11 +99,21 @@ def command(
     checks = [(each, each.settings()) for each in load_plugins([Path(path) for path in plugins]).values()]
     notes = Notes.keeping()
     paths = expand(sources)
-    run = read_pile(paths, format=from_, notes=notes)
     report = CheckReport(inputs=[str(path) for path in paths], not_applicable_passes=as_ == "pass")
-    with progress("samples") as count:
-        samples = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
-        run_rules(watch(samples, count), loaded, checks, report)
+    started: list[str] = []
+    with progress("samples") as count, engine.for_pile(paths, chosen, started.append) as executor:
+        if isinstance(executor, InProcess):
+            run = read_pile(paths, format=from_, notes=notes)
+            samples = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
+            run_rules(watch(samples, count), loaded, checks, report)
+        else:
+            own = tuple(Path(path) for path in plugins)
+            task = CheckParts(rules=rules, plugins=own, selection=chosen, sub_agents=sub_agents)
+            for found in done_parts(paths, from_, task, executor, notes):
+                report.sessions += found.sessions
+                report.tools_seen |= found.tools_seen
+                for sample, _ in found.sessions:
+                    count(sample)
     for path, data in ((out, encode(report_json(report), indent=2) + b"\n"), (junit, as_junit(report))):
         if path:
             with writing(Path(path)) as file:
@@ -108,6 +125,8 @@ def command(
     else:
         _tell(report, code, rate, verbose)
     tell_left_out(notes)
+    for words in started:
+        say(f"done by {words}")
     for word in unknown_tools(report, loaded):
         say(f"warning: no recording has a tool {word!r}; is it spelt as the agent calls it?")
     raise click.exceptions.Exit(code)

@@ -9,6 +9,7 @@ import click
 
 from .answer import few
 from .arguments import as_json, calibration_files, expand, from_format, keep_inputs, selecting, sources, verbose
+from .engine_options import engine_options
 from .google_cloud import google_cloud
 from .output import print_json, say
 from .progress import progress
@@ -16,6 +17,7 @@ from .progress import progress
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pantrace.engine.executor import Engine
     from pantrace.engine.intake import Done
     from pantrace.engine.judge import Bench
     from pantrace.engine.plan import JudgeTable, Ready
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 @click.option("--report", metavar="FILE", help="Write evals and decisions as a report of the Explain policy (JSON).")
 @click.option("--workshop", metavar="DIR", help="Write eval_summary.json and question_answer_log.md of ADK's workshop.")
 @selecting
+@engine_options
 @verbose
 @as_json
 def command(
@@ -78,6 +81,7 @@ def command(
     report: str | None,
     workshop: str | None,
     chosen: Selection,
+    engine: Engine,
     verbose: bool,
     as_json: bool,
 ) -> None:
@@ -140,6 +144,7 @@ def command(
     vertex = named_project(project, location, base_url) if managed or project or location else None
     judging = _judging(ready, asked, vertex, cache, replay)
     paths = expand(sources)
+    started: list[str] = []
     with progress("samples") as count:
         done = evaluate_into(
             paths,
@@ -150,6 +155,8 @@ def command(
             selection=None if chosen == Selection() else chosen,
             on_sample=count,
             judging=judging,
+            engine=engine,
+            on_start=started.append,
         )
     summary = summarise(Path(out), ready.checks)
     sides = compare_evaluated(Path(out))
@@ -187,7 +194,7 @@ def command(
         if sides is not None:
             click.echo(f"\n{' against '.join(reversed(sides.runs))}:\n")
             tell_comparisons(sides, flips=10)
-        _tell_done(done, out)
+        _tell_done(done, out, started)
         if judging is not None:
             tell_judging(judging)
     if gating:
@@ -243,7 +250,7 @@ def _counts(done: Done) -> dict[str, object]:
     return {**{name: getattr(done, name) for name in names}, "damaged": damaged, "undone": done.undone}
 
 
-def _tell_done(done: Done, out: str) -> None:
+def _tell_done(done: Done, out: str, started: list[str]) -> None:
     from .left_out import tell_left_out
 
     tell_left_out(done.notes)
@@ -254,7 +261,8 @@ def _tell_done(done: Done, out: str) -> None:
     for line in _changes(done):
         say(line)
     say(
-        f"{few(done.measured, 'sample')} measured, {done.reused:,} reused; results are in {out} (`pantrace view {out}`)"
+        f"{few(done.measured, 'sample')} measured{''.join(f' by {each}' for each in started)}, {done.reused:,} reused; "
+        f"results are in {out} (`pantrace view {out}`)"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import click
@@ -25,11 +25,14 @@ from .arguments import (
     sub_agents,
     verbose,
 )
+from .engine_options import engine_options
 from .output import say, table
 from .progress import progress
 
 if TYPE_CHECKING:
+    from pantrace.engine.executor import Engine
     from pantrace.engine.measure import Chosen, Row
+    from pantrace.engine.measure_part import PartMeasured
     from pantrace.engine.overview import Line, Overview
     from pantrace.engine.read import Notes
     from pantrace.engine.reduce import Total
@@ -66,6 +69,7 @@ SUFFIXES = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".parquet": "parq
 @output("File to write; its suffix says in which form: .json, .jsonl, .csv or .parquet.")
 @sub_agents
 @selecting
+@engine_options
 @verbose
 @as_csv
 @as_json
@@ -86,6 +90,7 @@ def command(
     out: str | None,
     sub_agents: bool,
     chosen: Selection,
+    engine: Engine,
     verbose: bool,
     as_csv: bool,
     as_json: bool,
@@ -108,7 +113,11 @@ def command(
     from pathlib import Path
     from time import time
 
+    from pantrace.engine.executor import ONE_PROCESS, InProcess
+    from pantrace.engine.fields import grouping
     from pantrace.engine.measure import References, choose
+    from pantrace.engine.measure_part import MeasureParts
+    from pantrace.engine.pile_parts import done_parts
     from pantrace.engine.read import Notes, read_pile, split_children
     from pantrace.metrics import full_address
 
@@ -138,26 +147,45 @@ def command(
     if kind == "openadapt-eval" and GUI not in [check.name for check, _ in checks]:
         raise UsageError(f"--format openadapt-eval holds the metrics of GUI agents: measure {GUI}, too")
     notes = Notes.keeping()
-    run = read_pile(expand(sources), format=from_, notes=notes)
-    samples = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
+    paths, started, turns = expand(sources), list[str](), per == "turn"
     references = References.of(read_pile([Path(reference)], notes=Notes())) if reference else None
-    if references is not None:
-        samples = map(references.join, samples)
-        if not chosen.narrows:
+    group = grouping(by) if by is not None else None
+    measuring = _Measuring(checks, notes, chosen, turns, not no_stored and not turns, set(metrics), group)
+    with (
+        progress("samples", printing=out is None and kind != "table") as count,
+        (engine if given is None else ONE_PROCESS).for_pile(paths, chosen, started.append) as executor,
+    ):
+        samples: Iterable[Sample] = ()
+        done: Iterable[Row] = ()
+        if isinstance(executor, InProcess):
+            run = read_pile(paths, format=from_, notes=notes)
+            samples = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
+            samples = samples if references is None else map(references.join, samples)
+        else:
+            task = MeasureParts(
+                metrics=metrics,
+                settings=settings,
+                plugins=tuple(Path(path) for path in plugins),
+                selection=chosen,
+                references=references,
+                sub_agents=sub_agents,
+                by_turn=turns,
+                stored=measuring.stored,
+                by=by,
+                in_sums=kind == "table" and per is None,
+            )
+            done = measuring.rows_of_parts(done_parts(paths, from_, task, executor, notes), count)
+        if references is not None and not chosen.narrows:
             # Asked for behind the samples: by then it is known which references nobody ran.
             samples = chain(samples, _when_asked(references.not_run))
-    group = _grouping(by) if by is not None else None
-    turns = per == "turn"
-    measuring = _Measuring(checks, notes, chosen, turns, not no_stored and not turns, set(metrics), group)
-    failed: dict[str, list[str]] = {}
-    with progress("samples", printing=out is None and kind != "table") as count:
-        rows = chain(measuring.rows(samples, count), *([] if chosen.narrows else [measuring.stored_rows()]))
+        more = [] if chosen.narrows else [measuring.stored_rows()]
+        rows = _noting(chain(done, measuring.rows(samples, count), *more), measuring.failed)
         if given is not None:
             assert out is not None
             gui = [each for each in checks if each[0].name == GUI]
-            tell = write_evaluation(_noting(rows, failed), out, gui, run, given, begun)
+            tell = write_evaluation(rows, out, gui, run, given, begun)
         else:
-            tell = _write(_noting(rows, failed), kind, out, checks, metrics, measuring, _Shape(per, by, verbose))
+            tell = _write(rows, kind, out, checks, metrics, measuring, _Shape(per, by, verbose))
     tell()
     if references is not None:
         for told in references.to_tell(reference):
@@ -165,9 +193,11 @@ def command(
     for told in measuring.to_tell():
         say(told)
     tell_left_out(notes)
-    for metric, reasons in failed.items():
+    for words in started:
+        say(f"done by {words}")
+    for metric, reasons in measuring.failed.items():
         say(f"{metric} failed on {len(reasons)} samples or turns: {reasons[0]}")
-    raise click.exceptions.Exit(3 if failed else 0)
+    raise click.exceptions.Exit(3 if measuring.failed else 0)
 
 
 def _when_asked(make: Callable[[], Iterator[Sample]]) -> Iterator[Sample]:
@@ -203,22 +233,6 @@ def _kind(format_: str | None, out: str | None, as_json: bool, as_csv: bool) -> 
     return kind
 
 
-def _grouping(by: str) -> Callable[[Sample], str]:
-    """What a sample is grouped by; a UsageError where there is no such field."""
-    from pantrace.engine.fields import field, values_at
-
-    try:
-        paths = [path.split(".") for path in field(by).paths]
-    except UsageError as error:
-        raise UsageError(f"--by {by!r}: {error}") from None
-
-    def group(sample: Sample) -> str:
-        found = dict.fromkeys(str(value) for path in paths for value in values_at(sample, path))
-        return ", ".join(found) or "(none)"
-
-    return group
-
-
 @dataclass(frozen=True)
 class _Shape:
     """How the table is cut."""
@@ -243,6 +257,25 @@ class _Measuring:
     """The group of the sample whose rows are being made."""
     samples: int = 0
     without_turn: int = 0
+    groups: dict[str, Overview] = field(default_factory=dict)
+    """What rows come to that were added up elsewhere."""
+    failed: dict[str, list[str]] = field(default_factory=dict)
+    """Why metrics could not be run."""
+
+    def rows_of_parts(self, parts: Iterable[PartMeasured], count: Callable[[None], None]) -> Iterator[Row]:
+        """The rows that were made elsewhere; what was added up there is taken in."""
+        from pantrace.engine.overview import Overview
+
+        for part in parts:
+            self.samples += part.samples
+            self.without_turn += part.without_turn
+            for group, found in part.groups.items():
+                self.groups.setdefault(group, Overview(self.checks)).absorb(found)
+            for metric, reasons in part.failed.items():
+                self.failed.setdefault(metric, []).extend(reasons)
+            for _ in range(part.samples):
+                count(None)
+            yield from part.rows
 
     def rows(self, samples: Iterable[Sample], count: Callable[[Sample], None]) -> Iterator[Row]:
         from pantrace.engine.measure import measure_samples, row
@@ -300,7 +333,7 @@ def _write(
 
         return tell_rows(rows, wanted, shape.per, checks)
     if kind == "table":
-        groups: dict[str, Overview] = {}
+        groups = measuring.groups
         for each in rows:
             if not each.details.get("labels"):
                 groups.setdefault(measuring.current, Overview(checks)).add(each)

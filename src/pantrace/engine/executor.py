@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from pantrace.errors import UsageError
 
-from .input_part import InputPart
+from .input_part import InputPart, weight_of
+from .select import Selection
 
 Task = Callable[[InputPart], Iterator[Any]]
 """Reads one part and gives small records. It is sent to other processes, so it is an object of a module."""
@@ -68,6 +70,13 @@ class Engine:
         from .pool import Pool
 
         return Pool(jobs, on_start)
+
+    def for_pile(self, paths: Iterable[Path], selection: Selection, on_start: Callable[[str], None]) -> Executor:
+        """Who does it for these inputs. A limit and the beginnings of names go over all samples in a row, so that one
+        process does it."""
+        if not selection.is_by_part:
+            return InProcess()
+        return self.executor(sum(map(weight_of, paths)), on_start)
 
 
 ONE_PROCESS = Engine(jobs=1)

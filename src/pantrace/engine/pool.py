@@ -16,6 +16,7 @@ from traceback import format_exc
 from typing import Any
 
 from pantrace.errors import PantraceError, ReadError
+from pantrace.wire.limits import Limits, limits, set_limits
 
 from .executor import InProcess, Task, several
 from .input_part import InputPart
@@ -148,7 +149,7 @@ class _Worker:
         context = get_context("spawn")
         self.line, theirs = context.Pipe()
         self.batches: deque[_Batch] = deque()
-        self.process = context.Process(target=_work, args=(theirs, task), name="pantrace worker", daemon=True)
+        self.process = context.Process(target=_work, args=(theirs, task, limits()), name="pantrace worker", daemon=True)
         self.process.start()
         theirs.close()
 
@@ -193,7 +194,8 @@ def _died(part: InputPart, code: int | None) -> ReadError:
 # In the other process
 
 
-def _work(line: connection.Connection, task: Task) -> None:
+def _work(line: connection.Connection, task: Task, allowed: Limits) -> None:
+    set_limits(allowed)
     # Ctrl-C reaches every process of a terminal; ours ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
