@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +19,8 @@ from .input_part import InputPart
 from .pool import DEATHS, sendable
 
 _LOOPBACK = "127.0.0.1"
+_PATIENCE = 10.0
+"""Seconds for a cluster to answer."""
 _AHEAD = 4
 """Parts for each core that may be under way or done before the results of the oldest are taken."""
 
@@ -44,6 +47,7 @@ class RayCluster:
         quiet = {"log_to_driver": False, "logging_level": "error", "ignore_reinit_error": True}
         try:
             if self._address is not None:
+                _knock(self._address)
                 ray.init(address=self._address, **quiet)
             elif not ray.is_initialized():
                 # Short: names of sockets in it must fit into about 100 characters.
@@ -73,7 +77,6 @@ class RayCluster:
         ray = self._ray
         many = self._jobs or max(1, int(ray.cluster_resources().get("CPU", 1)))
         self._on_start(f"Ray with {many} cores")
-        # By value: the processes of a cluster may have no pantrace on their path but the one that is installed there.
         remote = ray.remote(num_cpus=1, max_retries=DEATHS)(_done)
         sent, folder = ray.put(task), str(Path.cwd())
         waiting: deque[tuple[InputPart, Any]] = deque()
@@ -91,6 +94,14 @@ class RayCluster:
             if isinstance(found, BaseException):
                 raise found
             yield part, found
+
+
+def _knock(address: str) -> None:
+    """OSError where nobody answers: Ray itself would try for many minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdigit():
+        with socket.create_connection((host, int(port)), _PATIENCE):
+            pass
 
 
 def _lost(part: InputPart, error: Exception) -> ReadError:

@@ -55,7 +55,7 @@ def _look(heard: list[set[str]]) -> None:
 
 def listening() -> set[str]:
     """Addresses on which processes of ours listen."""
-    sockets = {os.readlink(link) for pid in _family() for link in _links(Path(f"/proc/{pid}/fd"))}
+    sockets = {str(link.readlink()) for pid in _family() for link in _links(Path(f"/proc/{pid}/fd"))}
     found = set()
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         local, state, inode = (line.split()[place] for place in (1, 3, 9))
@@ -121,7 +121,7 @@ def test_a_node_killed_in_mid_run_loses_nothing_and_doubles_nothing(
 
 def test_a_cluster_that_is_not_there_is_a_sentence(runs: Path, tmp_path: Path) -> None:
     engine = Engine(name="ray", address="127.0.0.1:1")
-    with pytest.raises(PantraceError, match="Ray 127.0.0.1:1: cannot be reached"):
+    with pytest.raises(PantraceError, match=r"Ray 127\.0\.0\.1:1: cannot be reached"):
         evaluate_into([runs], tmp_path / "out", READY, "", engine=engine)
 
 
