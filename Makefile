@@ -34,6 +34,7 @@ golden: .venv/ready ## Write the expected readings of the golden files anew; rea
 
 docs: .venv/ready ## Write the generated parts of README and docs anew, and the outputs in the tutorials
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/make_matrix.py
 	$(BIN)/python docs/outputs.py
 
 .venvs/docs/ready: pyproject.toml
