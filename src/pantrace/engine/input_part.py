@@ -67,7 +67,7 @@ def parts_of(path: Path, chosen: Format, variant: str, cutting: Cutting) -> list
 def _spans(path: Path, chosen: Format, cutting: Cutting) -> Iterator[Span]:
     if chosen.plan is not None:
         yield from chosen.plan(path, cutting)
-    elif chosen.open is None and chosen.layout != "log" and path.is_file():
+    elif chosen.open is None and chosen.layout not in ("log", "document") and path.is_file():
         yield from cut_rows(path, cutting.size)
 
 

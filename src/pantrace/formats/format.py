@@ -53,6 +53,9 @@ class Format:
     """One decoded row to one sample; raises ReadError."""
     dump: Callable[[Sample, Any], Any] | None = None
     """One sample, with the writer's options, to one row; raises SampleRefused."""
+    name_in_file: Callable[[str, Path], str] | None = None
+    """The id of a sample, from the one that its row gives and the file that holds it: some tools name a task only in
+    the name of its file."""
     open: Callable[[Path, OnBroken], Run] | None = None
     plan: Callable[[Path, Cutting], Iterable[Span]] | None = None
     """Where an input may be cut into spans that are read one by one; none: it is read as a whole. Rows that are lines
