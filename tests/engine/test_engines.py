@@ -157,3 +157,37 @@ def wait_until(true: object) -> None:
             return
         time.sleep(0.01)
     raise AssertionError("it never came to that")
+
+
+PLUGIN = '''
+from pantrace.metrics import Measurement, metric
+
+
+@metric(better="higher")
+def steps(sample, settings):
+    """How many steps."""
+    if sample.id == "s0007":
+        raise ValueError("not this one")
+    return Measurement(value=len(sample.trajectory.steps))
+'''
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["measure", "--plugin", "own.py", "--by", "label.parity", "--reference", "runs/small1.trace.jsonl"],
+        ["measure", "--plugin", "own.py", "--json", "--where", "label.parity=odd"],
+        ["check", "--rules", "stateless-handoff", "--json"],
+    ],
+)
+def test_commands_say_the_same_whatever_the_number_of_processes(runs: Path, options: list[str]) -> None:
+    (runs.parent / "own.py").write_text(PLUGIN)
+    said = []
+    for jobs in ("1", "2"):
+        command = [sys.executable, "-m", "pantrace", options[0], "runs", *options[1:], "--jobs", jobs]
+        done = subprocess.run(command, cwd=runs.parent, capture_output=True, text=True, check=False)
+        told = [line for line in done.stderr.splitlines() if line != "done by 2 processes"]
+        assert len(told) == len(done.stderr.splitlines()) - (jobs == "2")
+        said.append((done.returncode, done.stdout, told))
+    assert said[0] == said[1]
+    assert said[0][1]
