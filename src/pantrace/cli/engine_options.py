@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import click
+
+RAY = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+"""Read by Ray when it is imported. Without the first, its nodes listen on the host's own address, whatever address they
+are given; with the second, it tells nobody that it runs."""
 
 
 def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -16,6 +21,9 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def with_engine(*arguments: Any, jobs: int | None, engine_name: Any, ray_address: str | None, **others: Any) -> Any:
         from pantrace.engine.executor import Engine
 
+        if engine_name == "ray":
+            for name, value in RAY.items():
+                os.environ.setdefault(name, value)
         return command(*arguments, engine=Engine(name=engine_name, jobs=jobs, address=ray_address), **others)
 
     for declared in (

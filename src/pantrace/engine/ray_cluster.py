@@ -26,7 +26,9 @@ _AHEAD = 4
 
 
 class RayCluster:
-    """A connection to Ray, ended with the block. Input and run directory must be on storage that every node sees."""
+    """A connection to Ray, ended with the block. Input and run directory must be on storage that every node sees.
+
+    What Ray takes from the environment (`cli.engine_options`) must be there before: it decides where nodes listen."""
 
     def __init__(self, address: str | None, jobs: int | None, on_start: Callable[[str], None] = lambda _: None):
         self._address = address
@@ -36,9 +38,6 @@ class RayCluster:
         self._folder: str | None = None
 
     def __enter__(self) -> RayCluster:
-        # Without it, nodes listen on the host's own address, whatever address they are given.
-        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             import ray  # type: ignore[import-not-found,unused-ignore]
         except ImportError:

@@ -10,9 +10,12 @@ import pytest
 
 from engine.recordings import READY, write
 from engine.run_content import run_content
+from pantrace.cli.engine_options import RAY
 from pantrace.engine.evaluate import evaluate_into
 from pantrace.engine.executor import Engine
 from pantrace.errors import PantraceError
+
+os.environ.update(RAY)  # as the command does, before Ray is imported
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +97,6 @@ def _links(folder: Path) -> Iterator[Path]:
 def test_a_node_killed_in_mid_run_loses_nothing_and_doubles_nothing(
     runs: Path, expected: dict[str, object], tmp_path: Path
 ) -> None:
-    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(
