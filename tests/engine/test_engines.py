@@ -55,6 +55,23 @@ def test_run_directories_are_equal_whatever_the_number_of_processes(runs: Path, 
     assert (again.measured, run_content(tmp_path / "1")) == (0, alone)
 
 
+def test_what_ctrl_c_leaves_is_gone_on_with_by_another_number_of_processes(runs: Path, tmp_path: Path) -> None:
+    seen: list[object] = []
+
+    def interrupt(sample: object) -> None:
+        seen.append(sample)
+        if len(seen) == 70:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate_into([runs], tmp_path / "out", READY, "", engine=Engine(jobs=2), span_bytes=8_000, on_sample=interrupt)
+    done = evaluate_into([runs], tmp_path / "out", READY, "", span_bytes=8_000)
+    assert done.reused >= 64
+    found, fresh = run_content(tmp_path / "out"), evaluated(runs, tmp_path / "fresh", 1)
+    # Only the order in which parts were committed may differ.
+    assert (found["files"], found["manifest"]["files"]) == (fresh["files"], fresh["manifest"]["files"])  # type: ignore[index]
+
+
 PARTS = [InputPart(path=f"part {number}", format="native", variant="", weight=600_000) for number in range(7)]
 
 
