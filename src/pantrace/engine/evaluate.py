@@ -64,6 +64,8 @@ def evaluate_into(
     header, hashed = _header(paths, ready), plan_hash(ready, judging)
     if judging is not None or (selection is not None and not selection.is_by_part):
         engine = ONE_PROCESS
+    # Made before the directory is touched: it may refuse.
+    executor = engine.executor(sum(weight_of(path) for path, _, _ in opened), on_start)
     with (
         RunDirectory.open_for_writing(out, header, plan_text, hashed) as directory,
         Judges(ready, judging) as judges,
@@ -72,8 +74,7 @@ def evaluate_into(
         done.anew = directory.renewed
         directory.begin(_all_of(opened, f"{circumstances} {selection.limit if selection else None}"))
         intakes = Intakes(directory, judges, done, circumstances, references, selection, on_sample, whole=whole)
-        weight = sum(weight_of(path) for path, _, _ in opened)
-        with engine.executor(weight, on_start) as executor:
+        with executor:
             intakes.take(opened, executor, Cutting(span_bytes, held))
         if ready.reference is not None:
             intakes.take_not_run(ready.reference)

@@ -8,6 +8,7 @@ import socket
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,11 @@ class RayCluster:
     What Ray takes from the environment (`cli.engine_options`) must be there before: it decides where nodes listen."""
 
     def __init__(self, address: str | None, jobs: int | None, on_start: Callable[[str], None] = lambda _: None):
+        """Refuses at once what cannot be done: Ray is not installed, or nobody answers at the address."""
+        if find_spec("ray") is None:
+            raise MissingExtra("--engine ray", "cluster")
+        if address is not None:
+            _knock(address)
         self._address = address
         self._jobs = jobs
         self._on_start = on_start
@@ -38,15 +44,12 @@ class RayCluster:
         self._folder: str | None = None
 
     def __enter__(self) -> RayCluster:
-        try:
-            import ray  # type: ignore[import-not-found,unused-ignore]
-        except ImportError:
-            raise MissingExtra("--engine ray", "cluster") from None
+        import ray  # type: ignore[import-not-found,unused-ignore]
+
         self._ray = ray
         quiet = {"log_to_driver": False, "logging_level": "error", "ignore_reinit_error": True}
         try:
             if self._address is not None:
-                _knock(self._address)
                 ray.init(address=self._address, **quiet)
             elif not ray.is_initialized():
                 # Short: names of sockets in it must fit into about 100 characters.
@@ -60,8 +63,7 @@ class RayCluster:
                 )
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             self.__exit__()
-            where = self._address or "on this machine"
-            raise PantraceError(f"Ray {where}: cannot be reached: {str(error).partition(chr(10))[0]}") from None
+            raise _unreachable(self._address or "on this machine", error) from None
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -96,11 +98,17 @@ class RayCluster:
 
 
 def _knock(address: str) -> None:
-    """OSError where nobody answers: Ray itself would try for many minutes."""
+    """A PantraceError where nobody answers: Ray itself would try for many minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and port.isdigit():
-        with socket.create_connection((host, int(port)), _PATIENCE):
-            pass
+        try:
+            socket.create_connection((host, int(port)), _PATIENCE).close()
+        except OSError as error:
+            raise _unreachable(address, error) from None
+
+
+def _unreachable(where: str, error: Exception) -> PantraceError:
+    return PantraceError(f"Ray {where}: cannot be reached: {str(error).partition(chr(10))[0]}")
 
 
 def _lost(part: InputPart, error: Exception) -> ReadError:
