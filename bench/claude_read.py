@@ -18,9 +18,14 @@ def sessions(folder: Path, size: int) -> Path:
     name = next(json.loads(line)["sessionId"] for line in text.splitlines() if "sessionId" in line)
     project = folder / "-home-alex-proj"
     project.mkdir()
+    lines = [json.loads(line) for line in text.splitlines()]
+    ids = [each["uuid"] for each in lines if "uuid" in each]
     for number in range(size):
         own = f"{number:08x}{name[8:]}"
-        (project / f"{own}.jsonl").write_text(text.replace(name, own).replace("msg_", f"msg_{number}_"))
+        told = text.replace(name, own).replace("msg_", f"msg_{number}_")
+        for each in ids:
+            told = told.replace(each, f"{number:08x}{each[8:]}" if each[:8] != name[:8] else each)
+        (project / f"{own}.jsonl").write_text(told)
     return project
 
 
