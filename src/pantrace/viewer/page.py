@@ -7,6 +7,7 @@ import hashlib
 import re
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 PROGRAM = (
@@ -29,9 +30,12 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|let|class) )",
 
 @cache
 def program() -> str:
-    """All modules as one."""
+    """All modules as one script that runs where it stands: a module would wait until more of the document is read."""
     own = (_SPACE.sub("", _EXPORT.sub("", _IMPORT.sub("", _file(name)))) for name in PROGRAM if "/" not in name)
-    return "\n".join([*(_file(name) for name in PROGRAM if "/" in name), *own])
+    # Libraries wait in functions: what they prepare takes longer than the first screen, which seldom needs them.
+    libraries = (f"function load{Path(name).stem.title()}() {{\n{_file(name)}\n}}" for name in PROGRAM if "/" in name)
+    joined = "\n".join([*libraries, *own])
+    return f"(() => {{'use strict';\n{joined}\n}})();"
 
 
 @cache

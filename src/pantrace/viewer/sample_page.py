@@ -51,6 +51,7 @@ def page_of(shown: ShownSample, key: str, rows: Sequence[Row], branches: Sequenc
         "extra": to_plain(sample.extra) or None,
         "expected": _expected(sample, rows),
         "heads": heads_of(rows, numbers),
+        "size": len(rows),
     }
     if trajectory is not None:
         page |= {

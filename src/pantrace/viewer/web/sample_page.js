@@ -1,6 +1,6 @@
 // The page of a sample: what it is and how it ended, and its transcript, scores and details.
 import { h, iconButton, replace } from './dom.js';
-import { json, withCuts } from './source.js';
+import { allHeads, json, withCuts } from './source.js';
 import { report } from './remembered.js';
 import { Transcript } from './transcript.js';
 import { hidesVerdict, labelBar } from './labels.js';
@@ -15,8 +15,10 @@ const BADGES = 10;
 export async function samplePage(site, run, table, place, route) {
   const page = withCuts((await json(table.block[place]))[table.key[place]]);
   // The steps that are seen first are unpacked before anything is laid out: once is enough.
-  const first = page.chunks.find(([from, end]) => (route.step ? route.step - 1 : 0) >= from && (route.step ? route.step - 1 : 0) < end);
+  const wanted = route.step ? route.step - 1 : 0;
+  const first = page.chunks.find(([from, end]) => wanted >= from && wanted < end);
   if (first) await json(first[2]).catch(() => {});
+  if (wanted >= page.heads.role.length) await allHeads(page).catch(() => {});
   const view = new SampleView(site, run, table, place, page);
   view.draw(route.tab);
   return view;
@@ -34,7 +36,7 @@ class SampleView {
 
   draw(tab) {
     const { page } = this;
-    const tabs = [['transcript', 'Transcript', page.heads.role.length], ...(page.scores.length || page.decisions?.length ? [['scores', 'Scores', page.scores.length]] : [])];
+    const tabs = [['transcript', 'Transcript', page.size], ...(page.scores.length || page.decisions?.length ? [['scores', 'Scores', page.scores.length]] : [])];
     if (page.expected && !hidesVerdict(this.run, page)) tabs.push(['expected', 'Expected', page.expected.wanted.length || null]);
     tabs.push(['details', 'Details', null]);
     this.tab = tabs.some(([name]) => name === tab) ? tab : 'transcript';
@@ -66,7 +68,7 @@ class SampleView {
     const status = table.status?.[place];
     const hidden = hidesVerdict(this.run, page);
     const facts = [
-      [page.seconds != null && duration(page.seconds), 'from its first sign of life to its last'], [plural(page.heads.role.length, 'step'), ''],
+      [page.seconds != null && duration(page.seconds), 'from its first sign of life to its last'], [plural(page.size, 'step'), ''],
       [table.calls?.[place] != null && plural(table.calls[place], 'call'), ''],
       [table.errors?.[place] ? plural(table.errors[place], 'error') : null, 'next error: e', 'bad'],
       [page.usage?.input != null || page.usage?.output != null ? compact(page.usage.input) + ' → ' + compact(page.usage.output) + ' tokens' : null, 'tokens in and out, sub-agents included'],
@@ -136,7 +138,7 @@ class SampleView {
 
   go(place) {
     if (this.tab !== 'transcript') this.open('transcript');
-    if (place >= 0 && place < this.page.heads.role.length) this.transcript.go(place);
+    if (place >= 0 && place < this.page.size) this.transcript.go(place);
   }
 
   key(name) {
