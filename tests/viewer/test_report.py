@@ -29,7 +29,7 @@ EXAMPLES = ROOT / "examples"
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-BLOCK = re.compile(r'<script type="application/octet-stream" id="([^"]+)" data-mime="([^"]+)">([^<]*)</script>')
+BLOCK = re.compile(r'<script type="application/octet-stream" id="([^"]+)" data-mime="([^"]+)"( data-plain)?>([^<]*)</script>')
 
 
 def report(target: Path, *words: str | Path) -> str:
@@ -42,12 +42,12 @@ def report(target: Path, *words: str | Path) -> str:
 def blocks(page: str) -> dict[str, Any]:
     """All that a report holds, unpacked."""
     found: dict[str, Any] = {}
-    for key, mime, text in BLOCK.findall(page):
+    for key, mime, plain, text in BLOCK.findall(page):
         data = base64.b64decode(text)
         if mime in ("image/png", "image/jpeg", "image/gif", "image/webp"):
             found[key] = data
         else:
-            unpacked = gzip.decompress(data)
+            unpacked = data if plain else gzip.decompress(data)
             found[key] = (
                 json.loads(unpacked) if mime == "application/json" else unpacked.decode("utf-8", "surrogatepass")
             )

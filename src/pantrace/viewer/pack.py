@@ -83,6 +83,7 @@ class Packer:
             "statuses": dict(table.statuses),
             "tokens": table.total("tokens"),
             "cost": table.total("cost"),
+            "estimated": table.total("estimated") or 0,
             "seconds": table.total("seconds"),
             "agent": run.header.agent or _only(table.rows["agent"]),
             "model": run.header.model or _only(table.rows["model"]),

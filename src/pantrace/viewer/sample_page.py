@@ -26,6 +26,7 @@ from pantrace.model import (
 )
 from pantrace.wire.json import to_plain
 
+from .costs import cost_of, cost_of_step
 from .rows import Branch, Row
 from .shown import ShownSample
 
@@ -39,6 +40,8 @@ def page_of(shown: ShownSample, key: str, rows: Sequence[Row], branches: Sequenc
     """All of a sample's page but its steps."""
     sample, trajectory = shown.sample, shown.sample.trajectory
     numbers = _numbers(trajectory)
+    usage = usage_total(trajectory, children=True) if trajectory is not None else None
+    cost, estimated = cost_of(sample, usage)
     place_of = _places(rows, numbers)
     page = {
         "key": key,
@@ -50,14 +53,16 @@ def page_of(shown: ShownSample, key: str, rows: Sequence[Row], branches: Sequenc
         "decisions": to_plain(shown.decisions),
         "extra": to_plain(sample.extra) or None,
         "expected": _expected(sample, rows),
-        "heads": heads_of(rows, numbers),
+        "heads": heads_of(rows, numbers, estimated=estimated),
+        "cost": cost,
+        "estimated": estimated,
         "size": len(rows),
     }
     if trajectory is not None:
         page |= {
             "outcome": to_plain(trajectory.outcome),
             "response": trajectory.response,
-            "usage": to_plain(usage_total(trajectory, children=True)),
+            "usage": to_plain(usage),
             "state": to_plain(trajectory.state),
             "origin": to_plain(trajectory.origin),
             "created": trajectory.created,
@@ -130,11 +135,12 @@ def _agent_name(branch: Branch, rows: Sequence[Row]) -> str | None:
     return next(found, "")[:80] or None
 
 
-def heads_of(rows: Sequence[Row], numbers: dict[int, str]) -> dict[str, list[Any]]:
+def heads_of(rows: Sequence[Row], numbers: dict[int, str], *, estimated: bool = False) -> dict[str, list[Any]]:
     """A column for each thing that outline, time axis and filters ask of a row."""
     heads: dict[str, list[Any]] = {name: [] for name in _HEAD}
     for row in rows:
-        for name, value in zip(_HEAD, _head(row, row.step.id or numbers[id(row.step)]), strict=True):
+        cost = cost_of_step(row.step, estimated=estimated)
+        for name, value in zip(_HEAD, _head(row, row.step.id or numbers[id(row.step)], cost), strict=True):
             heads[name].append(value)
     return heads
 
@@ -145,7 +151,7 @@ _HEAD = (
 )  # fmt: skip
 
 
-def _head(row: Row, ref: str) -> tuple[Any, ...]:
+def _head(row: Row, ref: str, cost: float | None) -> tuple[Any, ...]:
     step = row.step
     tools = [part.name for part in step.parts if isinstance(part, ToolCall)]
     tools += [part.kind for part in step.parts if isinstance(part, Action)]
@@ -162,7 +168,7 @@ def _head(row: Row, ref: str) -> tuple[Any, ...]:
         _tool_seconds(row),
         usage.input if usage is not None else None,
         usage.output if usage is not None else None,
-        usage.cost_usd if usage is not None else None,
+        cost,
         int(row.failed),
         int(any(isinstance(part, Thinking) for part in step.parts)),
         int(any(isinstance(part, Text) and part.text for part in step.parts)),
@@ -258,12 +264,10 @@ def _texts(parts: Iterable[Any]) -> Iterable[Text]:
 
 
 def seconds_of(trajectory: Trajectory) -> float | None:
-    """From its first sign of life to its last; None where times were not recorded."""
+    """From its first sign of life to its last; None where times were not recorded, or one time for all of it."""
     times = [time for step in trajectory.steps for time in (step.at, step.ended) if time is not None]
     times += [time for time in (trajectory.created, trajectory.ended) if time is not None] if times else []
-    if len(times) < 2:
-        return None
-    return max(times) - min(times)
+    return max(times) - min(times) or None if times else None
 
 
 def counts_of(sample: Sample, rows: Sequence[Row]) -> dict[str, Any]:
@@ -273,6 +277,7 @@ def counts_of(sample: Sample, rows: Sequence[Row]) -> dict[str, Any]:
         return {}
     pairs = call_pairs(trajectory, children=True)
     usage = usage_total(trajectory, children=True)
+    cost, estimated = cost_of(sample, usage)
     names = [step.agent for step in trajectory.steps if step.agent and step.role == "agent"]
     models = [step.model for step in trajectory.steps if step.model]
     return {
@@ -280,7 +285,8 @@ def counts_of(sample: Sample, rows: Sequence[Row]) -> dict[str, Any]:
         "calls": len(pairs),
         "errors": sum(row.failed for row in rows),
         "tokens": total_tokens(usage) if usage is not None else None,
-        "cost": usage.cost_usd if usage is not None else None,
+        "cost": cost,
+        "estimated": estimated or None,
         "seconds": seconds_of(trajectory),
         "created": trajectory.created,
         "agent": (sample.case.agent if sample.case else None) or (names[0] if names else None),

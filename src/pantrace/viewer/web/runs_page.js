@@ -2,7 +2,7 @@
 import { h, replace } from './dom.js';
 import { intervalBar, passRate, shareBar } from './charts.js';
 import { plot } from './plots.js';
-import { compact, count, duration, inUnit, money, percent, plural, when } from './words.js';
+import { ESTIMATED, compact, count, duration, inUnit, money, percent, plural, when } from './words.js';
 
 const COLUMNS = [
   ['name', 'run', (run) => run.name], ['samples', 'samples', (run) => run.samples], ['rate', 'pass rate', passRate], ['cost', 'cost', (run) => run.cost],
@@ -57,7 +57,7 @@ export class RunsView {
       h('td', {}, h('a.run-name', { href: '#/run/' + run.key }, run.name), run.live ? h('span.badge.live', {}, 'running') : null, h('div.quiet', {}, [run.header.task, run.agent, run.model].filter(Boolean).join(' · ')), shareBar(run.statuses)),
       h('td.digits', {}, count(run.samples)),
       h('td.digits', {}, rate == null ? h('span.quiet', {}, '–') : percent(rate)),
-      h('td.digits', {}, money(run.cost) || '–'), h('td.digits', {}, compact(run.tokens) || '–'), h('td.digits', {}, duration(run.seconds) || '–'), h('td.digits', {}, when(run.header.created) || '–'),
+      h('td.digits', { title: run.estimated ? 'cost' + ESTIMATED : '' }, money(run.cost, run.estimated) || '–'), h('td.digits', {}, compact(run.tokens) || '–'), h('td.digits', {}, duration(run.seconds) || '–'), h('td.digits', {}, when(run.header.created) || '–'),
       measures.map((name) => {
         const measure = run.measures.find((each) => each.name === name);
         return h('td.measure-cell', {}, measure?.value == null ? h('span.quiet', { title: measure?.why }, '–') : [h('b', {}, inUnit(measure.value, measure.unit)), intervalBar(measure)]);

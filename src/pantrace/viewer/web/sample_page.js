@@ -8,7 +8,7 @@ import { scoreBadge, scoreList } from './scores.js';
 import { expectedCalls } from './expected.js';
 import { value } from './texts.js';
 import { copySample, printSample } from './copying_sample.js';
-import { compact, count, duration, money, plural, STATUS_WORDS, when } from './words.js';
+import { ESTIMATED, compact, count, duration, money, plural, STATUS_WORDS, when } from './words.js';
 
 const BADGES = 10;
 
@@ -72,7 +72,7 @@ class SampleView {
       [table.calls?.[place] != null && plural(table.calls[place], 'call'), ''],
       [table.errors?.[place] ? plural(table.errors[place], 'error') : null, 'next error: e', 'bad'],
       [page.usage?.input != null || page.usage?.output != null ? compact(page.usage.input) + ' → ' + compact(page.usage.output) + ' tokens' : null, 'tokens in and out, sub-agents included'],
-      [page.usage?.cost_usd != null && money(page.usage.cost_usd), 'cost, sub-agents included'], [page.created && when(page.created), 'UTC'],
+      [page.cost != null && money(page.cost, page.estimated), 'cost, sub-agents included' + (page.estimated ? ESTIMATED : '')], [page.created && when(page.created), 'UTC'],
       [table.agent?.[place], 'agent'], [table.model?.[place], 'model'],
     ].filter(([words]) => words);
     return h('header.sample-head', {},

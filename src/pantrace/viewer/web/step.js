@@ -6,7 +6,7 @@ import { agreement, describe, screenshot } from './screen.js';
 import { plainCuts, stepAsMarkdown, toClipboard } from './copying.js';
 import { webAddress } from './markdown.js';
 import { tree } from './json_tree.js';
-import { clock, compact, duration, money, plural } from './words.js';
+import { ESTIMATED, clock, compact, duration, money, plural } from './words.js';
 
 const KIND_WORDS = {
   compaction: 'context was compacted here', synthetic: 'inserted by the program', copied: 'copied from another session',
@@ -69,8 +69,8 @@ function header(head, number, record, options) {
   if (head.input != null || head.output != null) {
     facts.push(h('span', { title: 'tokens in and out' + usageWords(step.usage) }, compact(head.input) + ' → ' + compact(head.output)));
   }
-  if (head.cost != null) facts.push(h('span', { title: 'cost' }, money(head.cost)));
-  if (options.spent && head.active && (head.input != null || head.cost != null)) facts.push(h('span.sum', { title: 'so far, with this step' }, 'Σ ' + (options.spent.cost != null ? money(options.spent.cost) : compact(options.spent.tokens))));
+  if (head.cost != null) facts.push(h('span', { title: 'cost' + (options.estimated ? ESTIMATED : '') }, money(head.cost, options.estimated)));
+  if (options.spent && head.active && (head.input != null || head.cost != null)) facts.push(h('span.sum', { title: 'so far, with this step' }, 'Σ ' + (options.spent.cost != null ? money(options.spent.cost, options.estimated) : compact(options.spent.tokens))));
   if (head.at != null) facts.push(h('span', { title: new Date(head.at * 1000).toISOString() }, clock(head.at)));
   const badges = [];
   if (KIND_WORDS[head.kind]) badges.push(h('span.badge', {}, KIND_WORDS[head.kind]));

@@ -205,7 +205,7 @@ export class Transcript {
       folded: this.folded, unfolded: this.unfolded, raw: this.raw, replaced: this.replaced(record), go: (to) => this.go(to),
       address: (number) => this.address(number),
       link: (number) => toClipboard(location.href.split('#')[0] + this.address(number), 'Link'),
-      spent: this.spent(place),
+      spent: this.spent(place), estimated: this.page.estimated,
       label: stepLabel(this.run, this.page, head, this.labelling.has(place), () => this.list.again(place)),
       toggleLabel: labelStep(this.run) ? () => {
         if (!this.labelling.delete(place)) this.labelling.add(place);
