@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pantrace.catalog import catalog, cost_usd
+from pantrace.matching.recording import recording_of
 from pantrace.metrics.metric import Measurement
 from pantrace.metrics.token_usage import Settings, token_usage
-from pantrace.model import Sample, Step, Usage
+from pantrace.model import Sample, Trajectory, Usage, all_trajectories
 
 
 def cost_of(sample: Sample, usage: Usage | None) -> tuple[float | None, bool]:
@@ -21,10 +22,16 @@ def cost_of(sample: Sample, usage: Usage | None) -> tuple[float | None, bool]:
     return None, False
 
 
-def cost_of_step(step: Step, *, estimated: bool) -> float | None:
-    """Dollars for one model call, of a sample whose cost is estimated or not."""
-    if step.usage is None or not estimated:
-        return step.usage.cost_usd if step.usage is not None else None
-    model = catalog().find(step.model) if step.model else None
-    known = step.usage.input is not None or step.usage.output is not None
-    return cost_usd(step.usage, model, at=step.at) if model is not None and known else None
+def costs_of_steps(trajectory: Trajectory, *, estimated: bool) -> dict[int, float]:
+    """Dollars for each model call by the identity of its step, of a sample whose cost is estimated or not."""
+    steps = (step for each in all_trajectories(trajectory) for step in each.steps)
+    if not estimated:
+        usages = ((step, step.usage) for step in steps)
+        return {id(step): usage.cost_usd for step, usage in usages if usage is not None and usage.cost_usd is not None}
+    found = {}
+    # A call that names no model is one of its agent's, as for the metric: the sum is the same.
+    for name, step, usage in recording_of(trajectory).model_calls:
+        model = catalog().find(name) if name else None
+        if model is not None and (usage.input is not None or usage.output is not None):
+            found[id(step)] = cost_usd(usage, model, at=step.at)
+    return found

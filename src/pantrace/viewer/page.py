@@ -25,6 +25,7 @@ STYLES = ("frame.css", "transcript.css", "texts.css", "panels.css", "tables.css"
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 _SPACE = re.compile(r"^(?:[ \t]*//.*\n|[ \t]+|\n)", re.MULTILINE)
 """Comments that have a line of their own, and indentation: a fifth of the program, for nobody who opens a report."""
+_SPACE_OF_STYLE = re.compile(r"\s*(?:/\*.*?\*/\s*)*([{};])\s*", re.DOTALL)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|let|class) )", re.MULTILINE)
 
 
@@ -41,7 +42,7 @@ def program() -> str:
 @cache
 def style() -> str:
     """The style sheets as one."""
-    return "".join(_file(name) for name in STYLES)
+    return _SPACE_OF_STYLE.sub(r"\1", "".join(_file(name) for name in STYLES))
 
 
 def policy(*, served: bool = False) -> str:
