@@ -344,7 +344,7 @@ def test_the_first_screen_of_a_long_sample_needs_no_unpacking(tmp_path: Path) ->
     page = blocks(before)
     table = page[page["index"]["runs"][0]["table"]]
     sample = page[table["block"][0]]["long"]
-    first, end, key, name = sample["chunks"][0]
+    first, _, key, name = sample["chunks"][0]
     assert (first, page[key][name][0]["steps"][0]["parts"][0]["text"][:7]) == (0, "Step 0.")
     assert len(sample["heads"]["role"]) == 60
     assert len(blocks(behind)[sample["rest"]]["role"]) == sample["size"] == 1_000

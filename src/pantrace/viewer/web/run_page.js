@@ -7,6 +7,7 @@ import { passRate, shareBar } from './charts.js';
 import { blind, labelled } from './labels.js';
 import { measureCards } from './measures.js';
 import { failureGroups } from './failures.js';
+import { runNotes } from './notes.js';
 import { plot } from './plots.js';
 import { everySample, searchPanel } from './search.js';
 import { value } from './texts.js';
@@ -78,7 +79,7 @@ export class RunView {
       h('div.title-line', {}, h('h1', {}, run.name), run.live ? h('span.badge.live', {}, 'running') : null, h('span.quiet', {}, [run.header.task, run.header.created && when(run.header.created)].filter(Boolean).join(' · '))),
       h('div.tiles', {}, tiles.map(([name, words]) => h('div.tile', {}, h('span', {}, name), h('b', { title: words }, words)))),
       shareBar(run.statuses),
-      run.notes.length ? h('details.notes', {}, h('summary', {}, plural(run.notes.length, 'note')), h('ul', {}, run.notes.map((note) => h('li', {}, note)))) : null);
+      runNotes(this.site, run));
   }
 
   fill() {

@@ -5,6 +5,7 @@ import { report } from './remembered.js';
 import { Transcript } from './transcript.js';
 import { hidesVerdict, labelBar } from './labels.js';
 import { scoreBadge, scoreList } from './scores.js';
+import { sampleNotes } from './notes.js';
 import { expectedCalls } from './expected.js';
 import { value } from './texts.js';
 import { copySample, printSample } from './copying_sample.js';
@@ -86,6 +87,7 @@ class SampleView {
           iconButton('print', 'Print all steps', () => printSample(page)))),
       h('div.facts', {}, h('span.id', { title: page.key }, page.key), facts.map(([words, title, kind]) => h('span', { class: kind, title }, words))),
       hidden ? h('p.quiet', {}, 'Verdicts are hidden until you have labelled this sample.') : [this.findings(status), this.scoreLine()],
+      sampleNotes(this.site, this.run, table),
       labelBar(this.run, page, this, () => this.again()));
   }
 
