@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 PROGRAM = (
-    "vendor/marked.js", "dom.js", "words.js", "source.js", "remembered.js", "notes.js", "window_list.js", "ansi.js", "code.js",
-    "diff.js", "markdown.js", "json_tree.js", "texts.js", "screen.js", "copying.js", "step.js", "copying_sample.js",
-    "branches.js", "time_lanes.js", "token_bars.js", "axis.js", "search.js", "labels.js", "scores.js", "expected.js",
-    "outline.js", "transcript.js", "sample_page.js", "charts.js", "plots.js", "measures.js", "failures.js",
-    "run_page.js", "runs_page.js", "compare_page.js", "compare_many.js", "app.js",
+    "vendor/marked.js", "dom.js", "words.js", "source.js", "remembered.js", "notes.js", "window_list.js", "ansi.js",
+    "code.js", "diff.js", "markdown.js", "json_tree.js", "texts.js", "screen.js", "copying.js", "step.js",
+    "copying_sample.js", "branches.js", "time_lanes.js", "token_bars.js", "axis.js", "search.js", "labels.js",
+    "scores.js", "expected.js", "outline.js", "transcript.js", "sample_page.js", "charts.js", "plots.js",
+    "measures.js", "failures.js", "run_page.js", "runs_page.js", "compare_page.js", "compare_many.js", "app.js",
 )  # fmt: skip
 """Modules in the order of who needs whom. Joined into one script, since pages from file:// cannot load modules."""
 
