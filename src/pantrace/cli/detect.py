@@ -42,8 +42,6 @@ def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: b
     """
     from pantrace.engine.read import Notes
 
-    from .left_out import left_out
-
     if not sources:
         _tell_home(as_json)
         return
@@ -55,7 +53,7 @@ def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: b
         except ReadError as error:
             found.append(_unread(path, error))
     if as_json:
-        print_json({"inputs": found, **left_out(notes)})
+        print_json({"inputs": found, **notes.left_out()})
     else:
         table(
             ["path", "format", "version", "samples", "steps", "calls", "also"],

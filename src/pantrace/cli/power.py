@@ -84,15 +84,14 @@ def command(
         sampling_variance=_number(sampling_variance),
         correlation=correlation,
         scores=scores,
-        trials=samples_per_case,
+        samples_per_case=samples_per_case,
         alpha=alpha,
-        wanted=power,
+        power=power,
         case_cost=case_cost,
         trial_cost=trial_cost,
     )
     if as_json:
-        sides = None if plan.cases is None else plan.cases * plan.trials
-        print_json({**{name: getattr(plan, name) for name in plan.__struct_fields__}, "trials_per_side": sides})
+        print_json(plan.to_dict())
         return
     _tell(plan, backwards=delta is None, case_cost=case_cost)
 
