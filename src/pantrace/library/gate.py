@@ -17,6 +17,7 @@ from pantrace.engine.known_names import refuse_unknown
 from pantrace.engine.plan import GateTable
 from pantrace.engine.reports import DecidedSample, decided_samples
 from pantrace.engine.summary import EvalSummary, gate_code, summarise
+from pantrace.engine.table import Table, Tabular
 from pantrace.judges import Calibrations
 from pantrace.model import Record
 from pantrace.policy import Profile, load_profile, profile_names
@@ -25,7 +26,7 @@ _PASSED = {0: True, 1: False}
 _WORDS = {True: "passed", False: "failed", None: "could not decide, which is not a pass"}
 
 
-class Gate(Record, frozen=True, kw_only=True):
+class Gate(Record, Tabular, frozen=True, kw_only=True):
     """Whether an evaluation is good enough. True in a condition only if it passed."""
 
     passed: bool | None
@@ -52,6 +53,10 @@ class Gate(Record, frozen=True, kw_only=True):
         told = [f"  {each.sample}: {words[each.passed]}: {'; '.join(each.reasons)}" for each in self.failures]
         return "\n".join([self.sentence, *told])
 
+    def table(self) -> Table:
+        """One row for each decision, failures first."""
+        return decision_table(self.decisions, self.sentence)
+
     @property
     def exit_code(self) -> int:
         """As the command ends: 0 passed, 1 failed, 3 could not decide."""
@@ -68,6 +73,17 @@ class Gate(Record, frozen=True, kw_only=True):
             found["baseline"] = self.baseline.to_dict()
         plain: dict[str, Any] = msgspec.to_builtins(found)
         return plain
+
+
+def decision_table(decisions: Iterable[DecidedSample], sentence: str = "") -> Table:
+    """Decisions with their reasons."""
+    columns: dict[str, type] = {"sample": str, "epoch": int, "case": str, "profile": str, "passed": bool}
+    columns |= {"composite": float, "reasons": str}
+    rows = [
+        (each.sample, each.epoch, each.case, each.profile, each.passed, each.composite, "; ".join(each.reasons))
+        for each in decisions
+    ]
+    return Table(columns, [*rows], sentence=sentence)
 
 
 def decide_by_profile(

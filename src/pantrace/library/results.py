@@ -23,7 +23,7 @@ from pantrace.errors import ReadError, UsageError
 from pantrace.model import RunHeader, Sample
 from pantrace.store import RunDirectory, query
 
-from .gate import Gate, against_baseline, both, decide_as_planned, decide_by_profile, verdict_words
+from .gate import Gate, against_baseline, both, decide_as_planned, decide_by_profile, decision_table, verdict_words
 from .scores import Scores
 from .sources import listed
 
@@ -76,13 +76,7 @@ class Results(Tabular):
     @property
     def decisions(self) -> Table:
         """Every decision, failures first."""
-        columns: dict[str, type] = {"sample": str, "epoch": int, "case": str, "profile": str, "passed": bool}
-        columns |= {"composite": float, "reasons": str}
-        rows = [
-            (each.sample, each.epoch, each.case, each.profile, each.passed, each.composite, "; ".join(each.reasons))
-            for each in decided_samples(self.path)
-        ]
-        return Table(columns, [*rows])
+        return decision_table(decided_samples(self.path))
 
     def query(self, sql: str) -> Table:
         """Ask a question in SQL; docs/store.md lists the tables."""
