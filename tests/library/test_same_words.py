@@ -1,4 +1,4 @@
-"""A function takes what its command takes: the same words, the same defaults. What differs is listed, with the reason."""
+"""A function takes the words of its command, with the same defaults. What differs is listed, with the reason."""
 
 from __future__ import annotations
 
