@@ -38,11 +38,11 @@ def command(
     null_as_zero: bool,
     as_json: bool,
 ) -> None:
-    """Means over several evaluations: eval JSON files, or recordings whose samples have scores.
+    """Average several evaluations: eval JSON files, or recordings whose samples have scores.
 
-    A file that stores only results is one evaluation; a file or folder with scored samples is one, by the means of its
-    scores. Null is left out and counted. The plain mean lets each evaluation count the same, with a t interval over
-    evaluations; the weighted one lets each count by its steps, clicks, episodes or cases.
+    A file that stores only results is one evaluation. So is a file or folder with scored samples: its numbers are the
+    means of the scores. Null is left out and counted. In the plain mean each evaluation counts the same, with a t
+    interval over evaluations; the weighted mean weights them by steps, clicks, episodes or cases.
 
     \b
     pantrace aggregate experiments/*.json

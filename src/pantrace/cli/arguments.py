@@ -74,7 +74,7 @@ max_unpacked = click.option(
     metavar="SIZE",
     expose_value=False,
     callback=_allow,
-    help="Unpack compressed inputs up to this size (4GB) even if they are packed tighter than recordings are.",
+    help="Unpack compressed inputs up to this size (4GB), even if they are suspiciously compressed.",
 )
 
 
@@ -139,7 +139,7 @@ def metric_names(help_text: str) -> Callable[[Any], Any]:
     )
 
 
-sub_agents = click.option("--sub-agents", is_flag=True, help="Take each sub-agent as a sample of its own, too.")
+sub_agents = click.option("--sub-agents", is_flag=True, help="Also take each sub-agent as a sample of its own.")
 
 
 def selecting(command: Callable[..., Any]) -> Callable[..., Any]:

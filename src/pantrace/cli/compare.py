@@ -75,7 +75,7 @@ def command(
     Runs are run directories or any recordings with scores. Cases are paired. For each metric you get a sentence, then
     both means and their difference with its interval and p-value (adjusted over all tests), the method's name, and a
     verdict: better, worse, equivalent (only with --margin), or inconclusive. Further runs are compared with the first,
-    too. One run alone is taken apart: comparative cases by their workflow, others by --split.
+    too. A single run is split: comparative cases by their workflow, others by --split.
 
     \b
     pantrace compare results/monday results/tuesday

@@ -56,10 +56,10 @@ def command(
 ) -> None:
     """Write recordings as another format and report what was lost.
 
-    PATH is a file, a directory or a pattern; several are read as one pile. The last one may be the output, if it does
-    not exist yet. What the target cannot hold is measured by reading back what was written: the summary says what was
-    not kept, --loss FILE lists every value. Broken records are named and left out. Inputs are never changed; an output
-    appears only when all of it is written and measured.
+    PATH is a file, a directory or a pattern; several are read as one run. The last one may be the output, if it does
+    not exist yet. The loss is measured by reading back what was written: the summary says what was not kept, --loss
+    FILE lists every value. Broken records are named and left out. Inputs are never changed; an output appears only when
+    it is complete and measured.
 
     \b
     pantrace convert session.json log.eval

@@ -28,7 +28,7 @@ LISTED = 100
 @click.option("--quick", is_flag=True, help="Only name the format; do not read the samples.")
 @as_json
 def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: bool) -> None:
-    """Say which format a file is, by its content, and what data it holds.
+    """Say which format a file has, by its content, and what data is in it.
 
     Without a path, list what well-known tools keep on this machine (Claude Code, Codex, OpenCode, Gemini CLI, Qwen
     Code, Copilot, OpenHands; logs/ and .adk here), by tool and project. Nothing is opened for that.

@@ -30,10 +30,12 @@ ERRORS = 3
 @sources
 @from_format
 @click.option("--reference", metavar="PATH", help="What is expected, joined by sample or case id, else by prompt.")
-@click.option("--examples", type=click.IntRange(0, 100), default=3, show_default=True, help="Of each group.")
+@click.option("--examples", type=click.IntRange(0, 100), default=3, show_default=True, help="Examples for each group.")
 @output("Write the diagnosis: .md reads well in a pull request, .json has all.")
 @click.option(
-    "--trace-analysis", metavar="FILE", help="Write what openadapt-evals' TraceAnalyzer tells of GUI runs (JSON)."
+    "--trace-analysis",
+    metavar="FILE",
+    help="Write an analysis of GUI runs as openadapt-evals' TraceAnalyzer does (JSON).",
 )
 @click.option(
     "--judge",
@@ -43,10 +45,10 @@ ERRORS = 3
 )
 @click.option("--base-url", metavar="URL", help="Another server that speaks the provider's protocol.")
 @click.option("--source", "folder", metavar="DIR", help="With --judge: show it the agent's code, too.")
-@click.option("--max-chars", type=click.IntRange(min=2000), default=60_000, show_default=True, help="In one question.")
+@click.option("--max-chars", type=click.IntRange(min=2000), default=60_000, show_default=True, help="Longest question.")
 @click.option("--cache", metavar="FILE", help="Where replies are kept; by default in the user's cache folder.")
 @click.option("--replay", is_flag=True, help="Answer from the cache only.")
-@click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop asking beyond so many calls.")
+@click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop after N calls.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0.1), default=120.0, show_default=True, help="Seconds for a reply."
 )
@@ -78,7 +80,7 @@ def command(
 ) -> None:
     """Say why samples failed.
 
-    For each failed sample: the first step that went wrong, and its cause. Failing tools, circles, missing and wrong
+    Finds the first step that went wrong in each failed sample, and its cause: failing tools, loops, missing and wrong
     calls, broken contracts, limits, errors, prompts without an answer. Samples are grouped by cause, with what was
     spent after that step. docs/diagnose.md says how a cause is found.
 

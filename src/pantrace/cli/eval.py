@@ -25,17 +25,21 @@ if TYPE_CHECKING:
 
 @click.command("eval")
 @sources
-@click.option("--out", "out", required=True, metavar="DIR", help="Run directory to write, or to go on with.")
+@click.option("--out", "out", required=True, metavar="DIR", help="Run directory to write, or to continue.")
 @click.option("--plan", "plan", metavar="FILE", help="Plan (TOML, or an eval_config.yaml); `pantrace init` writes one.")
 @from_format
-@click.option("--judge", "models", multiple=True, metavar="PROVIDER:MODEL", help="Judge what is to be judged.")
+@click.option(
+    "--judge", "models", multiple=True, metavar="PROVIDER:MODEL", help="Ask this model to grade; repeat for a panel."
+)
 @click.option("--base-url", metavar="URL", help="Server of the judge (any that speaks OpenAI's protocol).")
 @google_cloud
 @click.option("--cache", metavar="FILE", help="Where the judges' replies are kept; by default in the user's cache.")
 @click.option("--replay", is_flag=True, help="Judge from the cache only.")
-@click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop judging beyond so many tokens.")
-@click.option("--budget-usd", type=click.FloatRange(min=0, min_open=True), metavar="X", help="Stop beyond this cost.")
-@click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop judging after so many questions.")
+@click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop judging after N tokens.")
+@click.option(
+    "--budget-usd", type=click.FloatRange(min=0, min_open=True), metavar="X", help="Stop judging at this cost."
+)
+@click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop judging after N questions.")
 @click.option("--no-redact", is_flag=True, help="Send texts to judges as they are, secrets included.")
 @calibration_files
 @click.option("--gate", is_flag=True, help="Exit 1 if a sample fails, 3 if one could not be decided.")

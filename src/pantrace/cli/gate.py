@@ -66,10 +66,10 @@ def command(
 ) -> None:
     """Decide a run directory by a profile, without measuring or judging again.
 
-    What could not be evaluated does not pass. A profile that names a metric that nobody knows is refused. --json and
-    --markdown name every sample's decision and its reasons.
+    What could not be evaluated does not pass. A profile with an unknown metric is refused. --json and --markdown have
+    every sample's decision and its reasons.
 
-    With --baseline, every metric of which an end is good must be proven no worse than in the baseline by more than its
+    With --baseline, every metric with a good direction must be proven no worse than in the baseline by more than its
     margin (without a margin: proven better). Both runs are only read for that.
 
     \b

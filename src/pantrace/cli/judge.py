@@ -66,24 +66,26 @@ KINDS = ("json", "jsonl", "csv", "parquet", "native")
     help="How often each judge is asked.",
 )
 @click.option(
-    "--combine", type=click.Choice(["mean", "majority"]), help="By default grades by mean, pass and fail by majority."
+    "--combine",
+    type=click.Choice(["mean", "majority"]),
+    help="How verdicts are combined; by default grades by mean, pass and fail by majority.",
 )
-@click.option("--temperature", type=float, metavar="T", help="By default 0 where a judge is asked once, 0.7 for more.")
+@click.option("--temperature", type=float, metavar="T", help="By default 0 for one repeat, 0.7 for more.")
 @click.option("--seed", type=int, metavar="N", help="Sent to the provider, plus the number of the repeat.")
-@click.option("--weighted", is_flag=True, help="Weigh grades by log-probabilities, where the provider tells them.")
-@click.option("--max-tokens", type=click.IntRange(min=16), default=2000, show_default=True, help="Of one reply.")
+@click.option("--weighted", is_flag=True, help="Weight grades by log-probabilities, if the provider returns them.")
+@click.option("--max-tokens", type=click.IntRange(min=16), default=2000, show_default=True, help="Longest reply.")
 @click.option(
     "--max-chars",
     type=click.IntRange(min=2000),
     default=MAX_CHARS,
     show_default=True,
-    help="Of one prompt.",
+    help="Longest prompt.",
 )
 @click.option("--cache", metavar="FILE", help="Where replies are kept; by default in the user's cache folder.")
 @click.option("--replay", is_flag=True, help="Answer from the cache only, and say what is missing.")
-@click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop asking beyond so many tokens.")
-@click.option("--budget-usd", type=click.FloatRange(min=0, min_open=True), metavar="X", help="Stop beyond this cost.")
-@click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop asking beyond so many calls.")
+@click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop after N tokens.")
+@click.option("--budget-usd", type=click.FloatRange(min=0, min_open=True), metavar="X", help="Stop at this cost.")
+@click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop after N calls.")
 @click.option("--concurrency", type=click.IntRange(1, 256), default=8, show_default=True, help="Questions at once.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0.1), default=120.0, show_default=True, help="Seconds for a reply."
@@ -132,13 +134,13 @@ def command(
 ) -> None:
     """Grade recordings by rubrics, with a language model as judge.
 
-    Without --judge nothing is sent, and every score is unscored. Replies are kept in a cache: a second run asks
-    nothing, a run that was stopped goes on. What got no usable verdict is unscored with its reason, never a number.
-    Secrets are replaced before anything is sent. docs/judges.md says more.
+    Without --judge nothing is sent, and every score is unscored. Replies are cached: a second run asks nothing, and a
+    run that was stopped continues. Without a usable verdict a score is unscored, with the reason, never a number.
+    Secrets are replaced before anything is sent. See docs/judges.md.
 
-    A rubric vertex:NAME_VERSION is one that Vertex AI keeps: it judges by itself, in your project, without --judge.
+    Rubrics named vertex:NAME_VERSION are run by Vertex AI in your project, without --judge.
 
-    Exit code: 3 when something was to be judged and nothing could be.
+    Exit code: 0, or 3 if nothing could be judged.
 
     \b
     pantrace judge runs/ --rubric HelpfulnessExplain --judge openai:gpt-4.1-mini

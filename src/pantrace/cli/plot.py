@@ -23,7 +23,7 @@ KINDS = ("png", "svg", "pdf", "html", "vl.json")
     "--labels",
     multiple=True,
     metavar="A,B",
-    help="A name for each evaluation, in order, instead of the files' names; repeat or part by commas.",
+    help="A name for each evaluation, in order, instead of the files' names; repeat, or separate with commas.",
 )
 @metric_names("Only this metric; repeat for more.")
 @click.option(
@@ -59,8 +59,8 @@ def command(
 ) -> None:
     """Draw evaluations: eval JSON files, or recordings whose samples have scores.
 
-    What is null or not in a file is a gap marked n/a, never a bar of zero. Nothing is fetched from a network; the HTML
-    page holds all it needs.
+    A missing value is a gap marked n/a, never a bar of zero. Nothing is loaded from the network; the HTML page contains
+    everything it needs.
 
     \b
     pantrace plot eval_base.json eval_ft.json --labels "Base,Fine-tuned" -o comparison.png

@@ -29,34 +29,36 @@ if TYPE_CHECKING:
     "agents",
     multiple=True,
     metavar="[NAME=]SPEC",
-    help="Who is asked; several, with names, take turns and are compared.",
+    help="The agent; several, with names, take turns and are compared.",
 )
-@click.option("--out", required=True, metavar="DIR", help="Run directory to write, or to go on with.")
+@click.option("--out", required=True, metavar="DIR", help="Run directory to write, or to continue.")
 @click.option("--plan", metavar="FILE", help="Plan for the evaluation that follows (TOML).")
 @click.option("--no-eval", is_flag=True, help="Record only; do not evaluate.")
 @click.option("--gate", is_flag=True, help="Exit 1 if a sample fails, 3 if one could not be decided.")
-@click.option("--trials", type=click.IntRange(1), metavar="N", help="Run each case so often (1).")
+@click.option("--trials", type=click.IntRange(1), metavar="N", help="Run each case N times (1).")
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Trials at the same time (1).")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds a trial may take (600).")
 @click.option("--max-output", type=size, metavar="SIZE", help="What an agent may print in a trial (50MB).")
-@click.option("--rate", type=click.FloatRange(0, min_open=True), metavar="N", help="Begin at most N trials a minute.")
-@click.option("--retries", type=click.IntRange(0, 10), metavar="N", help="Ask again when nobody was reached (2).")
+@click.option("--rate", type=click.FloatRange(0, min_open=True), metavar="N", help="Start at most N trials a minute.")
+@click.option("--retries", type=click.IntRange(0, 10), metavar="N", help="Ask again if the agent was not reached (2).")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the agent.")
 @click.option("--base-url", metavar="URL", help="Server of an openai: agent.")
 @click.option("--column", "columns", multiple=True, metavar="FIELD=NAME", help="Column of a table: question, id, ...")
-@click.option("--fixtures", metavar="DIR", help="Begin each trial with a copy of DIR/CASE, or of DIR.")
-@click.option("--again", is_flag=True, help="Run trials again in which the agent did not answer.")
+@click.option("--fixtures", metavar="DIR", help="Start each trial with a copy of DIR/CASE, or of DIR.")
+@click.option("--again", is_flag=True, help="Repeat trials in which the agent did not answer.")
 @click.option("--collect", is_flag=True, help="Record what the agents send over OpenTelemetry.")
 @click.option("--keep-workspaces", is_flag=True, help="Keep the directories in which agents worked.")
-@click.option("--follow-up", is_flag=True, help="Of recordings, ask all prompts again, not only the first.")
+@click.option("--follow-up", is_flag=True, help="Ask all prompts of recordings again, not only the first.")
 @click.option("--user", metavar="PROVIDER:MODEL", help="Model that plays the user of scenarios.")
 @click.option("--user-url", metavar="URL", help="Server of that model.")
-@click.option("--max-turns", type=click.IntRange(1), metavar="N", help="Turns that a simulated user has (10).")
-@click.option("--budget-usd", type=click.FloatRange(0, min_open=True), metavar="X", help="Begin no trial beyond it.")
-@click.option("--budget-tokens", type=click.IntRange(1), metavar="N", help="Begin no trial beyond it.")
-@click.option("--budget-trials", type=click.IntRange(1), metavar="N", help="Begin no trial beyond it.")
+@click.option("--max-turns", type=click.IntRange(1), metavar="N", help="Most turns of a simulated user (10).")
 @click.option(
-    "--budget-minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="Begin no trial beyond it."
+    "--budget-usd", type=click.FloatRange(0, min_open=True), metavar="X", help="Start no trial beyond this cost."
+)
+@click.option("--budget-tokens", type=click.IntRange(1), metavar="N", help="Start no trial after N tokens.")
+@click.option("--budget-trials", type=click.IntRange(1), metavar="N", help="Start no more than N trials.")
+@click.option(
+    "--budget-minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="Start no trial after N minutes."
 )
 @selecting
 @as_json
@@ -80,10 +82,10 @@ def command(
 ) -> None:
     """Put questions to an agent, record what it does, and say how it did.
 
-    The dataset is anything that holds cases: eval sets, Explain cases, golden questions, a table (CSV or JSON lines)
-    with a question in each row, or recordings, whose first prompts are asked again. The recordings go to
-    recordings/ in the run directory, and are then evaluated as `pantrace eval` does. The same command after
-    an interruption goes on where it was: what is recorded is not run again.
+    The dataset is anything with cases: eval sets, Explain cases, golden questions, a table (CSV or JSON lines) with a
+    question in each row, or recordings, whose first prompts are asked again. Recordings are written to recordings/ in
+    the run directory and evaluated as `pantrace eval` does. Run the same command again after an interruption and it
+    continues; nothing is run twice.
 
     \b
     An agent is one of

@@ -28,10 +28,10 @@ LISTED = 20
 @verbose
 @as_json
 def command(sources: tuple[str, ...], from_: str | None, verbose: bool, as_json: bool) -> None:
-    """Say whether files are as their format demands, and name every place where they are not.
+    """Check files against the rules of their format, and name every place that breaks them.
 
-    An error is something that a reader would fail on or misread; a warning is something that only the format's document
-    demands. Values that have no place in pantrace's model are counted and named.
+    An error is something that a reader would fail on or misread. A warning breaks only a rule of the format's document.
+    Values without a place in pantrace's model are counted and named.
 
     \b
     pantrace validate out.json

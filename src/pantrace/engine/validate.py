@@ -68,7 +68,7 @@ class Violations(list[Violation], Tabular):
 
 
 def validate(path_or_data: str | PathLike[str] | Any, format: str | None = None) -> Violations:  # noqa: A002
-    """Say whether a file or a directory is as its format demands, and name every place where it is not.
+    """Check a file or a directory against the rules of its format, and name every place that breaks them.
 
     It also takes one decoded record, before it is written; then `format` must be named. A file that cannot be read
     raises a ReadError."""
