@@ -73,7 +73,7 @@ class RunResult(Tabular):
                 each.reused,
                 len(each.failed),
                 each.left,
-                each.tokens,
+                each.tokens or None,  # no agent that reports tokens used none
                 _cost(each),
                 str(each.recordings),
             )
