@@ -155,18 +155,9 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
         limit: int | None,
         **others: Any,
     ) -> Any:
-        from datetime import UTC, datetime
+        from pantrace.library.sources import select
 
-        from pantrace.engine.select import Selection, parse_since
-        from pantrace.engine.where import parse_where
-
-        chosen = Selection(
-            since=parse_since(since, datetime.now(UTC)) if since else None,
-            until=parse_since(until, datetime.now(UTC), "--until") if until else None,
-            sessions=samples,
-            where=tuple(parse_where(text) for text in wheres),
-            limit=limit,
-        )
+        chosen = select(where=wheres, sample=samples, since=since, until=until, limit=limit)
         try:
             given = command(*arguments, chosen=chosen, **others)
         except (click.exceptions.Exit, NothingWritten):
