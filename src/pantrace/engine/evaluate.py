@@ -44,7 +44,6 @@ def evaluate_into(
     on_sample: Callable[[Sample], None] = lambda _: None,
     judging: Bench | None = None,
     engine: Engine = ONE_PROCESS,
-    on_start: Callable[[str], None] = lambda _: None,
     span_bytes: int = SPAN_BYTES,
 ) -> Done:
     """Evaluate inputs into a run directory; the same call after a crash goes on where it was.
@@ -65,7 +64,7 @@ def evaluate_into(
     if judging is not None or (selection is not None and not selection.is_by_part):
         engine = ONE_PROCESS
     # Made before the directory is touched: it may refuse.
-    executor = engine.executor(sum(weight_of(path) for path, _, _ in opened), on_start)
+    executor = engine.executor(sum(weight_of(path) for path, _, _ in opened), done.by.append)
     with (
         RunDirectory.open_for_writing(out, header, plan_text, hashed) as directory,
         Judges(ready, judging) as judges,

@@ -52,6 +52,8 @@ class Done:
     undone: list[str] = field(default_factory=list)
     """Profiles whose decisions `gate` had put in place of the plan's."""
     notes: Notes = field(default_factory=Notes.keeping)
+    by: list[str] = field(default_factory=list)
+    """Who did it, in words, if not this process alone."""
     unmatched: int = 0
     """Samples without a counterpart in the reference."""
     prompted: int = 0
