@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from pantrace.errors import ReadError
 from pantrace.formats import Format
 from pantrace.model import Sample
-from pantrace.store import Intake, Kept, Result, RunDirectory, samples_hash
+from pantrace.store import Intake, Kept, Result, RunDirectory, SampleTexts, sample_of
 
 from .fingerprint import content_hash, fingerprint, name_of, signature
 from .measure import References
 from .plan_judges import Judges, lacks_answers
+from .portions import portions
 from .read import Notes, open_run, watch
 from .select import Selection
 from .stored_evaluation import samples_of
 
-CHUNK = 64
-"""Samples that are kept together: what a crash can cost is this much measuring."""
+AT_ONCE = 64
+"""Samples that are measured, and put to judges, together."""
 
 
 @dataclass
@@ -120,9 +122,9 @@ class Intakes:
             return
         name = f"{name_of(reference)}r"
         self._names.add(name)
-        for number, chunk in enumerate(_chunks(self._references.not_run())):
-            self._parts.append(f"{name}-{number:08d}-{samples_hash(chunk)[:16]}")
-            self._keep(self._parts[-1], chunk, [])
+        for number, portion in enumerate(portions(self._references.not_run())):
+            self._parts.append(f"{name}-{number:08d}-{portion.hash[:16]}")
+            self._keep(self._parts[-1], portion, [])
 
     def _left(self) -> int | None:
         """Samples that may still be chosen; None without a limit."""
@@ -160,14 +162,14 @@ class Intakes:
         run = open_run(path, chosen, variant, self._done.notes.on_broken)
         samples = self._wanted(samples_of(run, chosen, path) if self._whole else run.samples)
         parts, count = [], 0
-        for number, chunk in enumerate(_chunks(samples)):
-            place, hashed = f"{empty.input}-{number:08d}", samples_hash(chunk)[:16]
+        for number, portion in enumerate(portions(samples)):
+            place, hashed = f"{empty.input}-{number:08d}", portion.hash[:16]
             parts.append(f"{place}-{hashed}")
             # The last: before there were hashes, a part was named by its input's content and its place.
             places = [hashed, *(f"{empty.input}-{near:08d}" for near in (number, number + 1, number - 1))]
             formers = [self._formers[each] for each in (*places, f"{content}-{number:08d}") if each in self._formers]
-            self._keep(parts[-1], chunk, formers)
-            count += len(chunk)
+            self._keep(parts[-1], portion, formers)
+            count += len(portion)
         notes: dict[str, Any] = {
             "samples": count,
             "read": self._selection.read - looked_at if self._selection is not None else count,
@@ -187,31 +189,38 @@ class Intakes:
             samples = map(self._references.join, samples)
         return watch(samples, self._on_sample)
 
-    def _keep(self, part: str, chunk: list[Sample], formers: list[str]) -> None:
+    def _keep(self, part: str, portion: SampleTexts, formers: list[str]) -> None:
         unanswered = self._lacks_answers(part)
         if not unanswered and self._directory.has(part):
-            self._done.reused += len(chunk)
+            self._done.reused += len(portion)
             return
         damaged = self._directory.damage(part)
         if damaged or unanswered:
-            self._done.renewed += len(chunk)
+            self._done.renewed += len(portion)
             self._done.damaged += damaged
-        self._directory.write_part(part, self._results(chunk, formers), again=True)
+        self._directory.write_part(part, self._results(portion, formers), again=True)
 
-    def _results(self, chunk: list[Sample], formers: list[str]) -> Iterator[Result | Kept]:
+    def _results(self, portion: SampleTexts, formers: list[str]) -> Iterator[Result | Kept]:
         """Results of samples; those that a former part holds as they are need no measuring."""
-        hashes = [samples_hash([sample]) for sample in chunk] if formers else []
+        hashes = portion.hashes() if formers else []
         known: dict[str, Kept] = {}
         for former in formers:
             if not known.keys() >= {*hashes} and not self._directory.damage(former) and not self._lacks_answers(former):
                 known |= {each.hash: each for each in self._directory.kept(former)}
-        found = [known.get(each) for each in hashes] or [None] * len(chunk)
-        fresh = [sample for sample, kept in zip(chunk, found, strict=True) if kept is None]
-        self._done.measured += len(fresh)
-        self._done.reused += len(chunk) - len(fresh)
-        measured = self._judges.results(fresh)
-        for kept in found:
-            yield kept if kept is not None else next(measured)
+        found = [known.get(each) for each in hashes] or [None] * len(portion)
+        for first in range(0, len(portion), AT_ONCE):
+            here = found[first : first + AT_ONCE]
+            texts = portion.texts(first, first + AT_ONCE)
+            fresh = [text for text, kept in zip(texts, here, strict=True) if kept is None]
+            self._done.measured += len(fresh)
+            self._done.reused += len(texts) - len(fresh)
+            measured = zip(fresh, self._judges.results([sample_of(text) for text in fresh]), strict=True)
+            for kept in here:
+                if kept is None:
+                    text, result = next(measured)
+                    yield replace(result, text=text)
+                else:
+                    yield kept
 
     def _lacks_answers(self, part: str) -> bool:
         """Whether a part is to be judged again; a damaged one is made again anyway."""
@@ -222,9 +231,3 @@ class Intakes:
 
 def _plain(error: ReadError) -> dict[str, str | None]:
     return {"message": error.message, "path": error.path, "place": error.place, "remedy": error.remedy}
-
-
-def _chunks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
-    iterator = iter(samples)
-    while chunk := list(islice(iterator, CHUNK)):
-        yield chunk

@@ -8,7 +8,7 @@ from .opening import OWN_NAMES
 from .parquet import Staged, stage_part
 from .query import Answer, query, workbench
 from .reading import StoredScore, read_tables
-from .rows import Kept, Result, samples_hash
+from .rows import Kept, Result, SampleTexts, sample_of
 from .run_file import FILES, LABELS, PARTS, RECORDINGS, WORKSPACES, is_run_directory
 from .verify import unverified
 
@@ -24,12 +24,13 @@ __all__ = [
     "Kept",
     "Result",
     "RunDirectory",
+    "SampleTexts",
     "Staged",
     "StoredScore",
     "is_run_directory",
     "query",
     "read_tables",
-    "samples_hash",
+    "sample_of",
     "stage_part",
     "unverified",
     "workbench",

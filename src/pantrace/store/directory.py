@@ -22,7 +22,7 @@ from .manifest_writer import Manifest
 from .opening import begun, refuse_foreign
 from .parquet import PartWriter, Staged, stage_part
 from .reading import StoredScore, read_addresses, read_decisions, read_kept, read_results, read_rows, read_scores
-from .rows import Kept, Result, decision_row, json_hash
+from .rows import Kept, Result, decision_item, json_hash
 from .run_file import LOCK, MANIFEST, PARTS, RunFile, read_run_file, write_run_file
 from .schema import VERSION
 from .verify import damage, now_verified
@@ -164,12 +164,12 @@ class RunDirectory:
             address = next(addresses.get(sayable(decision.sample), iter(())), None)
             if address is None:
                 raise UsageError(f"{self.path}: a decision on {decision.sample!r}, which the run does not hold (again)")
-            rows.append(decision_row(address, decision))
+            rows.append(decision_item(address, decision))
         digest = hashlib.sha256(sayable(profile).encode())
         with PartWriter(self.path) as writer:
             for row in rows:
-                digest.update(f"{row.part}\n{row.number}\n{row.json}\n".encode())
-                writer.add({"decisions": [row]})
+                digest.update(f"{row.address.part}\n{row.address.number}\n{row.json}\n".encode())
+                writer.batch.add_item("decisions", row)
             staged = Staged(part=f"decisions again {digest.hexdigest()}", files=writer.finish())
         self._commit(staged, keep=False, profile=sayable(profile))
 

@@ -106,6 +106,7 @@ def _named_in(sql: str) -> set[str]:
     a name together."""
     text = sql.lower()
     seen = {table for table in PART_TABLES if table in text or "query" in text}
+    seen |= {"scores"} if "score_rows" in text else set()
     return seen | {"samples", "scores"} if any(view in text for view in VIEWS) else seen
 
 
@@ -121,10 +122,12 @@ def _create_tables(database: Any, folders: list[Path], asked: set[str]) -> None:
                 some = database.from_arrow(open_dataset(table, files)).filter(condition)
                 some = some.project(f"{_text(run)} as run, *")
                 found = some if found is None else found.union(some)
+        # What does not apply has no row there: `scores` itself is a view.
+        name = "score_rows" if table == "scores" else table
         if found is not None:
-            found.create_view(table)
+            found.create_view(name)
         else:
-            database.execute(f"create view {table} as select {_columns(table, 'null::{1} as {0}')} where false")
+            database.execute(f"create view {name} as select {_columns(table, 'null::{1} as {0}')} where false")
     for view, question in VIEWS.items():
         database.execute(f"create view {view} as {question}")
     database.execute(f"create table runs ({_columns('runs', '{0} {1}')})")
