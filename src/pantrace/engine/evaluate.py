@@ -17,6 +17,7 @@ from pantrace.model import Run, RunHeader, Sample
 from pantrace.policy import Profile
 from pantrace.store import RunDirectory
 
+from .collector import seldom_collecting
 from .evaluate_sample import decide_sample
 from .fingerprint import content_hash, signature
 from .intake import Done, Intakes
@@ -53,7 +54,11 @@ def evaluate_into(
     whole = all(chosen.stored for _, chosen, _ in opened)
     circumstances = _circumstances(ready, selection) + (" whole" if whole else "")
     header, hashed = _header(paths, ready), plan_hash(ready, judging)
-    with RunDirectory.open_for_writing(out, header, plan_text, hashed) as directory, Judges(ready, judging) as judges:
+    with (
+        RunDirectory.open_for_writing(out, header, plan_text, hashed) as directory,
+        Judges(ready, judging) as judges,
+        seldom_collecting(),
+    ):
         done.anew = directory.renewed
         directory.begin(_all_of(opened, f"{circumstances} {selection.limit if selection else None}"))
         intakes = Intakes(directory, judges, done, circumstances, references, selection, on_sample, whole=whole)

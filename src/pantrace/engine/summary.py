@@ -77,7 +77,7 @@ def summarise(out: Path, own: Iterable[Chosen] = ()) -> EvalSummary:
     plugins = [each for each, _ in own if not each.is_ours]
     declared = measures(plugins)
     known = {each.address: each for each in declared}
-    with workbench(out, MEMORY) as database:
+    with workbench(out, MEMORY, {"samples", "decisions"}) as database:
         columns = Columns(database, out, {each.metric: each.name for each in reversed(declared)})
         reduced = reduce_stored(database, columns, declared)
         return EvalSummary(

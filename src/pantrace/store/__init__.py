@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .absent import absent_of
 from .directory import RunDirectory
 from .manifest import Intake
 from .opening import OWN_NAMES
@@ -27,6 +28,7 @@ __all__ = [
     "SampleTexts",
     "Staged",
     "StoredScore",
+    "absent_of",
     "is_run_directory",
     "query",
     "read_tables",

@@ -17,7 +17,7 @@ from .schema import PART_TABLES, columns
 from .verify import damaged_part, file_hash
 
 _ROWS_AT_ONCE = 20_000
-_CHARACTERS_AT_ONCE = 8_000_000
+_CHARACTERS_AT_ONCE = 3_000_000
 _ALL_DIFFERENT = ("json",)
 _ASKED_FOR = ("number", "sample", "case_id", "epoch", "origin", "name", "status", "value", "passed", "profile")
 """Columns whose least and greatest value are worth knowing before a group of rows is read."""

@@ -49,14 +49,14 @@ def query(paths: str | Path | Sequence[str | Path], sql: str) -> Answer:
 
 
 @contextmanager
-def workbench(path: Path, memory: str) -> Iterator[Any]:
-    """A DuckDB connection with the tables of one run directory, for questions that need several steps. It holds no more
-    than so much memory and puts the rest on the disk."""
+def workbench(path: Path, memory: str, tables: set[str]) -> Iterator[Any]:
+    """A DuckDB connection with these tables of one run directory, for questions that need several steps. It holds no
+    more than so much memory and puts the rest on the disk."""
     duckdb = _duckdb()
     with tempfile.TemporaryDirectory(prefix="pantrace-") as spill:
         config = {**_config(spill), "memory_limit": memory, "threads": "1"}
         with duckdb.connect(config=config) as database:
-            _create_tables(database, [path], {*PART_TABLES})
+            _create_tables(database, [path], tables)
             yield database
 
 
