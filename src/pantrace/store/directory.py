@@ -21,7 +21,16 @@ from .manifest import CommittedPart, Damaged, Intake, PartFile, committed_parts,
 from .manifest_writer import Manifest
 from .opening import begun, refuse_foreign
 from .parquet import PartWriter, Staged, stage_part
-from .reading import StoredScore, read_addresses, read_decisions, read_kept, read_results, read_rows, read_scores
+from .reading import (
+    StoredScore,
+    read_addresses,
+    read_decisions,
+    read_kept,
+    read_outlines,
+    read_results,
+    read_rows,
+    read_scores,
+)
 from .rows import Kept, Result, decision_item, json_hash
 from .run_file import LOCK, MANIFEST, PARTS, RunFile, read_run_file, write_run_file
 from .schema import VERSION
@@ -259,6 +268,11 @@ class RunDirectory:
         """Samples in the order of part names, each with the scores that came with it and then those of the run."""
         for result in read_results(self.path, with_decisions=False):
             yield msgspec.structs.replace(result.sample, scores=result.sample.scores + result.scores)
+
+    def outlines(self) -> Iterator[Sample]:
+        """The same samples without what the agent did: scores, and of case and outcome what the columns say. Reads a
+        small part of the directory."""
+        return read_outlines(self.path)
 
     def results(self) -> Iterator[Result]:
         """Samples as they came, in the same order, each with the scores and the decisions of the run."""

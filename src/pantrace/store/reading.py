@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import ReadError
-from pantrace.model import Decision, Record, Sample, Score
+from pantrace.model import Case, Decision, Outcome, Record, Sample, Score, Trajectory
 
 from .absent import COLUMN as ABSENT
 from .absent import absent_of, merged
@@ -71,6 +71,36 @@ def _part_results(
             scores=merged((score for _, origin, score in scores.of(number) if origin == "run"), absent),
             decisions=tuple(decisions.get((part.part, number), ())),
         )
+
+
+_OUTLINE = (
+    *("number", ABSENT, "sample", "epoch", "case_id", "scenario", "labels"),
+    *("trajectories", "status", "reason", "reward"),
+)
+
+
+def read_outlines(folder: Path) -> Iterator[Sample]:
+    """Samples with their scores, those that came with them and then those of the run, and with what the columns say of
+    case and outcome; without what the agent did, so that no recording is read."""
+    for part in committed_parts(folder / MANIFEST):
+        scores = _Groups(_records(folder, part, "scores", Score, "number", "origin"))
+        for number, absent, name, epoch, case, scenario, labels, count, *ended in read_rows(
+            folder, part, "samples", *_OUTLINE
+        ):
+            found = scores.of(number)
+            stored = tuple(score for _, origin, score in found if origin == "source")
+            made = merged((score for _, origin, score in found if origin == "run"), absent)
+            yield Sample(
+                id=name,
+                epoch=epoch,
+                case=Case(id=case, scenario=scenario, labels=msgspec.json.decode(labels) if labels else {}),
+                trajectory=Trajectory(outcome=_outcome(*ended)) if count else None,
+                scores=stored + made,
+            )
+
+
+def _outcome(status: Any, reason: str | None, reward: float | None) -> Outcome | None:
+    return Outcome(status=status, reason=reason, reward=reward) if status is not None else None
 
 
 class _Groups:
