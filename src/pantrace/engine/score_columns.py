@@ -24,6 +24,9 @@ _SETUP = (
     "create temp table told (place uinteger)",
     "create temp table members (place uinteger, group_id usmallint)",
     "create temp table statuses (place uinteger, made usmallint, status utinyint)",
+    # What does not apply is told of a sample by one text: each text has a number, and here the scores that it tells of.
+    "create temp table absences (place uinteger, absence uinteger)",
+    "create temp table absent (absence uinteger, made usmallint)",
     "create temp table figures (place uinteger, id usmallint, value double)",
 )
 STATUSES = {"scored": 0, "not_applicable": 1, "unscored": 2, "failed": 3}
@@ -80,6 +83,7 @@ class Columns:
         self.cases: dict[str, int] = {}
         """Name -> number."""
         self._measures = 0
+        self._absences = 0
         self._labels: dict[tuple[str | None, str | None], array[int]] = {}
         self._waiting: dict[str, list[tuple[Any, ...]]] = {}
         self._decode = Decoder(dict[str, float | None]).decode
@@ -132,18 +136,22 @@ class Columns:
         import numpy as np
 
         told = table.column("not_applicable").chunk(0)
-        codes, where = _codes(told), places[table.column("number").to_numpy()]
-        for code, text in enumerate(told.dictionary.to_pylist()):
-            here = where[codes == code]
-            scores = [score for _, score in absent_of(text)]
-            ids = np.empty(len(scores), np.uint16)
-            for place, score in enumerate(scores):
+        texts, codes = told.dictionary.to_pylist(), _codes(told)
+        where = places[table.column("number").to_numpy()]
+        here = codes < len(texts)
+        if not here.any():
+            return
+        counts = np.bincount(codes[here], minlength=len(texts))
+        self._wait("absences", where[here], (codes[here] + self._absences).astype(np.uint32))
+        for code, text in enumerate(texts):
+            ids = []
+            for _, score in absent_of(text):
                 made = self._made_by((score.name, score.maker.kind if score.maker else None))
-                ids[place] = made.id
+                ids.append(made.id)
                 if score.explanation is not None:
-                    made.count_reason(score.explanation, len(here))
-            statuses = np.full(len(here) * len(ids), STATUSES["not_applicable"], np.uint8)
-            self._wait("statuses", np.repeat(here, len(ids)), np.tile(ids, len(here)), statuses)
+                    made.count_reason(score.explanation, int(counts[code]))
+            self._wait("absent", np.full(len(ids), self._absences + code, np.uint32), np.array(ids, np.uint16))
+        self._absences += len(texts)
 
     def _add_scores(self, table: Any, places: Any) -> None:
         import numpy as np
