@@ -22,6 +22,7 @@ from .manifest_writer import Manifest
 from .opening import begun, refuse_foreign
 from .parquet import PartWriter, Staged, stage_part
 from .reading import (
+    OnDamage,
     StoredScore,
     read_addresses,
     read_decisions,
@@ -274,9 +275,10 @@ class RunDirectory:
         small part of the directory."""
         return read_outlines(self.path)
 
-    def results(self) -> Iterator[Result]:
-        """Samples as they came, in the same order, each with the scores and the decisions of the run."""
-        return read_results(self.path)
+    def results(self, on_damage: OnDamage | None = None) -> Iterator[Result]:
+        """Samples as they came, in the same order, each with the scores and the decisions of the run. Who wants to be
+        told of damaged parts gets the samples of all others."""
+        return read_results(self.path, on_damage=on_damage)
 
     def scores(self, wanted: Collection[str] | None = None) -> Iterator[StoredScore]:
         """All scores, those that came with the samples included; or those of these names."""
