@@ -59,3 +59,11 @@ def test_opencode_converts_every_session() -> None:
     counts = {name: each["found"] for name, each in found.items()}
     assert counts["pantrace: to vertex-seed, loss measured"] >= 30
     assert counts["pantrace: every session"] > 30
+
+
+def test_the_store_is_measured_against_bare_sums() -> None:
+    (found,) = run("store", "--samples", "100", "--rounds", "1")["sizes"]
+    assert found["processes"].keys() == {"measure", "eval", "summary", "compare", "bare"}
+    # Parts of 64 and of 36 samples: samples, steps, calls and scores.
+    assert found["files"] == 8
+    assert found["ratios"].keys() == {"eval_per_measure", "summary_share", "compare_per_bare"}

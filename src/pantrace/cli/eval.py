@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     "--min-pass-rate",
     type=click.FloatRange(0, 1),
     metavar="X",
-    help="With --gate: the share of samples that must pass. The plan's, else 1.",
+    help="With --gate: the share of cases that must pass, repeats averaged. The plan's, else 1.",
 )
 @click.option("--by", metavar="LABEL", help="Also show the numbers by this label of the cases, or by agent.")
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     default=1.0,
     show_default=True,
     metavar="X",
-    help="The share of samples that must pass.",
+    help="The share of cases that must pass, repeats averaged.",
 )
 @click.option("--complete", is_flag=True, help="Do not pass while a case was not run, not read or left out.")
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")

@@ -63,20 +63,31 @@ class Side:
         if abs(number) > LARGEST:
             self.left_out[name] += 1
             return
-        self.values.setdefault(name, {}).setdefault(case, []).append(number)
+        cases = self.values.get(name)
+        if cases is None:
+            cases = self._first(name, score)
+        cases.setdefault(case, []).append(number)
+        if self.binary[name]:
+            measure = _declared(name)
+            self.binary[name] = (
+                is_yes_or_no(score, number) if measure is None else measure.yes_or_no and number in (0.0, 1.0)
+            )
+
+    def _first(self, name: str, score: Score) -> dict[str, list[float]]:
+        """A place for the numbers of a name, with what is declared of it, or what its first score says."""
         measure = _declared(name)
+        self.binary[name] = True
         if measure is None:
-            yes_or_no = is_yes_or_no(score, number)
-            self.scales.setdefault(name, score.scale)
-            self.better.setdefault(name, score.scale.better if score.scale is not None else None)
+            self.scales[name] = score.scale
+            self.better[name] = score.scale.better if score.scale is not None else None
         else:
-            yes_or_no = measure.yes_or_no and number in (0.0, 1.0)
-            self.scales.setdefault(name, Scale(low=measure.low, high=measure.high, better=measure.better or "higher"))
-            self.better.setdefault(name, measure.better)
-            self.units.setdefault(name, measure.unit)
+            self.scales[name] = Scale(low=measure.low, high=measure.high, better=measure.better or "higher")
+            self.better[name] = measure.better
+            self.units[name] = measure.unit
             if not measure.headline:
                 self.spare.add(name)
-        self.binary[name] = self.binary.get(name, True) and yes_or_no
+        self.values[name] = {}
+        return self.values[name]
 
 
 @lru_cache(maxsize=1024)

@@ -13,9 +13,11 @@ from msgspec.structs import replace
 
 from pantrace.errors import UsageError
 from pantrace.metrics import by_name, full_address
-from pantrace.model import Record, Sample, Scale, Score
+from pantrace.model import Record, Run, Sample, Scale, Score, with_samples
 from pantrace.stats import Estimate
+from pantrace.store import RunDirectory, is_run_directory
 
+from .collector import seldom_collecting
 from .compare import Margin, Side, address_among, compare_pairs, side_of
 from .compare_result import Comparison
 from .compare_stored import compare_stored
@@ -165,13 +167,23 @@ def read_sides(sources: Sequence[Source], cluster: str | None, pair_by: str = "c
     names = distinct_names([name for name, _ in sources])
     sides = []
     for name, (_, files) in zip(names, sources, strict=True):
-        run = read_pile(files, notes=Notes())
-        side = side_of(run, map(with_outcome, run.samples), cluster=cluster, pair_by=pair_by)
+        # Which agent a case asks for, no column says.
+        run = _scores_of(files) if cluster != "agent" else read_pile(files, notes=Notes())
+        with seldom_collecting():
+            side = side_of(run, map(with_outcome, run.samples), cluster=cluster, pair_by=pair_by)
         side.name = name
         sides.append(side)
     if cluster is not None and any(side.cases for side in sides) and not any(side.clusters for side in sides):
         raise UsageError(f"--cluster {cluster!r}: no case says so; known are task, scenario, agent and names of labels")
     return sides
+
+
+def _scores_of(files: Sequence[Path]) -> Run:
+    """A run with its scores; of a run directory nothing else is read."""
+    if len(files) == 1 and is_run_directory(files[0]):
+        directory = RunDirectory.open(files[0])
+        return with_samples(directory.header, directory.outlines())
+    return read_pile(files, notes=Notes())
 
 
 def with_outcome(sample: Sample) -> Sample:

@@ -19,6 +19,7 @@ from pantrace.policy import Profile
 from pantrace.store import RunDirectory
 from pantrace.wire.cuts import SPAN_BYTES, Cutting
 
+from .collector import seldom_collecting
 from .evaluate_sample import decide_sample
 from .executor import ONE_PROCESS, Engine
 from .fingerprint import content_hash, signature
@@ -69,6 +70,7 @@ def evaluate_into(
         RunDirectory.open_for_writing(out, header, plan_text, hashed) as directory,
         Judges(ready, judging) as judges,
         ExitStack() as held,
+        seldom_collecting(),
     ):
         done.anew = directory.renewed
         directory.begin(_all_of(opened, f"{circumstances} {selection.limit if selection else None}"))

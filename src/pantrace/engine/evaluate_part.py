@@ -5,25 +5,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from pantrace.errors import ReadError
 from pantrace.model import Record, Sample
-from pantrace.store import Kept, KnownParts, Result, Staged, samples_hash, stage_part
+from pantrace.store import Kept, KnownParts, Result, SampleTexts, Staged, sample_of, stage_part
 
 from .fingerprint import name_of
 from .input_part import InputPart, open_part
 from .measure import References
 from .plan import Ready
 from .plan_judges import Judges
+from .portions import FIRST, MOST, portions
 from .read import GivenUp, watch
 from .select import Selection
 from .stored_evaluation import samples_of
 
-CHUNK = 64
-"""Samples that are kept together: what a crash can cost is this much measuring."""
+AT_ONCE = 64
+"""Samples that are measured, and put to judges, together."""
 
 
 class Chunk(Record, frozen=True, kw_only=True):
@@ -104,55 +106,56 @@ class EvaluateParts:
         if references is not None:
             samples = map(references.join, samples)
         name, count = name_of(Path(part.path)), 0
-        for number, chunk in enumerate(chunks(watch(samples, self.on_sample))):
-            place, hashed = part_place(name, part.number, number), samples_hash(chunk)[:16]
+        first = FIRST if part.number == 0 else MOST  # a crash late in an input may cost more than an early one
+        for number, portion in enumerate(portions(watch(samples, self.on_sample), first)):
+            place, hashed = part_place(name, part.number, number), portion.hash[:16]
             near = [part_place(name, part.number, each) for each in (number, number + 1, number - 1)]
-            yield self.keep(f"{place}-{hashed}", chunk, [hashed, *near])
-            count += len(chunk)
+            yield self.keep(f"{place}-{hashed}", portion, [hashed, *near])
+            count += len(portion)
         if references is not None:
             references = References(met=references.met, unmatched=references.unmatched, prompted=references.prompted)
         yield PartRead(samples=count, broken=broken, references=references, selection=selection)
 
-    def keep(self, part: str, chunk: list[Sample], near: Iterable[str] = ()) -> Chunk:
+    def keep(self, part: str, portion: SampleTexts, near: Iterable[str] = ()) -> Chunk:
         """Stage samples with their results, unless the directory has them. `near`: where else they may stand."""
         unanswered = self.lacks_answers(part)
         if not unanswered and self.known.has(part):
-            return Chunk(part=part, samples=len(chunk))
+            return Chunk(part=part, samples=len(portion))
         damaged = self.known.damage(part)
-        known = self._known(chunk, [self.formers[each] for each in near if each in self.formers])
-        fresh = [sample for sample, kept in zip(chunk, known, strict=True) if kept is None]
-        staged = stage_part(self.folder, part, self._results(fresh, known))
+        known = self._known(portion, [self.formers[each] for each in near if each in self.formers])
         return Chunk(
             part=part,
-            samples=len(chunk),
-            staged=staged,
-            measured=len(fresh),
+            samples=len(portion),
+            staged=stage_part(self.folder, part, self._results(portion, known)),
+            measured=sum(each is None for each in known),
             renewed=bool(damaged or unanswered),
             damaged=tuple(damaged),
         )
 
-    def _known(self, chunk: list[Sample], formers: list[str]) -> list[Kept | None]:
+    def _known(self, portion: SampleTexts, formers: list[str]) -> list[Kept | None]:
         """Results of samples that a former part holds as they are: these need no measuring."""
-        hashes = [samples_hash([sample]) for sample in chunk] if formers else []
+        hashes = portion.hashes() if formers else []
         known: dict[str, Kept] = {}
         for former in formers:
             if not known.keys() >= {*hashes} and not self.known.damage(former) and not self.lacks_answers(former):
                 known |= {each.hash: each for each in self.known.kept(former)}
-        return [known.get(each) for each in hashes] or [None] * len(chunk)
+        return [known.get(each) for each in hashes] or [None] * len(portion)
 
-    def _results(self, fresh: list[Sample], known: list[Kept | None]) -> Iterator[Result | Kept]:
-        measured = (self.judges or Judges(self.ready, None)).results(fresh)
-        for kept in known:
-            yield kept if kept is not None else next(measured)
+    def _results(self, portion: SampleTexts, known: list[Kept | None]) -> Iterator[Result | Kept]:
+        judges = self.judges or Judges(self.ready, None)
+        for first in range(0, len(portion), AT_ONCE):
+            here = known[first : first + AT_ONCE]
+            texts = portion.texts(first, first + AT_ONCE)
+            fresh = [text for text, kept in zip(texts, here, strict=True) if kept is None]
+            measured = zip(fresh, judges.results([sample_of(text) for text in fresh]), strict=True)
+            for kept in here:
+                if kept is None:
+                    text, result = next(measured)
+                    yield replace(result, text=text)
+                else:
+                    yield kept
 
 
 def part_place(name: str, part: int, chunk: int) -> str:
     """Where a chunk stands: in the order of these names, samples stand as they stood in their input."""
     return f"{name}-{part:04d}{chunk:08d}"
-
-
-def chunks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
-    """Samples that are kept together."""
-    iterator = iter(samples)
-    while chunk := list(islice(iterator, CHUNK)):
-        yield chunk

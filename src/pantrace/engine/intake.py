@@ -14,15 +14,16 @@ from msgspec.structs import replace
 from pantrace.errors import ReadError
 from pantrace.formats import Format
 from pantrace.model import Sample
-from pantrace.store import Intake, RunDirectory, samples_hash
+from pantrace.store import Intake, RunDirectory
 from pantrace.wire.cuts import Cutting
 
-from .evaluate_part import Chunk, EvaluateParts, PartRead, chunks, part_place
+from .evaluate_part import Chunk, EvaluateParts, PartRead, part_place
 from .executor import Executor, InProcess
 from .fingerprint import content_hash, fingerprint, name_of, signature
 from .input_part import InputPart, parts_of
 from .measure import References
 from .plan_judges import Judges, lacks_answers
+from .portions import portions
 from .read import Notes
 from .search import Found
 from .select import Selection
@@ -228,9 +229,9 @@ class Intakes:
         name = f"{name_of(reference)}r"
         self._names.add(name)
         parts = self._parts[name] = []
-        for number, chunk in enumerate(chunks(self._references.not_run())):
-            parts.append(f"{part_place(name, 0, number)}-{samples_hash(chunk)[:16]}")
-            self._commit(self._task.keep(parts[-1], chunk))
+        for number, portion in enumerate(portions(self._references.not_run())):
+            parts.append(f"{part_place(name, 0, number)}-{portion.hash[:16]}")
+            self._commit(self._task.keep(parts[-1], portion))
 
     def _left(self) -> int | None:
         """Samples that may still be chosen; None without a limit."""

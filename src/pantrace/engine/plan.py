@@ -112,7 +112,7 @@ class GateTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When the evaluation as a whole passes."""
 
     min_pass_rate: Annotated[float, Meta(ge=0, le=1)] = 1.0
-    """Least share of decided samples that pass; a sample that could not be decided keeps the gate from passing."""
+    """Least share of cases that pass, repeats averaged within the case; what could not be decided has not passed."""
     complete: bool = False
     """The gate does not pass while a case of the dataset or reference was not run, not read or left out."""
 

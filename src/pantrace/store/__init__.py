@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .absent import absent_of
 from .directory import RunDirectory
 from .known_parts import KnownParts
 from .manifest import Intake
@@ -9,7 +10,7 @@ from .opening import OWN_NAMES
 from .parquet import Staged, stage_part
 from .query import Answer, query, workbench
 from .reading import StoredScore, read_tables
-from .rows import Kept, Result, samples_hash
+from .rows import Kept, Result, SampleTexts, sample_of
 from .run_file import FILES, LABELS, PARTS, RECORDINGS, WORKSPACES, is_run_directory
 from .verify import unverified
 
@@ -26,12 +27,14 @@ __all__ = [
     "KnownParts",
     "Result",
     "RunDirectory",
+    "SampleTexts",
     "Staged",
     "StoredScore",
+    "absent_of",
     "is_run_directory",
     "query",
     "read_tables",
-    "samples_hash",
+    "sample_of",
     "stage_part",
     "unverified",
     "workbench",

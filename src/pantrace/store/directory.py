@@ -28,11 +28,12 @@ from .reading import (
     read_addresses,
     read_decisions,
     read_kept,
+    read_outlines,
     read_results,
     read_rows,
     read_scores,
 )
-from .rows import Kept, Result, decision_row, json_hash
+from .rows import Kept, Result, decision_item, json_hash
 from .run_file import LOCK, MANIFEST, PARTS, RunFile, read_run_file, write_run_file
 from .schema import VERSION
 from .verify import now_verified
@@ -173,12 +174,12 @@ class RunDirectory:
             address = next(addresses.get(sayable(decision.sample), iter(())), None)
             if address is None:
                 raise UsageError(f"{self.path}: a decision on {decision.sample!r}, which the run does not hold (again)")
-            rows.append(decision_row(address, decision))
+            rows.append(decision_item(address, decision))
         digest = hashlib.sha256(sayable(profile).encode())
         with PartWriter(self.path) as writer:
             for row in rows:
-                digest.update(f"{row.part}\n{row.number}\n{row.json}\n".encode())
-                writer.add({"decisions": [row]})
+                digest.update(f"{row.address.part}\n{row.address.number}\n{row.json}\n".encode())
+                writer.batch.add_item("decisions", row)
             staged = Staged(part=f"decisions again {digest.hexdigest()}", files=writer.finish())
         self._commit(staged, keep=False, profile=sayable(profile))
 
@@ -278,6 +279,11 @@ class RunDirectory:
         """Samples in the order of part names, each with the scores that came with it and then those of the run."""
         for result in read_results(self.path, with_decisions=False):
             yield msgspec.structs.replace(result.sample, scores=result.sample.scores + result.scores)
+
+    def outlines(self) -> Iterator[Sample]:
+        """The same samples without what the agent did: scores, and of case and outcome what the columns say. Reads a
+        small part of the directory."""
+        return read_outlines(self.path)
 
     def results(self, on_damage: OnDamage | None = None) -> Iterator[Result]:
         """Samples as they came, in the same order, each with the scores and the decisions of the run. Who wants to be

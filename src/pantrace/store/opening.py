@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from pantrace.errors import UsageError
 
 from .manifest import Damaged
@@ -67,8 +69,9 @@ def begun(folder: Path, wanted: RunFile) -> tuple[RunFile, Manifest, tuple[str, 
             ended = content is not None and content.run.status is not None and bool(manifest.parts)
             # One of an older version has no editions, but a run that has ended is one.
             manifest.note({"plan_hash": wanted.plan_hash, **({"edition": "1"} if ended else {})})
-        if content is None:
-            content = wanted
+        if content is None or content.store < wanted.store:
+            # What is written from here on, an earlier pantrace would misread: it must refuse the directory.
+            content = wanted if content is None else replace(content, store=wanted.store)
             write_run_file(folder, content)
     except BaseException:
         manifest.close()
