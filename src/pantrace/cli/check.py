@@ -94,7 +94,7 @@ def command(
     paths = expand(sources)
     run = read_pile(paths, format=from_, notes=notes)
     report = CheckReport(inputs=[str(path) for path in paths], not_applicable_passes=as_ == "pass")
-    with progress("samples") as count:
+    with progress("sample", total=chosen.limit) as count:
         samples = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
         run_rules(watch(samples, count), loaded, checks, report)
     for path, data in ((out, encode(report_json(report), indent=2) + b"\n"), (junit, as_junit(report))):

@@ -96,7 +96,7 @@ def command(
         on_loss = _loss_writer(stack, Path(loss)) if loss else None
 
         def run_to(path: Path) -> Report:
-            with progress("samples") as count:
+            with progress("sample", total=chosen.limit) as count:
                 return convert(
                     paths,
                     path,

@@ -121,7 +121,7 @@ def command(
     references = References.of(read_pile([Path(reference)], notes=Notes())) if reference else None
     paths = expand(sources)
     unfinished: list[Path] = []
-    with progress("samples") as count:
+    with progress("sample", total=chosen.limit) as count:
         found = diagnose_pile(
             paths,
             notes,

@@ -140,7 +140,7 @@ def command(
     vertex = named_project(project, location, base_url) if managed or project or location else None
     judging = _judging(ready, asked, vertex, cache, replay)
     paths = expand(sources)
-    with progress("samples") as count:
+    with progress("sample", total=chosen.limit) as count:
         done = evaluate_into(
             paths,
             Path(out),

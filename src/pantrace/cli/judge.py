@@ -251,7 +251,7 @@ def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | No
 
     rows: list[Row] = []
     native = out is not None and kind == "native"
-    with progress("samples") as count:
+    with progress("sample") as count:
 
         def told() -> Iterator[tuple[Sample, list[Score]]]:
             for sample, scores in judge_all(run.samples, rubrics, judging):

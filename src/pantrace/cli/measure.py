@@ -150,7 +150,7 @@ def command(
     turns = per == "turn"
     measuring = _Measuring(checks, notes, chosen, turns, not no_stored and not turns, set(metrics), group)
     failed: dict[str, list[str]] = {}
-    with progress("samples", printing=out is None and kind != "table") as count:
+    with progress("sample", total=chosen.limit, printing=out is None and kind != "table") as count:
         rows = chain(measuring.rows(samples, count), *([] if chosen.narrows else [measuring.stored_rows()]))
         if given is not None:
             assert out is not None

@@ -72,7 +72,7 @@ def command(
     paths = expand(sources)
     chosen.look_up(lambda: read_pile(paths, format=from_, notes=Notes.keeping()).samples)
     notes = Notes.keeping()
-    with progress("samples") as count:
+    with progress("sample", total=chosen.limit) as count:
         shown = gather(
             Wanted(
                 paths=paths,

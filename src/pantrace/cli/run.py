@@ -149,7 +149,7 @@ def command(
         if collect:
             receiver = stack.enter_context(collecting(Path(out) / WORKSPACES / "collected"))
             conditions = dataclasses.replace(conditions, collector=receiver)
-        count = stack.enter_context(progress("trials"))
+        count = stack.enter_context(progress("trial", total=len(cases) * table.trials * len(named)))
         try:
             ran = run_cases(
                 cases,

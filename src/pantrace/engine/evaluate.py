@@ -16,6 +16,7 @@ from pantrace.judges import Calibrations
 from pantrace.model import Run, RunHeader, Sample
 from pantrace.policy import Profile
 from pantrace.store import RunDirectory
+from pantrace.wire.pace import pace
 
 from .evaluate_sample import decide_sample
 from .fingerprint import content_hash, signature
@@ -57,8 +58,14 @@ def evaluate_into(
         done.anew = directory.renewed
         directory.begin(_all_of(opened, f"{circumstances} {selection.limit if selection else None}"))
         intakes = Intakes(directory, judges, done, circumstances, references, selection, on_sample, whole=whole)
+        if (watched := pace()) is not None:
+            watched.expect(path for path, _, _ in opened)
         for path, chosen, variant in opened:
+            if watched is not None:
+                watched.begin(path)
             intakes.take(path, chosen, variant)
+        if watched is not None:
+            watched.end()
         if ready.reference is not None:
             intakes.take_not_run(ready.reference)
         intakes.settle()

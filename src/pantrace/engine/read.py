@@ -16,6 +16,7 @@ from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, Trajectory
 from pantrace.store import FILES, RECORDINGS, WORKSPACES, RunDirectory, is_run_directory
 from pantrace.wire.claim import either, inside, of_patterns
 from pantrace.wire.head import Head
+from pantrace.wire.pace import pace
 from pantrace.wire.rows import OnBroken, raise_broken, rows_in
 from pantrace.wire.source import with_source
 
@@ -244,7 +245,7 @@ def read_pile(paths: Iterable[Path], *, format: str | None = None, notes: Notes)
     if len(opened) == 1:
         path, chosen, variant = opened[0]
         run = _open_noting(path, chosen, variant, notes)
-        samples = _counted(run, chosen, notes, run.name or path.name)
+        samples = _paced(_counted(run, chosen, notes, run.name or path.name), path)
         return msgspec.structs.replace(run, samples=_readable(samples, notes))
     return Run(name=", ".join(path.name for path in paths), samples=_readable(_chained(opened, notes), notes))
 
@@ -258,7 +259,12 @@ def _readable(samples: Iterator[Sample], notes: Notes) -> Iterator[Sample]:
 
 def _chained(opened: list[tuple[Path, Format, str]], notes: Notes) -> Iterator[Sample]:
     shared = Counter(path.name for path, _, _ in opened)
+    watched = pace()
+    if watched is not None:
+        watched.expect(path for path, _, _ in opened)
     for path, chosen, variant in opened:
+        if watched is not None:
+            watched.begin(path)
         try:
             run = _open_noting(path, chosen, variant, notes)
             name = path.name if shared[path.name] == 1 else str(path)
@@ -266,6 +272,19 @@ def _chained(opened: list[tuple[Path, Format, str]], notes: Notes) -> Iterator[S
             yield from _counted(run, chosen, notes, name)
         except ReadError as error:
             notes.on_broken(error)
+    if watched is not None:
+        watched.end()
+
+
+def _paced(samples: Iterator[Sample], path: Path) -> Iterator[Sample]:
+    """The samples of the only input; whoever watches the pace is told of it when the first one is asked for."""
+    watched = pace()
+    if watched is not None:
+        watched.expect([path])
+        watched.begin(path)
+    yield from samples
+    if watched is not None:
+        watched.end()
 
 
 def _open_noting(path: Path, chosen: Format, variant: str, notes: Notes) -> Run:

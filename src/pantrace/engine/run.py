@@ -15,6 +15,7 @@ from pantrace.catalog import catalog, cost_usd
 from pantrace.errors import UsageError
 from pantrace.model import Case, RunHeader, Sample, agent_trajectories, total_tokens, usage_total
 from pantrace.recording import Recorder
+from pantrace.wire.pace import pace
 
 from .read import read
 from .run_cases import Asked
@@ -152,6 +153,8 @@ class _Work:
                     done = self._ran[name]
                     if self._files[name].has(case.id, number, case.hash):
                         done.reused += 1
+                        if (watched := pace()) is not None:
+                            watched.skipped += 1
                         continue
                     while len(open_) >= jobs:
                         open_ = self._settled(open_)

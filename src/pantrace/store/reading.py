@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Decision, Record, Sample, Score
+from pantrace.wire.pace import tell_place
 
 from .json_text import from_exact_json, sayable
 from .manifest import CommittedPart, committed_parts
@@ -40,8 +42,11 @@ def read_results(folder: Path, *, with_decisions: bool = True) -> Iterator[Resul
     if with_decisions:
         for name, number, decision in _decisions(folder, parts):
             decisions.setdefault((name, number), []).append(decision)
-    for part in parts:
-        yield from _part_results(folder, part, decisions)
+    every = chain.from_iterable(_part_results(folder, part, decisions) for part in parts)
+    total = sum(part.samples for part in parts)
+    for number, result in enumerate(every):
+        tell_place(number, total)
+        yield result
 
 
 def read_kept(folder: Path, part: CommittedPart) -> list[Kept]:

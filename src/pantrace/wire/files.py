@@ -10,6 +10,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
@@ -19,6 +20,7 @@ from pantrace.errors import ReadError
 
 from .json import BOM
 from .limits import PackedTooTightly, limits
+from .pace import pace
 from .tap import listener
 from .unpacking import Unpacked, is_packed
 
@@ -107,17 +109,26 @@ def read_start(path: Path, size: int) -> bytes:
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Numbered lines that are not blank."""
     with reading(path) as file:
+        share = partial(_share, file, path.stat().st_size)
         number = 0
         for line in _unpacked_lines(path, file) if isinstance(file.raw, Unpacked) else file:
             number += 1
             if number == 1:
                 line = line.removeprefix(BOM)
+            if (watched := pace()) is not None:  # asked each time: a header may be read before anybody watches
+                watched.at(share)
             if line and not line.isspace():
                 if (tell := listener()) is not None:
                     tell((path, number), line)
                 yield number, line
             else:
                 number += _pass_blank_lines(file)
+
+
+def _share(file: Opened, size: int) -> float:
+    """How much of a file is read. Asked while another thread reads it: the raw place can be told at any time."""
+    place = file.raw.packed if isinstance(file.raw, Unpacked) else file.raw.tell()
+    return place / size
 
 
 def _pass_blank_lines(file: Opened) -> int:

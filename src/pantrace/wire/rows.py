@@ -15,6 +15,7 @@ from . import files
 from .json import decode_document, encode, typed_decoder
 from .limits import limits
 from .output import writing
+from .pace import tell_place
 from .tap import listener
 
 Layout = Literal["lines", "array", "document", "log"]
@@ -105,6 +106,8 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[t
         items = _split_items(path, data, on_broken)
     for number, item in enumerate(items, 1):
         place = f"item {number}"
+        if isinstance(items, list):
+            tell_place(number, len(items))
         if (tell := listener()) is not None:
             tell((path, place), bytes(item))
         try:

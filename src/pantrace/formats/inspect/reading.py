@@ -13,6 +13,7 @@ from pantrace.model import Run, RunHeader, Sample, Source, with_samples
 from pantrace.wire import files, ziplog
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, typed_decoder
+from pantrace.wire.pace import tell_place
 from pantrace.wire.remainder import SAME, difference
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
@@ -61,7 +62,8 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
             summarised, names = _summarised(archive), sample_names(archive)
             # A log that breaks the id rule still has its summaries in the order of its samples.
             in_order = list(summarised.values()) if len(summarised) == len(names) else [None] * len(names)
-            for name, beside in zip(names, in_order, strict=True):
+            for number, (name, beside) in enumerate(zip(names, in_order, strict=True)):
+                tell_place(number, len(names))
                 place = Source(**{**_plain(source), "place": name})
                 for row, sample in _loaded(lambda name=name: member(archive, name), scorer, place, on_broken):  # type: ignore[misc]
                     told = summarised.get(_key(row), beside)
