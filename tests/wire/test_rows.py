@@ -9,6 +9,7 @@ import zstandard
 
 from pantrace.errors import ReadError, WriteError
 from pantrace.wire.head import Head, decode_beginning
+from pantrace.wire.json import UNFINISHED
 from pantrace.wire.output import writing
 from pantrace.wire.rows import raise_broken, read_rows, write_rows
 
@@ -67,7 +68,7 @@ def test_a_torn_array_gives_its_whole_items(tmp_path: Path) -> None:
     path.write_bytes(b'[{"a": "x,]"},\n {"a": [2, 3]},\n {"a": ')
     assert rows(path) == (
         [{"a": "x,]"}, {"a": [2, 3]}],
-        ["FILE: item 3, line 2: the text ends inside an array (the file is cut off)"],
+        [f"FILE: item 3, line 2: the JSON is cut off at byte 30 of 38 ({UNFINISHED})"],
     )
 
 

@@ -138,7 +138,8 @@ class _Patience:
             for sample in samples:
                 self._row = 0
                 yield sample
-        except _GivenUp as error:
+        except ReadError as error:
+            # The file breaks off, or is given up: what was read so far stands.
             self._on_broken(error)
 
 

@@ -18,7 +18,7 @@ import zstandard
 
 from pantrace.errors import ReadError
 
-from .json import BOM
+from .json import BOM, UNFINISHED
 from .limits import PackedTooTightly, limits
 from .pace import pace
 from .tap import listener
@@ -73,6 +73,8 @@ def read_error(path: Path, error: Exception) -> ReadError:
         return ReadError("not readable", path=str(path), remedy="check its permissions")
     if isinstance(error, IsADirectoryError):
         return ReadError("is a directory", path=str(path))
+    if isinstance(error, EOFError):
+        return ReadError(f"the compressed data is {error}", path=str(path), remedy=UNFINISHED)
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return ReadError(f"cannot be read: {text}", path=str(path), remedy="the file may be cut off or damaged")
 
@@ -103,7 +105,14 @@ def map_file(path: Path) -> Iterator[memoryview]:
 def read_start(path: Path, size: int) -> bytes:
     """The first bytes of a file, decompressed, without a byte order mark."""
     with reading(path) as file:
-        return file.read(size).removeprefix(BOM)
+        found = bytearray()
+        try:
+            while len(found) < size and (piece := file.read1(size - len(found))):
+                found += piece
+        except EOFError:
+            if not found:  # what is there tells the format; whoever reads on is told that it is cut off
+                raise
+        return bytes(found).removeprefix(BOM)
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
