@@ -23,6 +23,7 @@ from pantrace.plots import (
 from pantrace.stats import Estimate, pass_hat_k, pass_k
 from pantrace.wire.output import writing
 
+from .compare import unknown_cluster
 from .compare_cases import difference_of_cases
 from .metric_values import Evaluation, MetricValues, short_names
 from .reduce import within
@@ -170,7 +171,7 @@ def _paired(
     if not common:
         raise UsageError("the two evaluations have no case in common, so there are no pairs to draw")
     if cluster is not None and not any(case in clusters for case in common):
-        raise UsageError(f"--cluster {cluster!r}: no case says so; known are task, scenario, agent and names of labels")
+        raise unknown_cluster(cluster, ())
     pairs = [
         CasePair(
             case=case,

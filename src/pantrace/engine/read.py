@@ -23,6 +23,7 @@ from pantrace.wire.source import with_source
 from .balance import Balance
 from .search import Found, Ignored, Search
 from .sound import sound
+from .twice import Twice
 
 OnHeader = Callable[[str, RunHeader], None]
 """Takes the name of an input and all that its run says beside its samples."""
@@ -47,6 +48,8 @@ class Notes:
     """Aggregates that the runs read so far store themselves, with the names of these runs."""
     on_header: OnHeader = lambda _name, _header: None
     """What to do with the headers of several inputs, of which a pile keeps only the samples."""
+    twice: Twice = field(default_factory=Twice)
+    """Recordings that are there in two files."""
     unread: Balance | None = None
     """What the sources say and no sample holds; None: nobody asks."""
 
@@ -270,7 +273,9 @@ def _chained(opened: list[tuple[Path, Format, str]], notes: Notes) -> Iterator[S
             run = _open_noting(path, chosen, variant, notes)
             name = path.name if shared[path.name] == 1 else str(path)
             notes.on_header(name, header_of(run))
-            yield from _counted(run, chosen, notes, name)
+            for sample in _counted(run, chosen, notes, name):
+                notes.twice.see(sample, str(path))
+                yield sample
         except ReadError as error:
             notes.on_broken(error)
     if watched is not None:
