@@ -68,7 +68,8 @@ def command(
 
     \b
     pantrace check runs/ --rules stateless-handoff
-    pantrace check runs/ --rules my-rules.toml --min-pass-rate 0.9 --junit check.xml
+    pantrace check runs/ --rules my-rules.toml --min-pass-rate 0.9 \\
+        --junit check.xml
 
     Exit code: 0 rules kept, 1 rules broken (more than --min-pass-rate allows), 3 no rule applied or a check could not
     be run.

@@ -86,10 +86,12 @@ def command(
 
     \b
     pantrace compare results/monday results/tuesday
-    pantrace compare results/baseline results/new --metric accuracy --margin 0.02 --gate
+    pantrace compare results/baseline results/new --metric accuracy \\
+        --margin 0.02 --gate
     pantrace compare --trend results/*
     pantrace compare results/both --split agent
-    pantrace compare runs/a runs/b --rubric pairwise_quality --judge openai:gpt-4.1-mini
+    pantrace compare runs/a runs/b --rubric pairwise_quality \\
+        --judge openai:gpt-4.1-mini
     """
     from pathlib import Path
 

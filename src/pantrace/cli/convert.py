@@ -67,7 +67,8 @@ def command(
     \b
     pantrace convert session.json log.eval
     pantrace convert opencode.db --to vertex -o sessions.jsonl
-    pantrace convert runs/ --to native -o all.trace.jsonl.zst --since 7d --loss lost.jsonl
+    pantrace convert runs/ --to native -o all.trace.jsonl.zst --since 7d \\
+        --loss lost.jsonl
     pantrace convert session.json --to opencode -o - --strict
 
     Exit code: 0, 1 if nothing could be written or --strict refuses a loss, 2 on unreadable input.

@@ -65,16 +65,18 @@ def command(
 ) -> None:
     """Decide a run directory by a profile, without measuring or judging again.
 
-    Without a profile, it goes by what `eval` decided. What could not be evaluated does not pass. A profile that names a metric that nobody knows is refused. --json and
-    --markdown name every sample's decision and its reasons.
+    Without a profile, it goes by what `eval` decided. What could not be evaluated does not pass. A profile that names a
+    metric that nobody knows is refused. --json and --markdown name every sample's decision and its reasons.
 
     With --baseline, every metric of which an end is good must be proven no worse than in the baseline by more than its
     margin (without a margin: proven better). Both runs are only read for that.
 
     \b
     pantrace gate results/today --profile prep_default
-    pantrace gate results/today --baseline results/released --margin 0.02 --metric accuracy
-    pantrace gate results/today --profile our-profile.toml --min-pass-rate 0.9 --junit gate.xml
+    pantrace gate results/today --baseline results/released --margin 0.02 \\
+        --metric accuracy
+    pantrace gate results/today --profile our-profile.toml --min-pass-rate 0.9 \\
+        --junit gate.xml
 
     Exit code: 0 pass, 1 fail, 2 refused, 3 could not decide.
     """
@@ -95,7 +97,8 @@ def command(
         return
     if profile is None and baseline is None:
         raise UsageError(
-            "nothing to decide by, and nothing is decided yet: name a profile (--profile NAME), a baseline (--baseline DIR), or both; "
+            "nothing to decide by, and nothing is decided yet: name a profile (--profile NAME), a baseline "
+            "(--baseline DIR), or both; "
             f"built-in profiles are {', '.join(profile_names())} (`pantrace profiles`)"
         )
     if baseline is None and (margins or metrics or cluster):

@@ -143,11 +143,16 @@ def command(
 
     \b
     pantrace judge runs/ --rubric HelpfulnessExplain --judge openai:gpt-4.1-mini
-    pantrace judge runs/ --rubric my.toml --judge openai:qwen3 --base-url http://127.0.0.1:8000/v1 --samples 5
+    pantrace judge runs/ --rubric my.toml --judge openai:qwen3 \\
+        --base-url http://127.0.0.1:8000/v1 --samples 5
     pantrace judge runs/ --rubric tool_use_quality --dry-run
-    pantrace judge rows.jsonl --rubric metric_definitions.json:recommendation_quality --judge google:gemini-2.5-flash
-    pantrace judge runs/ --rubric pair-programming.yaml --judge openai:gpt-4.1-mini
-    pantrace judge runs/ --rubric vertex:general_quality_v1 --guidelines pair-programming.yaml --project my-project
+    pantrace judge rows.jsonl \\
+        --rubric metric_definitions.json:recommendation_quality \\
+        --judge google:gemini-2.5-flash
+    pantrace judge runs/ --rubric pair-programming.yaml \\
+        --judge openai:gpt-4.1-mini
+    pantrace judge runs/ --rubric vertex:general_quality_v1 \\
+        --guidelines pair-programming.yaml --project my-project
     """
     from pantrace.engine.judge import Access, Bench, bench
     from pantrace.engine.read import Notes, read_pile, split_children

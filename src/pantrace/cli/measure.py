@@ -97,9 +97,11 @@ def command(
 
     \b
     pantrace measure runs/
-    pantrace measure runs/ --metric tool_success_rate --metric token_usage --per turn -o turns.csv
+    pantrace measure runs/ --metric tool_success_rate --metric token_usage \\
+        --per turn -o turns.csv
     pantrace measure runs/ --by model
-    pantrace measure predictions.json --reference episodes/ --format openadapt-eval -o x.json \\
+    pantrace measure predictions.json --reference episodes/ \\
+        --format openadapt-eval -o x.json \\
       --option config_path=configs/dev.yaml --option backend=qwen3
 
     Exit code: 0, or 3 if a metric (a plugin) could not be run on some sample.

@@ -66,10 +66,13 @@ def command(
     page holds all it needs.
 
     \b
-    pantrace plot eval_base.json eval_ft.json --labels "Base,Fine-tuned" -o comparison.png
+    pantrace plot eval_base.json eval_ft.json --labels "Base,Fine-tuned" \\
+        -o comparison.png
     pantrace plot results.json --kind passk -o reliability.svg
-    pantrace plot monday.eval tuesday.eval --kind paired --metric accuracy -o change.html
-    pantrace plot results/a results/b --kind paired --metric reward --cluster task -o change.png
+    pantrace plot monday.eval tuesday.eval --kind paired --metric accuracy \\
+        -o change.html
+    pantrace plot results/a results/b --kind paired --metric reward \\
+        --cluster task -o change.png
     """
     from pathlib import Path
 

@@ -67,7 +67,7 @@ def transcript(sample: Sample, out: Console, *, full: bool) -> None:
 
 def _grand_total(sample: Sample, trajectory: Trajectory, out: Console) -> None:
     """Tokens of the main thread and of all sub-agents together, with what they cost."""
-    others = len(agent_trajectories(trajectory)) - 1
+    others = sum(1 for _ in agent_trajectories(trajectory)) - 1
     total = usage_total(trajectory, children=True)
     if not others or total is None:
         return

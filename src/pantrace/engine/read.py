@@ -74,7 +74,7 @@ def read(path: str | Path, *, format: str | None = None, on_broken: OnBroken = r
         if format is None:
             chosen, variant = detect(path)
         else:
-            chosen, variant = by_name(format), ""
+            chosen, variant = _named(path, format)
             if not path.exists():
                 raise ReadError("no such file or directory", path=str(path))
         return open_run(path, chosen, variant, on_broken)
@@ -207,10 +207,29 @@ def inputs(paths: Iterable[Path], format_name: str | None, notes: Notes) -> Iter
         if path.is_dir():
             yield from search.directory(path)
         elif search.is_new(path):
-            found = (by_name(format_name), "") if format_name is not None else detect(path)
+            found = _named(path, format_name) if format_name is not None else detect(path)
             search.read(path)
             yield path, *found
     notes.belonging += search.belonging
+
+
+_CONTAINERS = {"sqlite": "a SQLite database", "zip": "a zip archive"}
+
+
+def _named(path: Path, name: str) -> tuple[Format, str]:
+    """The format that somebody named for a file, unless the file is plainly a container of another one: its reader
+    would only find that it is no text."""
+    chosen = by_name(name)
+    if not path.is_file() or (what := _CONTAINERS.get((head := Head(path)).kind)) is None:
+        return chosen, ""
+    if chosen.detect(head) is not None:
+        return chosen, ""
+    try:
+        fits, _ = detect(path)
+    except ReadError:
+        raise ReadError(f"{what}, and no known format has one like it", path=str(path)) from None
+    remedy = f"use --from {fits.name}, or leave --from out"
+    raise ReadError(f"{what} of {fits.name}, not {chosen.name}", path=str(path), remedy=remedy)
 
 
 def _recognised(format_name: str | None, path: Path) -> tuple[Format, str]:

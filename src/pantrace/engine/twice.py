@@ -13,8 +13,9 @@ from pantrace.store import query
 _REMEMBERED = 100_000
 """Ids that are remembered; in larger piles a recording that comes twice may not be noticed."""
 _QUESTION = (
-    "select sample, source from samples where case_id is null and (sample, coalesce(epoch, 1)) in (select (sample, coalesce(epoch, 1)) "
-    "from samples group by 1 having count(distinct source) > 1) order by sample, source"
+    "select sample, source from samples where case_id is null and (sample, coalesce(epoch, 1)) in "
+    "(select (sample, coalesce(epoch, 1)) from samples group by 1 having count(distinct source) > 1) "
+    "order by sample, source"
 )
 
 
