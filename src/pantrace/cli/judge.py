@@ -144,7 +144,7 @@ def command(
     \b
     pantrace judge runs/ --rubric HelpfulnessExplain --judge openai:gpt-4.1-mini
     pantrace judge runs/ --rubric my.toml --judge openai:qwen3 \\
-        --base-url http://127.0.0.1:8000/v1 --samples 5
+        --base-url http://127.0.0.1:8000/v1 --repeats 5
     pantrace judge runs/ --rubric tool_use_quality --dry-run
     pantrace judge rows.jsonl \\
         --rubric metric_definitions.json:recommendation_quality \\

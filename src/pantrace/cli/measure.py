@@ -102,7 +102,7 @@ def command(
     pantrace measure runs/ --by model
     pantrace measure predictions.json --reference episodes/ \\
         --format openadapt-eval -o x.json \\
-      --option config_path=configs/dev.yaml --option backend=qwen3
+        --option config_path=configs/dev.yaml --option backend=qwen3
 
     Exit code: 0, or 3 if a metric (a plugin) could not be run on some sample.
     """

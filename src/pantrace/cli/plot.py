@@ -43,6 +43,16 @@ KINDS = ("png", "svg", "pdf", "html", "vl.json")
     help="For paired: cases that belong together: task, scenario, agent or a label's name, as in `compare`.",
 )
 @click.option("--title", metavar="TEXT", help="A title instead of the usual one.")
+@click.option("--width", type=click.FloatRange(50, 20_000), metavar="POINTS", help="Width of the whole picture.")
+@click.option("--height", type=click.FloatRange(50, 20_000), metavar="POINTS", help="Height of the whole picture.")
+@click.option(
+    "--dpi",
+    type=click.IntRange(36, 1200),
+    default=144,
+    show_default=True,
+    metavar="N",
+    help="Pixels of a PNG for each inch, which is 72 points.",
+)
 @output("Picture to write: .png, .svg, .pdf, .html or .vl.json.", required=True)
 @click.option(
     "--format", "format_", type=click.Choice(KINDS), help="What to write; by default what the name of -o says."
@@ -56,6 +66,9 @@ def command(
     kind: Kind,
     cluster: str | None,
     title: str | None,
+    width: float | None,
+    height: float | None,
+    dpi: int,
     out: str,
     format_: str | None,
     as_json: bool,
@@ -92,7 +105,7 @@ def command(
         raise UsageError("nothing to draw: no input has a stored result or a score")
     asked = [full_address(name) for name in metrics]
     named = label_names(found, [name.strip() for row in csv.reader(labels) for name in row])
-    save(figure(kind, found, named, asked, title, cluster), target, written)
+    save(figure(kind, found, named, asked, title, cluster), target, written, width=width, height=height, dpi=dpi)
     for warning in warnings_of(found):
         say(f"warning: {warning}")
     tell_left_out(notes)

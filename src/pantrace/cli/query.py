@@ -23,7 +23,7 @@ def command(words: tuple[str, ...], as_csv: bool, as_json: bool) -> None:
 
     \b
     pantrace query results/today \\
-        "select name, avg(value) from scores where status = 'scored' group by name"
+        "select name, avg(value) from scores group by name"
     pantrace query results/* "select run, count(*) from samples group by run" \\
         --csv
     """

@@ -14,7 +14,7 @@ from pantrace.engine.plot import Kind, figure, label_names, save
 from pantrace.engine.read import Notes
 from pantrace.errors import UsageError
 from pantrace.metrics import full_address
-from pantrace.plots import render
+from pantrace.plots import DPI, render
 
 from .sources import listed, refuse_other
 
@@ -29,11 +29,18 @@ class Figure:
     sources: tuple[Path, ...] = ()
     warnings: tuple[str, ...] = ()
 
-    def save(self, path: str | PathLike[str]) -> Path:
-        """Write it: .png, .svg, .pdf, .html (which needs no network) or .vl.json."""
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        width: float | None = None,
+        height: float | None = None,
+        dpi: int = DPI,
+    ) -> Path:
+        """Write it: .png, .svg, .pdf, .html (which needs no network) or .vl.json; width and height in points."""
         target = Path(path)
         refuse_overwriting(self.sources, [Output(target)])
-        save(self.spec, target)
+        save(self.spec, target, width=width, height=height, dpi=dpi)
         return target
 
     def to_dict(self) -> dict[str, Any]:
