@@ -30,7 +30,7 @@ def sized(figure: dict[str, Any], width: float | None, height: float | None, dra
             _grow(panel, "width", missing[0] / across, "x")
             _grow(panel, "height", missing[1] / down, "y")
     # What rounding leaves is margin.
-    right, bottom = (max(each, 0.0) for each in _missing(found, width, height, draw))
+    right, bottom = _missing(found, width, height, draw)
     margin = found["padding"]
     found["padding"] = {"left": margin, "top": margin, "right": margin + right, "bottom": margin + bottom}
     return found
