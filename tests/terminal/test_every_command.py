@@ -21,7 +21,7 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "calibrate": (
         "calibrate examples/inspect/basic.eval --labels labels.csv --metric includes",
         0,
-        ("not calibrated: 5 labelled samples, of at least 50", "label \\ score"),
+        ("not calibrated: 5 labelled samples; 50 are required", "label \\ score"),
     ),
     "check": (
         "check examples --rules examples/rules.toml",

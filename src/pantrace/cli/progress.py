@@ -10,9 +10,10 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from threading import Event, Thread
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pantrace.wire.pace import Pace, watching
+if TYPE_CHECKING:
+    from pantrace.wire.pace import Pace
 
 PERIOD = 0.15
 """Seconds between two drawings; what is done sooner shows no progress at all."""
@@ -33,6 +34,8 @@ def progress(what: str, *, total: int | None = None, printing: bool = False) -> 
     if not _watched() or (printing and not _kept()):
         yield lambda _: None
         return
+    from pantrace.wire.pace import Pace, watching
+
     with watching(Pace()) as pace:
         line = _Line(what, total, pace)
         line.start()
