@@ -56,7 +56,12 @@ if TYPE_CHECKING:
 )
 @click.option("--gate", is_flag=True, help="Exit 0 no worse than A by more than the margin, 1 worse, 3 not proven.")
 @click.option("--markdown", metavar="FILE", help="Write the result as Markdown.")
-@click.option("--flips", type=click.IntRange(min=0), default=10, show_default=True, help="Changed cases, each way.")
+@click.option(
+    "--flips",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="So many changed cases each way (5); with -v 10, by metric.",
+)
 @verbose
 @as_json
 @max_unpacked
@@ -73,7 +78,7 @@ def command(
     margins: tuple[str, ...],
     gate: bool,
     markdown: str | None,
-    flips: int,
+    flips: int | None,
     verbose: bool,
     as_json: bool,
 ) -> None:
@@ -187,7 +192,7 @@ def all_fields(found: Comparisons) -> dict[str, Any]:
     }
 
 
-def tell_comparisons(found: Comparisons, flips: int = 0, *, verbose: bool = False) -> None:
+def tell_comparisons(found: Comparisons, flips: int | None = 0, *, verbose: bool = False) -> None:
     """The sentences, the table, the methods, and the cases that changed; of many metrics, what is worth a screen."""
     briefly = not verbose and len(found.comparisons) > MOST_EXPLAINED
     shown = in_front(found.comparisons) if briefly else found.comparisons
@@ -221,15 +226,16 @@ def tell_comparisons(found: Comparisons, flips: int = 0, *, verbose: bool = Fals
             paired = any(each.common for each in found.comparisons if each.runs == (one, two))
             left = ", left out of pairs" if paired else ""
             sentence(f"cases only in {one}: {first}, only in {two}: {second}{left}")
-    changed = [each for each in found.comparisons if each.flips and flips]
-    for each in changed[:1] if briefly else changed:
-        _tell_flips(each, min(flips, MOST_FLIPS) if briefly else flips)
-    if briefly and len(changed) > 1:
+    changed = [each for each in found.comparisons if each.flips and flips != 0]
+    changed.sort(key=lambda each: each.verdict in ("inconclusive", "equivalent"))
+    for each in changed if verbose else changed[:1]:
+        _tell_flips(each, flips or (10 if verbose else MOST_FLIPS))
+    if not verbose and len(changed) > 1:
         others = ", ".join(each.metric for each in changed[1:4]) + (", …" if len(changed) > 4 else "")
         sentence(f"Cases also changed on {few(len(changed) - 1, 'other metric')} ({others}): -v lists them.")
 
 
-MOST_FLIPS = 3
+MOST_FLIPS = 5
 FEW = 4
 """Up to so many sentences are read; of more, those that say something."""
 

@@ -25,7 +25,7 @@ def gate_by_stored(out: Path, rate: float, *, verbose: bool, as_json: bool) -> b
     if not profiles:
         return False
     code = gate_code(summary, rate)
-    named = " and ".join(profiles)
+    named = " and ".join(filter(None, (", ".join(profiles[:-1]), profiles[-1])))
     say(f"By {named}, which the plan or the cases of this run name; --profile NAME decides by another.")
     if as_json:
         samples = [each for name in profiles for each in decided_samples(out, name)]

@@ -53,8 +53,9 @@ def _explained(message: str, text: str, name: str, kind: type) -> str:
     if missing:
         bare = re.sub(r"\[\d+\]$", "", path)
         table = "at the top of the file" if not path else f"in [[{bare}]]" if path != bare else f"in [{path}]"
+        inside_it = _inside(path) if path.endswith("]") else ""
         example = _example(missing[1], kind, path)
-        return f"{name}{_line(line_of(text, path))}: {missing[1]} is missing {table}{_inside(path) if path.endswith(']') else ''}: {example}"
+        return f"{name}{_line(line_of(text, path))}: {missing[1]} is missing {table}{inside_it}: {example}"
     told = not_among(what, kind, path) or what[0].lower() + what[1:]
     return f"{name}{_line(line_of(text, path))}: {told}{_inside(path)}"
 
