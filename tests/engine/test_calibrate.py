@@ -105,7 +105,7 @@ def test_few_labels_and_chance_do_not_calibrate(tmp_path: Path) -> None:
     strict = calibrated(
         [sample(str(number), 1 + 4 * (number % 2)) for number in range(80)], labels, minimums=Minimums(kappa=0.6)
     )
-    assert strict.why_not == ("kappa is not known",)
+    assert strict.why_not == ("kappa is not known; 0.6 is required",)
 
 
 def test_what_the_judge_could_not_score_is_counted_apart(tmp_path: Path) -> None:
