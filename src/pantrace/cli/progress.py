@@ -93,8 +93,9 @@ class _Line(Thread):
         """How much is done; it never goes back, even when inputs turn up late."""
         pace = self._pace
         shares = [pace.done() / pace.expected] if pace.expected else []
-        if self._total is not None and self._total > pace.skipped:
-            shares.append(pace.samples / (self._total - pace.skipped))
+        total = self._total if pace.total is None else pace.total
+        if total is not None and total > pace.skipped:
+            shares.append(pace.samples / (total - pace.skipped))
         if not shares:
             return None
         self._furthest = max(self._furthest, min(max(shares), 1.0))

@@ -100,6 +100,8 @@ def run_cases(
             hashes = {each.id: each.hash for each in cases}
             ran[name].superseded = files[name].supersede(hashes, unanswered=again)
             ran[name].unanswered = len(files[name].unanswered)
+        if (watched := pace()) is not None:
+            watched.total = len(cases) * trials * len(agents)
         work = _Work(made, files, ran, conditions, budget or Budget(), on_sample)
         work.do(_trials(cases, list(agents), trials), jobs, pause)
     return list(ran.values())

@@ -16,6 +16,8 @@ class Pace:
 
     def __init__(self) -> None:
         self.samples = 0
+        self.total: int | None = None
+        """How many samples there will be at most, where that is known."""
         self.skipped = 0
         """Samples that need nothing done, of those that were expected."""
         self.expected = 0
