@@ -84,7 +84,13 @@ ONLY_COMMAND = {
         "--output": ".to_dict()",
         "--trace-analysis": "a document of another tool, which only the command writes",
     },
-    "plot": {"--output": ".save(FILE) of the result", "--format": ".save(FILE, kind=...)"},
+    "plot": {
+        "--output": ".save(FILE) of the result",
+        "--format": ".save(FILE, kind=...)",
+        "--width": ".save(FILE, width=...)",
+        "--height": ".save(FILE, height=...)",
+        "--dpi": ".save(FILE, dpi=...)",
+    },
     "convert": {
         "--output": "the second argument, `target`",
         "--loss": "on_loss=list.append, or .losses",

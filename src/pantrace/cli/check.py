@@ -72,7 +72,8 @@ def command(
 
     \b
     pantrace check runs/ --rules stateless-handoff
-    pantrace check runs/ --rules my-rules.toml --min-pass-rate 0.9 --junit check.xml
+    pantrace check runs/ --rules my-rules.toml --min-pass-rate 0.9 \\
+        --junit check.xml
 
     Exit code: 0 rules kept, 1 rules broken (more than --min-pass-rate allows), 3 no rule applied or a check could not
     be run.
@@ -90,7 +91,7 @@ def command(
         raise click.UsageError("name a rule file or a pack with --rules, or checks with --plugin")
     keep_inputs(sources, beside=[*rules, *plugins], others=[out, junit])
     paths, started = expand(sources), list[str]()
-    with progress("samples") as count:
+    with progress("sample", total=chosen.limit) as count:
         report = check(
             *paths,
             rules=rules,

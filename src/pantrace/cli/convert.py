@@ -64,7 +64,8 @@ def command(
     \b
     pantrace convert session.json log.eval
     pantrace convert opencode.db --to vertex -o sessions.jsonl
-    pantrace convert runs/ --to native -o all.trace.jsonl.zst --since 7d --loss lost.jsonl
+    pantrace convert runs/ --to native -o all.trace.jsonl.zst --since 7d \\
+        --loss lost.jsonl
     pantrace convert session.json --to opencode -o - --strict
 
     Exit code: 0, 1 if nothing could be written or --strict refuses a loss, 2 on unreadable input.
@@ -94,7 +95,7 @@ def command(
         on_loss = _loss_writer(stack, Path(loss)) if loss else None
 
         def run_to(path: Path) -> Report:
-            with progress("samples") as count:
+            with progress("sample", total=chosen.limit) as count:
                 return convert(
                     paths,
                     path,

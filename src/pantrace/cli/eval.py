@@ -97,7 +97,8 @@ def command(
 
     \b
     pantrace eval runs/ --out results/today
-    pantrace eval runs/ --plan nightly.toml --out results/today --gate --junit eval.xml --markdown summary.md
+    pantrace eval runs/ --plan nightly.toml --out results/today --gate \\
+        --junit eval.xml --markdown summary.md
 
     Exit code: 0; with --gate or a [gate] in the plan 1 (failed) or 3 (could not decide).
     """
@@ -125,7 +126,7 @@ def command(
         redact=not no_redact,
     )
     paths = expand(sources)
-    with progress("samples") as count:
+    with progress("sample", total=chosen.limit) as count:
         results = evaluate_planned(
             planned,
             paths,
@@ -212,9 +213,15 @@ def tell_evaluation(
 
 
 def _tell_done(done: Done, out: str) -> None:
+    from pathlib import Path
+
+    from pantrace.engine.twice import twice_in
+
     from .left_out import tell_left_out
 
     tell_left_out(done.notes)
+    for told in twice_in(Path(out)):
+        say(f"warning: {told}")
     if done.prompted:
         say(f"{few(done.prompted, 'sample')} matched with the reference by the first prompt, not by an id")
     if done.unmatched:

@@ -101,10 +101,12 @@ def command(
 
     \b
     pantrace measure runs/
-    pantrace measure runs/ --metric tool_success_rate --metric token_usage --per turn -o turns.csv
+    pantrace measure runs/ --metric tool_success_rate --metric token_usage \\
+        --per turn -o turns.csv
     pantrace measure runs/ --by model
-    pantrace measure predictions.json --reference episodes/ --format openadapt-eval -o x.json \\
-      --option config_path=configs/dev.yaml --option backend=qwen3
+    pantrace measure predictions.json --reference episodes/ \\
+        --format openadapt-eval -o x.json \\
+        --option config_path=configs/dev.yaml --option backend=qwen3
 
     Exit code: 0, or 3 if a metric (a plugin) could not be run on some sample.
     """
@@ -148,7 +150,7 @@ def command(
     )
     if kind == "openadapt-eval" and GUI not in [check.name for check, _ in found.checks]:
         raise UsageError(f"--format openadapt-eval holds the metrics of GUI agents: measure {GUI}, too")
-    with progress("samples", printing=out is None and kind != "table") as count:
+    with progress("sample", total=chosen.limit, printing=out is None and kind != "table") as count:
         grouped = _Grouped(found, group, count)
         if given is not None:
             assert out is not None

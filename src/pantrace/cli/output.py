@@ -81,6 +81,11 @@ def say(text: str) -> None:
     click.echo(folded(harmless(text), width_of(sys.stderr)), err=True)
 
 
+def put(text: str) -> None:
+    """A line of the result, on stdout; folded where it meets a terminal."""
+    click.echo(folded(harmless(text), width_of(sys.stdout)))
+
+
 def width_of(stream: Any) -> int | None:
     """Columns of the terminal that a stream leads to; None where there is none, and nothing has to be folded."""
     try:

@@ -22,8 +22,10 @@ def command(words: tuple[str, ...], as_csv: bool, as_json: bool) -> None:
     Tables: runs, samples, steps, calls, scores, decisions; docs/store.md lists their columns.
 
     \b
-    pantrace query results/today "select name, avg(value) from scores where status = 'scored' group by name"
-    pantrace query results/* "select run, count(*) from samples group by run" --csv
+    pantrace query results/today \\
+        "select name, avg(value) from scores group by name"
+    pantrace query results/* "select run, count(*) from samples group by run" \\
+        --csv
     """
     from pantrace.store import query
 

@@ -48,7 +48,8 @@ def command(
 
     \b
     pantrace redact session.json -o clean/
-    pantrace redact runs/ --to native -o clean.trace.jsonl --emails --list replaced.jsonl
+    pantrace redact runs/ --to native -o clean.trace.jsonl --emails \\
+        --list replaced.jsonl
     """
     from pathlib import Path
 

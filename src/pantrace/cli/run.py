@@ -89,18 +89,23 @@ def command(
 
     \b
     An agent is one of
-      cmd:COMMAND             any program; {question}, {case_file}, {workspace} are filled in,
-                              else the question comes on standard input
-      claude, codex, gemini, mini, opencode     known programs; words after a colon are added
+      cmd:COMMAND             any program; {question}, {case_file} and
+                              {workspace} are filled in, else the question
+                              comes on standard input
+      claude, codex, gemini,  known programs; words after a colon are added
+      mini, opencode          to their command
       python:module:function  a function that takes a question
       openai:MODEL            a model behind OpenAI's protocol (--base-url)
       adk:URL/APP             ADK's API server
       a2a:URL                 an agent that speaks Agent2Agent
-      http://...              any server that takes and gives JSON (--option body=..., reply=...)
+      http://...              any server that takes and gives JSON
+                              (--option body=..., reply=...)
 
     \b
-    pantrace run questions.csv --agent 'cmd:python agent.py {question}' --out results/today
-    pantrace run cases.jsonl --agent old=claude --agent new='claude:--model opus' --trials 3 --out results/ab
+    pantrace run questions.csv --agent 'cmd:python agent.py {question}' \\
+        --out results/today
+    pantrace run cases.jsonl --agent old=claude \\
+        --agent new='claude:--model opus' --trials 3 --out results/ab
 
     Exit code: 0; with --gate 1 (failed) or 3 (could not decide, or not every trial was run).
     """
@@ -114,7 +119,7 @@ def command(
     notes = Notes.keeping()
     with ExitStack() as stack:
         _end_agents_when_ended(stack)
-        count = stack.enter_context(progress("trials"))
+        count = stack.enter_context(progress("trial"))
         try:
             ran = record(
                 expand(sources),
@@ -139,7 +144,7 @@ def command(
     for each in ran:
         _tell(each)
     results = []
-    with progress("samples") as count:
+    with progress("sample") as count:
         for each in ran if planned is not None else ():
             results.append(evaluate_recorded(planned, each, count))  # type: ignore[arg-type]
     found = together(ran, results, notes)

@@ -18,6 +18,7 @@ from pantrace.model import Run, RunHeader, Sample
 from pantrace.policy import Profile
 from pantrace.store import RunDirectory
 from pantrace.wire.cuts import SPAN_BYTES, Cutting
+from pantrace.wire.pace import pace
 
 from .collector import seldom_collecting
 from .evaluate_sample import decide_sample
@@ -75,6 +76,8 @@ def evaluate_into(
         done.anew = directory.renewed
         directory.begin(_all_of(opened, f"{circumstances} {selection.limit if selection else None}"))
         intakes = Intakes(directory, judges, done, circumstances, references, selection, on_sample, whole=whole)
+        if (watched := pace()) is not None:
+            watched.expect(path for path, _, _ in opened)
         with executor:
             intakes.take(opened, executor, Cutting(span_bytes, held))
         if ready.reference is not None:

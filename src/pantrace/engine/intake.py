@@ -16,11 +16,12 @@ from pantrace.formats import Format
 from pantrace.model import Sample
 from pantrace.store import Intake, RunDirectory
 from pantrace.wire.cuts import Cutting
+from pantrace.wire.pace import pace
 
 from .evaluate_part import Chunk, EvaluateParts, PartRead, part_place
 from .executor import Executor, InProcess
 from .fingerprint import content_hash, fingerprint, name_of, signature
-from .input_part import InputPart, parts_of
+from .input_part import InputPart, parts_of, weight_of
 from .measure import References
 from .plan_judges import Judges, lacks_answers
 from .portions import portions
@@ -137,9 +138,11 @@ class Intakes:
 
     def take(self, opened: Iterable[Found], executor: Executor, cutting: Cutting) -> None:
         """Take in inputs: as they were taken in before, else sample by sample, part by part."""
-        is_here = isinstance(executor, InProcess)
+        is_here, watched = isinstance(executor, InProcess), pace()
         for part, records in executor.map_parts(self._task, self._unknown(opened, cutting)):
             pending = self._pending[part.path]
+            if watched is not None:
+                watched.begin_part(part.weight)
             # Others may have read on behind the part that was one too many.
             for record in records if not pending.is_given_up else ():
                 if isinstance(record, Chunk):
@@ -149,6 +152,8 @@ class Intakes:
                         self._on_sample(_ELSEWHERE)
                 else:
                     self._absorb(record, pending)
+            if watched is not None:
+                watched.end()
             if part.is_last:
                 self._end(self._pending.pop(part.path))
 
@@ -172,6 +177,8 @@ class Intakes:
                 yield from parts_of(path, chosen, variant, cutting)
             else:
                 self._take_known(known)
+                if (watched := pace()) is not None:
+                    watched.add(size=weight_of(path))
 
     def _find_again(self, name: str, content: str) -> None:
         """Parts of earlier versions had other names: of their input's content, then of its path, and a number."""

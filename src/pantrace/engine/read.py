@@ -17,6 +17,7 @@ from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, Trajectory
 from pantrace.store import FILES, RECORDINGS, WORKSPACES, RunDirectory, is_run_directory
 from pantrace.wire.claim import either, inside, of_patterns
 from pantrace.wire.head import Head
+from pantrace.wire.pace import pace
 from pantrace.wire.rows import OnBroken, raise_broken, rows_in
 from pantrace.wire.source import with_source
 from pantrace.wire.span import Span
@@ -24,6 +25,7 @@ from pantrace.wire.span import Span
 from .balance import Balance
 from .search import Found, Ignored, Search
 from .sound import sound
+from .twice import Twice
 
 OnHeader = Callable[[str, RunHeader], None]
 """Takes the name of an input and all that its run says beside its samples."""
@@ -48,6 +50,8 @@ class Notes:
     """Aggregates that the runs read so far store themselves, with the names of these runs."""
     on_header: OnHeader = lambda _name, _header: None
     """What to do with the headers of several inputs, of which a pile keeps only the samples."""
+    twice: Twice = field(default_factory=Twice)
+    """Recordings that are there in two files."""
     unread: Balance | None = None
     """What the sources say and no sample holds; None: nobody asks."""
 
@@ -79,7 +83,7 @@ def read(path: str | Path, *, format: str | None = None, on_broken: OnBroken = r
         if format is None:
             chosen, variant = detect(path)
         else:
-            chosen, variant = by_name(format), ""
+            chosen, variant = _named(path, format)
             if not path.exists():
                 raise ReadError("no such file or directory", path=str(path))
         return open_run(path, chosen, variant, on_broken)
@@ -146,7 +150,8 @@ class _Patience:
             for sample in samples:
                 self._row = 0
                 yield sample
-        except GivenUp as error:
+        except ReadError as error:
+            # The file breaks off, or is given up: what was read so far stands.
             self._on_broken(error)
 
 
@@ -218,10 +223,29 @@ def inputs(paths: Iterable[Path], format_name: str | None, notes: Notes) -> Iter
         if path.is_dir():
             yield from search.directory(path)
         elif search.is_new(path):
-            found = (by_name(format_name), "") if format_name is not None else detect(path)
+            found = _named(path, format_name) if format_name is not None else detect(path)
             search.read(path)
             yield path, *found
     notes.belonging += search.belonging
+
+
+_CONTAINERS = {"sqlite": "a SQLite database", "zip": "a zip archive"}
+
+
+def _named(path: Path, name: str) -> tuple[Format, str]:
+    """The format that somebody named for a file, unless the file is plainly a container of another one: its reader
+    would only find that it is no text."""
+    chosen = by_name(name)
+    if not path.is_file() or (what := _CONTAINERS.get((head := Head(path)).kind)) is None:
+        return chosen, ""
+    if chosen.detect(head) is not None:
+        return chosen, ""
+    try:
+        fits, _ = detect(path)
+    except ReadError:
+        raise ReadError(f"{what}, and no known format has one like it", path=str(path)) from None
+    remedy = f"use --from {fits.name}, or leave --from out"
+    raise ReadError(f"{what} of {fits.name}, not {chosen.name}", path=str(path), remedy=remedy)
 
 
 def _recognised(format_name: str | None, path: Path) -> tuple[Format, str]:
@@ -260,7 +284,7 @@ def read_pile(paths: Iterable[Path], *, format: str | None = None, notes: Notes)
     if len(opened) == 1:
         path, chosen, variant = opened[0]
         run = _open_noting(path, chosen, variant, notes)
-        samples = _counted(run, chosen, notes, run.name or path.name)
+        samples = _paced(_counted(run, chosen, notes, run.name or path.name), path)
         return msgspec.structs.replace(run, samples=_readable(samples, notes))
     return Run(name=", ".join(path.name for path in paths), samples=_readable(_chained(opened, notes), notes))
 
@@ -274,14 +298,34 @@ def _readable(samples: Iterator[Sample], notes: Notes) -> Iterator[Sample]:
 
 def _chained(opened: list[tuple[Path, Format, str]], notes: Notes) -> Iterator[Sample]:
     shared = Counter(path.name for path, _, _ in opened)
+    watched = pace()
+    if watched is not None:
+        watched.expect(path for path, _, _ in opened)
     for path, chosen, variant in opened:
+        if watched is not None:
+            watched.begin(path)
         try:
             run = _open_noting(path, chosen, variant, notes)
             name = path.name if shared[path.name] == 1 else str(path)
             notes.on_header(name, header_of(run))
-            yield from _counted(run, chosen, notes, name)
+            for sample in _counted(run, chosen, notes, name):
+                notes.twice.see(sample, str(path))
+                yield sample
         except ReadError as error:
             notes.on_broken(error)
+    if watched is not None:
+        watched.end()
+
+
+def _paced(samples: Iterator[Sample], path: Path) -> Iterator[Sample]:
+    """The samples of the only input; whoever watches the pace is told of it when the first one is asked for."""
+    watched = pace()
+    if watched is not None:
+        watched.expect([path])
+        watched.begin(path)
+    yield from samples
+    if watched is not None:
+        watched.end()
 
 
 def _open_noting(path: Path, chosen: Format, variant: str, notes: Notes) -> Run:

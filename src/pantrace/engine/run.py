@@ -15,6 +15,7 @@ from pantrace.catalog import catalog, cost_usd
 from pantrace.errors import UsageError
 from pantrace.model import Case, RunHeader, Sample, agent_trajectories, total_tokens, usage_total
 from pantrace.recording import Recorder
+from pantrace.wire.pace import pace
 
 from .read import read
 from .run_cases import Asked
@@ -99,6 +100,8 @@ def run_cases(
             hashes = {each.id: each.hash for each in cases}
             ran[name].superseded = files[name].supersede(hashes, unanswered=again)
             ran[name].unanswered = len(files[name].unanswered)
+        if (watched := pace()) is not None:
+            watched.total = len(cases) * trials * len(agents)
         work = _Work(made, files, ran, conditions, budget or Budget(), on_sample)
         work.do(_trials(cases, list(agents), trials), jobs, pause)
     return list(ran.values())
@@ -152,6 +155,8 @@ class _Work:
                     done = self._ran[name]
                     if self._files[name].has(case.id, number, case.hash):
                         done.reused += 1
+                        if (watched := pace()) is not None:
+                            watched.skipped += 1
                         continue
                     while len(open_) >= jobs:
                         open_ = self._settled(open_)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from pantrace.errors import UsageError
 from pantrace.model import Sample, all_trajectories
+from pantrace.wire.meant import meant_by
 from pantrace.wire.times import time_text
 
 from .where import Condition
@@ -238,10 +239,8 @@ def alone(sample: Sample) -> Sample:
 
 
 def _did_you_mean(given: str, names: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(given, list(names), n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    meant = meant_by(given, names)
+    return f"; did you mean {meant}?" if meant else ""
 
 
 def parse_since(text: str, now: datetime, option: str = "--since") -> float:

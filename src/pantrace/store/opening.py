@@ -57,7 +57,7 @@ def begun(folder: Path, wanted: RunFile) -> tuple[RunFile, Manifest, tuple[str, 
         except DamagedRunFile:
             renewed.append(RUN)
     if content is not None:
-        _refuse_other_plan(folder, content.plan_hash, wanted.plan_hash)
+        _refuse_other_plan(folder, content.plan_hash, wanted.plan_hash, same_text=content.plan == wanted.plan)
     manifest = _manifest(folder, content, wanted.plan_hash)
     if manifest is None:
         renewed.append(MANIFEST)
@@ -100,9 +100,17 @@ def _manifest(folder: Path, content: RunFile | None, plan_hash: str) -> Manifest
     return found
 
 
-def _refuse_other_plan(folder: Path, known: str, wanted: str) -> None:
-    if known != wanted:
+def _refuse_other_plan(folder: Path, known: str, wanted: str, *, same_text: bool = False) -> None:
+    if known == wanted:
+        return
+    if same_text:
         raise UsageError(
-            f"{folder} holds a run of another plan (its hash is {known[:12]}, this plan's is {wanted[:12]}); "
-            "choose another directory, or remove this one to begin anew"
+            f"{folder} was made by this plan, but something that it names has changed since: a profile, a rule file, a "
+            f"rubric, the reference, or the judge. After a change of the profile, `pantrace gate {folder} --profile "
+            "FILE` decides anew without measuring; after any other change, choose another directory for --out, or "
+            "remove this one"
         )
+    raise UsageError(
+        f"{folder} holds a run of another plan (its hash is {known[:12]}, this plan's is {wanted[:12]}); "
+        "choose another directory, or remove this one to begin anew"
+    )

@@ -12,6 +12,7 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Case, Decision, Outcome, Record, Sample, Score, Trajectory
+from pantrace.wire.pace import tell_place
 
 from .absent import COLUMN as ABSENT
 from .absent import absent_of, merged
@@ -51,9 +52,13 @@ def read_results(folder: Path, *, with_decisions: bool = True, on_damage: OnDama
     if with_decisions:
         for name, number, decision in _decisions(folder, parts, on_damage):
             decisions.setdefault((name, number), []).append(decision)
+    total, done = sum(part.samples for part in parts), 0
     for part in parts:
         try:
-            yield from _part_results(folder, part, decisions)
+            for result in _part_results(folder, part, decisions):
+                tell_place(done, total)
+                done += 1
+                yield result
         except ReadError as error:
             if on_damage is None:
                 raise

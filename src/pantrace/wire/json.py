@@ -52,6 +52,9 @@ def _literal(value: Any) -> Any:
     raise NotImplementedError(type(value).__name__)
 
 
+UNFINISHED = "it may still be being written, or was not copied whole"
+"""What to say of a text or a file that breaks off."""
+
 _encoder = msgspec.json.Encoder(enc_hook=_literal)
 _decoder = msgspec.json.Decoder()
 
@@ -123,11 +126,26 @@ def decode_patiently(data: bytes, more: int = 0) -> Any:
     try:
         return _shallow(_patient(data), data, more)
     except json.JSONDecodeError as error:
+        if _is_cut(error):
+            place, end = len(error.doc[: error.pos].encode("utf-8", "surrogatepass")), f"{len(data):,}"
+            where = f"line {error.lineno}, column {error.colno}"
+            raise ReadError(f"the JSON is cut off at byte {place:,} of {end}", place=where, remedy=UNFINISHED) from None
         raise ReadError(f"not valid JSON: {error.msg}", place=f"line {error.lineno}, column {error.colno}") from None
     except UnicodeDecodeError as error:
         raise ReadError(f"not UTF-8 text: {error.reason}", place=f"byte {error.start}") from None
     except (RecursionError, _TooLong):
         raise _beyond(data) from None
+
+
+_WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
+
+
+def _is_cut(error: json.JSONDecodeError) -> bool:
+    """Whether a text is all right as far as it goes."""
+    if not error.doc.strip():
+        return False
+    rest = error.doc[error.pos :].rstrip()
+    return not rest or error.msg.startswith("Unterminated string") or any(word.startswith(rest) for word in _WORDS)
 
 
 def decode_document(data: bytes | memoryview) -> Any:

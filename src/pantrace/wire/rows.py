@@ -13,9 +13,10 @@ from pantrace.errors import ReadError
 
 from . import files
 from .cuts import by_lines
-from .json import decode_document, encode, typed_decoder
+from .json import UNFINISHED, decode_document, encode, typed_decoder
 from .limits import limits
 from .output import writing
+from .pace import tell_place
 from .span import Span
 from .tap import listener
 
@@ -79,7 +80,7 @@ def _read_document(path: Path, on_broken: OnBroken) -> Iterator[tuple[None, Any]
     try:
         yield None, decode_document(data)
     except ReadError as error:
-        on_broken(_torn(error, data).at(path=str(path)))
+        on_broken(error.at(path=str(path)))
 
 
 def _is_value(text: bytes) -> bool:
@@ -115,7 +116,8 @@ def _read_lines(path: Path, on_broken: OnBroken, span: Span | None = None) -> It
             row = decode_document(line)
         except ReadError as error:
             column = (error.place or "").rpartition(", ")[2]
-            on_broken(ReadError(error.message, path=str(path), place=f"{place}, {column}" if column else place))
+            where = f"{place}, {column}" if column else place
+            on_broken(ReadError(error.message, path=str(path), place=where, remedy=error.remedy))
             continue
         yield place, row
 
@@ -127,6 +129,8 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[t
         items = _split_items(path, data, on_broken)
     for number, item in enumerate(items, 1):
         place = f"item {number}"
+        if isinstance(items, list):
+            tell_place(number, len(items))
         if (tell := listener()) is not None:
             tell((path, place), bytes(item))
         try:
@@ -170,16 +174,8 @@ def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[
                 return
     line = bytes(data[:begin]).count(b"\n") + 1
     place = f"item {number + 1}, line {line}"
-    on_broken(ReadError("the text ends inside an array", path=str(path), place=place, remedy="the file is cut off"))
-
-
-def _torn(error: ReadError, data: bytes) -> ReadError:
-    ends_open = not data.rstrip().endswith((b"}", b"]", b'"'))
-    return ReadError(
-        error.message,
-        place=error.place,
-        remedy=f"the file is cut off: it ends at byte {len(data):,}" if ends_open else None,
-    )
+    message = f"the JSON is cut off at byte {begin:,} of {len(data):,}"
+    on_broken(ReadError(message, path=str(path), place=place, remedy=UNFINISHED))
 
 
 def count_rows(path: Path) -> int:

@@ -14,6 +14,7 @@ from pantrace.wire import files, ziplog
 from pantrace.wire.cuts import Cutting, by_weight
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, typed_decoder
+from pantrace.wire.pace import tell_place
 from pantrace.wire.remainder import SAME, difference
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
@@ -76,7 +77,9 @@ def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
             # A log that breaks the id rule still has its summaries in the order of its samples.
             in_order = list(summarised.values()) if len(summarised) == len(names) else [None] * len(names)
             wanted = slice(span.begin, span.end) if span is not None else slice(None)
-            for name, beside in zip(names[wanted], in_order[wanted], strict=True):
+            chosen = [*zip(names[wanted], in_order[wanted], strict=True)]
+            for number, (name, beside) in enumerate(chosen):
+                tell_place(number, len(chosen))
                 place = Source(**{**_plain(source), "place": name})
                 for row, sample in _loaded(lambda name=name: member(archive, name), scorer, place, on_broken):  # type: ignore[misc]
                     told = summarised.get(_key(row), beside)

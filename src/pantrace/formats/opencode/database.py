@@ -18,6 +18,7 @@ from pantrace.model import Sample, Source, Trajectory
 from pantrace.wire import sqlite
 from pantrace.wire.cuts import Cutting, by_count
 from pantrace.wire.json import decode
+from pantrace.wire.pace import pace, tell_place
 from pantrace.wire.rows import OnBroken, raise_broken
 from pantrace.wire.span import Span
 
@@ -52,7 +53,9 @@ def samples(path: Path, on_broken: OnBroken, seen: set[str] | None = None) -> It
     """Root sessions in the order of their creation, sub-agents inside; ids are noted in `seen`, if given."""
     with sqlite.reading(path) as database:
         reader = Database(database, path, on_broken)
-        for session in reader.roots():
+        total = reader.root_count() if pace() is not None else 0
+        for number, session in enumerate(reader.roots()):
+            tell_place(number, total)
             if seen is not None:
                 if session in seen:
                     continue
@@ -116,6 +119,10 @@ class Database:
                 start = "select ? as id"
                 held.update(name for (name,) in self.rows(f"{_BELOW.format(start)} select id from below", session))
                 yield session
+
+    def root_count(self) -> int:
+        [(count,)] = self.rows(f"select count(*) from ({_ROOTS})")
+        return int(count)
 
     def names(self) -> Iterator[str]:
         """All sessions, sub-agents too."""
