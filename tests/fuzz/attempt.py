@@ -32,6 +32,8 @@ COMMANDS = (
     ("redact", "{source}", "-o", "{out}/redacted"),
     ("diagnose", "{source}"),
     ("report", "{source}", "-o", "{out}/report.html"),
+    ("measure", "{source}", "--format", "json", "-o", "{out}/measured.json"),
+    ("eval", "{source}", "--out", "{out}/results", "--markdown", "{out}/told.md", "--junit", "{out}/told.xml"),
 )
 
 
@@ -67,7 +69,7 @@ def attempt(source: Path, name: str | None, out: Path, dice: random.Random) -> l
             _command([*words, *(("--from", name) if name and words[0] != "report" else ())])
     except (Exception, Hung) as error:
         raise AssertionError(f"{told}: {type(error).__name__}: {error}") from error
-    _clear(out, "redacted", "report.html")
+    _clear(out, "redacted", "report.html", "results", "measured.json", "told.md", "told.xml")
     left = [each.name for each in out.iterdir()]
     assert not left, f"{told}: left behind: {left}"
     return caught
