@@ -33,8 +33,9 @@ from goldens import golden_inputs
 CHUNK = 100
 MOST_MEMORY = 1_000_000_000
 """Bytes that a worker may hold; one that had more is replaced, so that the next input is measured by itself."""
-ADDRESSES = 8_000_000_000
-"""Bytes of address space: beyond these the system says no, and the machine is spared."""
+DATA = 4_000_000_000
+"""Bytes beyond which the system says no, so that the machine is spared. Not of address space: engines reserve much more
+of that than they use."""
 STUCK = 900
 """Seconds after which a worker that gives no sign is ended: C code does not listen to `patience`."""
 
@@ -60,7 +61,7 @@ def one(seed: int, number: int, goldens: Goldens, work: Path) -> list[str]:
 
 def several(numbers: list[int], seed: int, goldens: Goldens, kept: Path) -> tuple[list[Failure], list[str], int]:
     """A chunk of inputs, in a worker: failures, what the frame caught, and the most memory in bytes."""
-    resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    resource.setrlimit(resource.RLIMIT_DATA, (DATA, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     failures: list[Failure] = []
     caught: list[str] = []
     work = kept / f"work-{os.getpid()}"
