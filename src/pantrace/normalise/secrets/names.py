@@ -44,6 +44,16 @@ _NOT_OF_ACCESS = _words(
 )
 """Tokens that open nothing: those of pages and of language models."""
 
+_ISSUERS = _words(
+    "adafruit aio algolia alchemy alibaba aliyun amplitude anthropic asana aws azure bitbucket bittrex bugsnag cohere"
+    " coinbase datadog deepgram discord dropbox elastic etsy facebook fastly figma finnhub firebase flickr gemini github"
+    " gitlab google groq heroku huggingface ibm infura intercom jfrog jira kraken kucoin linear linkedin mailchimp"
+    " mailgun mapbox mistral mixpanel netlify notion nvidia okta openai openrouter pagerduty paypal pinecone postman"
+    " pusher rapidapi rollbar segment sendbird sendgrid sentry shodan shopify slack snyk square stripe supabase tavily"
+    " telegram tinify trello twilio twitch twitter vercel wandb yandex zendesk zoom"
+)
+"""Whose keys are called after them: ADAFRUIT_IO_KEY."""
+
 _QUERY = _words("key sig signature code auth token session sid pass apikey")
 
 
@@ -64,6 +74,8 @@ def _level(name: str, in_query: bool) -> Level | None:
         return "certain"
     if last == "key" and (before in _KEYS or before in _LIKELY_KEYS):
         return "certain" if before in _KEYS else "likely"
+    if last == "key" and "public" not in words and not _ISSUERS.isdisjoint(words):
+        return "likely"
     if last == "pass" and before in _LOGINS:
         return "certain"
     if last in _LIKELY and before not in _NOT_OF_ACCESS:

@@ -244,7 +244,8 @@ class _Walk:
         if len(values) == 2 and all(isinstance(each, str) for each in values):
             # A header or a variable as a pair: ["X-Api-Key", "..."].
             name, value = values
-            if level_of(name) is not None and looks_drawn(value):
+            level = level_of(name)
+            if level is not None and (looks_drawn(value) or is_secret(value, name, level, "bare")):
                 return [self.text(name, f"{path}[0]"), self._hidden(value, f"{path}[1]")]
         items, in_key = [], False
         for index, value in enumerate(values):
