@@ -89,8 +89,8 @@ def _value(text: str, match: re.Match[str]) -> tuple[int, int] | None:
         return None
     quote = match["quote"]
     if quote is not None:
-        if before.endswith(quote) and text.startswith(f":{quote}", match.end("name")):
-            return None  # 'Password:' is a text of its own
+        if before.endswith(quote) and text[match.end("name") : start - len(quote)].rstrip(" ") == ":":
+            return None  # 'Password: ' is a text of its own
         letters = _IN_ESCAPED_QUOTES if quote[0] == "\\" else _IN_QUOTES[quote]
         style: Style = "quoted"
     elif in_query or (match["sign"] == "=" and not match["space"] and name.isupper()):

@@ -105,6 +105,7 @@ _SENTENCE = _words(
     " passwords secret token key"
 )
 _NAMED_THING = re.compile(r"[A-Za-z_$][\w$]*(?:[.-][A-Za-z_$][\w$]*)*")
+_VARIABLE = re.compile(r"_{0,2}[A-Z]{2,20}(?:_[A-Z]{1,20}[0-9]{0,2}){1,8}_{0,2}")
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:~|\.{1,2})?[/\\][\w./\\ ~-]*")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _PIECE = re.compile(r"[A-Za-z0-9]{6,}")
@@ -122,12 +123,16 @@ _LONGEST_NAME = 128
 
 def is_stand_in(value: str) -> bool:
     """Whether a value only holds the place of a secret: ${TOKEN}, <password>, ****, your-key-here."""
-    return "***" in value or "%s" in value or _STAND_IN.match(value) is not None
+    return any(each in value for each in ("***", "%s", "placeholder")) or _STAND_IN.match(value) is not None
 
 
 def is_word(value: str) -> bool:
-    """Whether a value says that there is none: required, none, ${TOKEN}."""
-    return value.lower() in _WORDS_OF_PROSE or is_stand_in(value)
+    """Whether a value says that there is none (required, none, ${TOKEN}) or where it lies (OPENAI_API_KEY)."""
+    return value.lower() in _WORDS_OF_PROSE or is_stand_in(value) or _is_variable(value)
+
+
+def _is_variable(value: str) -> bool:
+    return _VARIABLE.fullmatch(value) is not None and level_of(value) is not None
 
 
 def looks_drawn(value: str, least: int = 16) -> bool:

@@ -18,7 +18,8 @@ from pantrace.wire.json import decode, encode
 from .encoded import Edit, apply_edits, base64_in, document_in, literals_in, rewritten
 from .named import KIND, named_in
 from .names import is_secret, is_word, level_of, looks_drawn
-from .shapes import EMAIL, SHAPES, shapes_in
+from .personal import EMAIL, PERSONAL
+from .shapes import SHAPES, shapes_in
 from .tokens import Span, tokens_in
 
 T = TypeVar("T")
@@ -85,13 +86,22 @@ def _together(group: list[_Seen], text: str) -> tuple[int, int, str, Counts]:
 class Redactor:
     """Finds and replaces secrets; made once, used for every text."""
 
-    def __init__(self, *, emails: bool = False, more: dict[str, str] | None = None, known: Iterable[str] = ()):
-        self._shapes = (*SHAPES, EMAIL) if emails else SHAPES
+    def __init__(
+        self,
+        *,
+        emails: bool = False,
+        personal: bool = False,
+        more: dict[str, str] | None = None,
+        known: Iterable[str] = (),
+    ):
+        self._shapes = (*SHAPES, *(PERSONAL if personal else (EMAIL,) if emails else ()))
         self._more = [(kind, re.compile(shape, re.DOTALL)) for kind, shape in (more or {}).items()]
         # Secrets of this very process, found whatever they look like; the longest first.
         drawn = [each for each in known if len(each) >= _SHORTEST_LITERAL and not is_word(each)]
         forms = {form for each in drawn for form in (each, percent_encoded(each, safe=""))}
         self._known = sorted(forms, key=len, reverse=True)
+        # With these, a short word may be one.
+        self._hard = bool(self._known or self._more or personal)
 
     def text(self, text: str) -> tuple[str, Counts]:
         """A text without its secrets, and how many of each kind there were."""
@@ -131,7 +141,7 @@ class Redactor:
 
     def _edits(self, text: str, counts: Counts, depth: int) -> list[Edit]:
         """What to replace. Where several rules see a secret, all that they see goes."""
-        if len(text) <= _SHORT and not self._known and not self._more and _QUIET.fullmatch(text):
+        if len(text) <= _SHORT and not self._hard and _QUIET.fullmatch(text):
             return []
         small = text.lower()
         spans: list[Span] = [*self._known_in(text), *tokens_in(text), *shapes_in(text, small, self._shapes)]

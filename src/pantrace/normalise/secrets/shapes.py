@@ -67,12 +67,12 @@ def _is_number(value: str) -> bool:
 
 
 def _is_password(value: str) -> bool:
-    return not is_stand_in(value)
+    return not is_stand_in(value) and value.lower() not in ("password", "passwd", "pass", "pwd")
 
 
 def _is_no_number(value: str) -> bool:
     """curl -u ann:hunter22, but not docker run -u 1000:1000."""
-    return not value.isdigit() and not is_stand_in(value)
+    return not value.rstrip(".,;)`").isdigit() and not is_stand_in(value)
 
 
 SHAPES = (
@@ -217,12 +217,6 @@ SHAPES = (
         r"\bredis-cli\b[^\n|;&]{0,200}?\s-a\s[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,256}+)",
         _is_password,
     ),
-)
-
-EMAIL = Shape(
-    "e-mail",
-    "@",
-    r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}+@(?:[A-Za-z0-9-]{1,63}+\.){1,8}+[A-Za-z]{2,24}\b",
 )
 
 

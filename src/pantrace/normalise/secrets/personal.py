@@ -1,0 +1,80 @@
+"""Personal data, on request: mail addresses, telephone numbers, cards, bank accounts, postal addresses.
+
+Cards and accounts carry a check digit, and only what passes it is taken for one. Telephone numbers and postal addresses
+are known by how they are written; names of people are not known at all."""
+
+from __future__ import annotations
+
+import re
+
+from .shapes import Shape
+
+EMAIL = Shape(
+    "e-mail",
+    "@",
+    r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}+@(?:[A-Za-z0-9-]{1,63}+\.){1,8}+[A-Za-z]{2,24}\b",
+)
+
+_DIGITS = re.compile(r"[0-9]")
+
+
+def is_card(value: str) -> bool:
+    """Whether the digits pass Luhn's test, as those of payment cards do."""
+    digits = [int(each) for each in _DIGITS.findall(value)]
+    if not 13 <= len(digits) <= 19 or len(set(digits)) < 3:
+        return False
+    doubled = [each * 2 - 9 * (each > 4) for each in digits[-2::-2]]
+    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+def is_account(value: str) -> bool:
+    """Whether an international account number has the right check digits (ISO 7064)."""
+    plain = value.replace(" ", "").upper()
+    if not 15 <= len(plain) <= 34:
+        return False
+    return int("".join(str(int(letter, 36)) for letter in plain[4:] + plain[:4])) % 97 == 1
+
+
+def _is_telephone(value: str) -> bool:
+    return 8 <= len(_DIGITS.findall(value)) <= 15
+
+
+_STREETS = (
+    "Street|St\\.?|Avenue|Ave\\.?|Road|Rd\\.?|Lane|Ln\\.?|Drive|Dr\\.?|Boulevard|Blvd\\.?|Court|Ct\\.?|Square|Terrace"
+    "|Place|Pl\\.?|Way|Highway|Hwy\\.?"
+)
+_NAME = r"[A-Z][\w'.-]{1,24}+"
+
+PERSONAL = (
+    EMAIL,
+    # The first digits of the card schemes: without them every tenth long number would pass.
+    Shape(
+        "card", "", r"(?<![0-9A-Za-z.-])(?:4|5[1-5]|2[2-7]|3[47]|6)[0-9](?:[ -]?[0-9]){11,17}(?![0-9A-Za-z])", is_card
+    ),
+    Shape(
+        "iban",
+        "",
+        r"(?<![A-Za-z0-9])[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])",
+        is_account,
+    ),
+    Shape(
+        "telephone", "+", r"(?<![\w+])\+[1-9][0-9]{0,2}(?:[ ./-]?\(?[0-9]{1,5}\)?){2,6}(?![0-9A-Za-z])", _is_telephone
+    ),
+    Shape(
+        "telephone",
+        "",
+        r"(?<![\w.+-])(?:\([2-9][0-9]{2}\) ?|[2-9][0-9]{2}[ .-])[2-9][0-9]{2}[ .-][0-9]{4}(?![\w-]|\.[0-9])",
+    ),
+    Shape(
+        "address",
+        "",
+        rf"(?<![\w.,-])[0-9]{{1,5}}[A-Za-z]?(?: {_NAME}){{1,3}}? (?:{_STREETS})(?!\w)"
+        rf"(?:,? (?:Apt\.?|Suite|Unit|#) ?[\w-]{{1,8}})?(?:, {_NAME}(?: {_NAME})?)?(?:,? [A-Z]{{2}} [0-9]{{5}}(?:-[0-9]{{4}})?)?",
+    ),
+    Shape(
+        "address",
+        "",
+        r"(?<!\w)[A-Z\u00c4\u00d6\u00dc][\w-]{1,30}(?:stra\u00dfe|strasse|str\.|weg|gasse|platz|allee) [0-9]{1,4}[a-z]?(?!\w)"
+        r"(?:, [0-9]{5} [A-Z\u00c4\u00d6\u00dc][\w-]{1,30})?",
+    ),
+)
