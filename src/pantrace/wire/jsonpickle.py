@@ -104,7 +104,7 @@ def columns_of(frame: dict[str, Any]) -> dict[str, list[Any]]:
             high = len(cells) // len(columns)
             for number, name in enumerate(columns):
                 found[name] = cells[number * high : (number + 1) * high]
-        return {name: found[name] for name in names if name in found}
+        return {name: found[name] for name in names if isinstance(name, str) and name in found}
     except (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError):
         return {}
 
