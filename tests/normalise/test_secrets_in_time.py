@@ -38,7 +38,7 @@ SHAPES = {
     "bearers": "Bearer ",
     "hashes": "$6$",
     "manifests": "kind: Secret\ndata:\n a: b\n",
-    "attributes": "name=\"key\" ",
+    "attributes": 'name="key" ',
     "digits": "4",
     "numbers": "+1 ",
     "accounts": "AB12 ",

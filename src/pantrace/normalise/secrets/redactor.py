@@ -14,6 +14,7 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Record, Sample
 from pantrace.wire.json import decode, encode
+from pantrace.wire.patterns import find_all
 
 from .encoded import Edit, apply_edits, base64_in, document_in, literals_in, rewritten
 from .named import KIND, named_in
@@ -148,7 +149,7 @@ class Redactor:
         spans += named_in(text, small)
         for kind, pattern in self._more:
             held = "secret" if "secret" in pattern.groupindex else 0
-            spans += [(*match.span(held), kind) for match in pattern.finditer(text) if match[held]]
+            spans += [(*match.span(held), kind) for match in find_all(pattern, text) if match[held]]
         seen = [_Seen(start, end, rank, {kind: 1}) for rank, (start, end, kind) in enumerate(spans)]
         if depth < _DEPTH:
             seen += self._inside(text, depth, len(seen))
