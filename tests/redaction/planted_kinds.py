@@ -1,8 +1,8 @@
-"""Kinds of secrets that are planted to measure how many are found. None is written here: each is drawn when it is needed.
+"""Kinds of secrets that are planted to measure how many are found. None is written here: each is drawn at run time.
 
 A row is a kind and how its secrets look: `{hex:32}` stands for 32 letters of an alphabet. The forms are facts from the
-issuers' documentation and cover what gitleaks 8 and detect-secrets 1.5 have rules for, client ids (which are no secrets)
-left out. Deliberately not derived from the rules under test: a rule that is missing shows.
+issuers' documentation and cover what gitleaks 8 and detect-secrets 1.5 have rules for, without client ids, which are no
+secrets. Deliberately not derived from the rules under test: a rule that is missing shows.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ aws-id               AKIA{upper:16}
 aws-session-id       ASIA{upper:16}
 aws-bedrock          ABSK{b64:120}
 azure-ad             {alnum:3}8Q~{alnum:34}
-azure-storage-line   DefaultEndpointsProtocol=https;AccountName=shop;AccountKey={b64:86}==;EndpointSuffix=core.windows.net
+azure-storage-line   DefaultEndpointsProtocol=https;AccountName=shop;AccountKey={b64:86}==;EndpointSuffix=x.net
 azure-sas            https://shop.blob.core.windows.net/a?sv=2024&sig={alnum:43}%3D
 azure-devops         {alnum:76}AZDO{alnum:4}
 azure-search         {alnum:42}AzSe{alnum:6}

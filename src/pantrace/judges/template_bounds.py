@@ -1,5 +1,6 @@
-"""What a rubric's template may say: its inputs, conditions, one loop, a few filters. What could run for ever or fill the
-memory has no place in it: a rubric is a file that a person got from somebody else."""
+"""What a rubric's template may say: its inputs, conditions, one loop, a few filters.
+
+What could run for ever or fill the memory has no place in it: a rubric may come from somebody else."""
 
 from __future__ import annotations
 
@@ -10,16 +11,17 @@ from pantrace.errors import UsageError
 if TYPE_CHECKING:
     from jinja2 import nodes
 
-_NODES = frozenset(
-    "Template Output TemplateData Name Const If CondExpr And Or Not Compare Operand Test Filter Getattr Getitem Slice Call"
-    " Concat For Add Sub Div FloorDiv Neg Pos Tuple List Dict Pair Keyword".split()
+_NODES = (
+    "Template Output TemplateData Name Const If CondExpr And Or Not Compare Operand Test Filter Getattr Getitem Slice"
+    " Call Concat For Add Sub Div FloorDiv Neg Pos Tuple List Dict Pair Keyword"
 )
-_FILTERS = frozenset(
+_FILTERS = (
     "abs capitalize count d default e escape first float forceescape int join last length list lower max min reverse"
-    " round safe sort string sum title tojson trim truncate unique upper wordcount".split()
+    " round safe sort string sum title tojson trim truncate unique upper wordcount"
 )
-_METHODS = frozenset(
-    "upper lower strip lstrip rstrip title capitalize split splitlines startswith endswith count find items keys values get".split()
+_METHODS = (
+    "upper lower strip lstrip rstrip title capitalize split splitlines startswith endswith count find items keys values"
+    " get"
 )
 _WORDS = {
     "Assign": "set",
@@ -49,16 +51,16 @@ def _wrong(node: nodes.Node, loops: int) -> str | None:
     from jinja2 import nodes
 
     name = type(node).__name__
-    if name not in _NODES:
+    if name not in _NODES.split():
         return f"`{_WORDS.get(name, name.lower())}` is not allowed in a rubric"
     if isinstance(node, nodes.For) and (node.recursive or loops):
         return "a loop inside a loop is not allowed in a rubric"
     if isinstance(node, nodes.Filter):
-        if node.name not in _FILTERS:
+        if node.name not in _FILTERS.split():
             return f"the filter `{node.name}` is not allowed in a rubric"
         return _wrong_values(node)
     if isinstance(node, nodes.Call):
-        if not (isinstance(node.node, nodes.Getattr) and node.node.attr in _METHODS):
+        if not (isinstance(node.node, nodes.Getattr) and node.node.attr in _METHODS.split()):
             called = node.node.attr if isinstance(node.node, nodes.Getattr) else getattr(node.node, "name", "a call")
             return f"`{called}()` is not allowed in a rubric"
         return _wrong_values(node)

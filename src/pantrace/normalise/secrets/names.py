@@ -46,11 +46,11 @@ _NOT_OF_ACCESS = _words(
 
 _ISSUERS = _words(
     "adafruit aio algolia alchemy alibaba aliyun amplitude anthropic asana aws azure bitbucket bittrex bugsnag cohere"
-    " coinbase datadog deepgram discord dropbox elastic etsy facebook fastly figma finnhub firebase flickr gemini github"
-    " gitlab google groq heroku huggingface ibm infura intercom jfrog jira kraken kucoin linear linkedin mailchimp"
-    " mailgun mapbox mistral mixpanel netlify notion nvidia okta openai openrouter pagerduty paypal pinecone postman"
-    " pusher rapidapi rollbar segment sendbird sendgrid sentry shodan shopify slack snyk square stripe supabase tavily"
-    " telegram tinify trello twilio twitch twitter vercel wandb yandex zendesk zoom"
+    " coinbase datadog deepgram discord dropbox elastic etsy facebook fastly figma finnhub firebase flickr"
+    " gemini github gitlab google groq heroku huggingface ibm infura intercom jfrog jira kraken kucoin linear linkedin"
+    " mailchimp mailgun mapbox mistral mixpanel netlify notion nvidia okta openai openrouter pagerduty paypal pinecone"
+    " postman pusher rapidapi rollbar segment sendbird sendgrid sentry shodan shopify slack snyk square stripe supabase"
+    " tavily telegram tinify trello twilio twitch twitter vercel wandb yandex zendesk zoom"
 )
 """Whose keys are called after them: ADAFRUIT_IO_KEY."""
 

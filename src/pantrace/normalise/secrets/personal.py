@@ -69,12 +69,14 @@ PERSONAL = (
         "address",
         "",
         rf"(?<![\w.,-])[0-9]{{1,5}}[A-Za-z]?(?: {_NAME}){{1,3}}? (?:{_STREETS})(?!\w)"
-        rf"(?:,? (?:Apt\.?|Suite|Unit|#) ?[\w-]{{1,8}})?(?:, {_NAME}(?: {_NAME})?)?(?:,? [A-Z]{{2}} [0-9]{{5}}(?:-[0-9]{{4}})?)?",
+        rf"(?:,? (?:Apt\.?|Suite|Unit|#) ?[\w-]{{1,8}})?(?:, {_NAME}(?: {_NAME})?)?"
+        r"(?:,? [A-Z]{2} [0-9]{5}(?:-[0-9]{4})?)?",
     ),
     Shape(
         "address",
         "",
-        r"(?<!\w)[A-Z\u00c4\u00d6\u00dc][\w-]{1,30}(?:stra\u00dfe|strasse|str\.|weg|gasse|platz|allee) [0-9]{1,4}[a-z]?(?!\w)"
+        r"(?<!\w)[A-Z\u00c4\u00d6\u00dc][\w-]{1,30}(?:stra\u00dfe|strasse|str\.|weg|gasse|platz|allee) [0-9]{1,4}"
+        r"[a-z]?(?!\w)"
         r"(?:, [0-9]{5} [A-Z\u00c4\u00d6\u00dc][\w-]{1,30})?",
     ),
 )
