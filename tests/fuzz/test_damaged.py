@@ -61,6 +61,7 @@ FOUND: tuple[tuple[str, str, tuple[Any, ...], Any], ...] = (
         ("messages", 4, "extra", "response", "usage", "completion_tokens_details"),
         [{"type": "unknown"}],
     ),
+    ("mini-swe-agent/note.traj.json", ".", ("messages", 2, "extra", "response", "model"), "x" * 100_000),
     ("atif/every_field.trajectory.json", ".", ("agent", "tool_definitions"), 10**30),
 )
 """What once ended in a traceback: the golden, where in it, and what was put there."""
