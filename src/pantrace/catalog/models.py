@@ -14,10 +14,10 @@ from pantrace.errors import UsageError
 from pantrace.model import Record, Usage
 from pantrace.wire.times import from_iso
 
-# gemini-2.5-flash-001, claude-haiku-4-5@20251001, gpt-4o-2024-08-06, gemini-2.5-flash-preview-09-2025, ...-v1:0. One or
-# two digits alone are no version suffix: claude-opus-4-9 is another model than claude-opus-4.
 _LONGEST_NAME = 200
 """Letters: no model is called by more, and the patterns below take time with the square of them."""
+# gemini-2.5-flash-001, claude-haiku-4-5@20251001, gpt-4o-2024-08-06, gemini-2.5-flash-preview-09-2025, ...-v1:0. One or
+# two digits alone are no version suffix: claude-opus-4-9 is another model than claude-opus-4.
 _VERSION = re.compile(
     r"(?:-(?:latest|preview|exp|experimental)(?:-\d\d-\d\d(?:\d\d)?)?|-\d{4}-\d\d-\d\d|[-@]\d{3,8}|-v\d+(?::\d+)?"
     r"|@(?:default|latest))+"
