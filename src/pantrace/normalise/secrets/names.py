@@ -89,7 +89,7 @@ _STAND_IN = re.compile(
     r"""(?ix)
     \[redacted | [*x•.…\#?_-]++ \Z | (?P<same>.)(?P=same)*+ \Z
     | < | \$\{ | \$\( | \$[a-z_]\w*\Z | \{\{ | \{\w*\}\Z | %[(\{] | %\w+%\Z | %s\Z
-    | (?:env|vault|file|op|arn|ref)[:+] | (?:process|os|import\.meta)\.env
+    | __\w+__\Z | (?:env|vault|file|op|arn|ref)[:+] | (?:process|os|import\.meta)\.env
     | (?:your|my|insert|enter|replace|example|placeholder|dummy)(?:[-_. ]|\Z)
     """
 )
@@ -123,7 +123,7 @@ _LONGEST_NAME = 128
 
 def is_stand_in(value: str) -> bool:
     """Whether a value only holds the place of a secret: ${TOKEN}, <password>, ****, your-key-here."""
-    return any(each in value for each in ("***", "%s", "placeholder")) or _STAND_IN.match(value) is not None
+    return any(each in value for each in ("***", "%s", "...", "placeholder")) or _STAND_IN.match(value) is not None
 
 
 def is_word(value: str) -> bool:
