@@ -123,7 +123,9 @@ _LONGEST_NAME = 128
 
 def is_stand_in(value: str) -> bool:
     """Whether a value only holds the place of a secret: ${TOKEN}, <password>, ****, your-key-here."""
-    return any(each in value for each in ("***", "%s", "...", "placeholder")) or _STAND_IN.match(value) is not None
+    if value.endswith("...") or any(each in value for each in ("***", "%s", "placeholder")):
+        return True
+    return _STAND_IN.match(value) is not None
 
 
 def is_word(value: str) -> bool:
