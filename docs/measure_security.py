@@ -13,6 +13,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from judges.injection_set import JUDGES, PLACES, disguises, figures  # noqa: E402
 from redaction.recall import DRAWS, Planting, plantings  # noqa: E402
 
+
 def recall_table(found: list[Planting]) -> str:
     """Recall by place, what was missed, and every kind."""
     planted, seen = _sums(found)
@@ -25,7 +26,10 @@ def recall_table(found: list[Planting]) -> str:
         "",
         "| place | planted | found | recall |",
         "|---|---:|---:|---:|",
-        *(f"| {place} | {planted[place]} | {seen[place]} | {_percent(seen[place], planted[place])} |" for place in planted),
+        *(
+            f"| {place} | {planted[place]} | {seen[place]} | {_percent(seen[place], planted[place])} |"
+            for place in planted
+        ),
         "",
         "Missed at least once: " + (", ".join(f"`{each}`" for each in kinds if each in missed) or "none") + ".",
         "",
@@ -86,7 +90,7 @@ def main(check: bool) -> int:
             if not check:
                 page.write_text(new, "utf-8")
     if stale and check:
-        print(f"stale: {', '.join(stale)}; run python docs/measure_security.py")
+        sys.stderr.write(f"stale: {', '.join(stale)}; run python docs/measure_security.py\n")
     return 1 if stale and check else 0
 
 

@@ -31,6 +31,7 @@ INNOCENT = [
     "pi = 3.14159265358979323846",
     "10 Large Files were read; 5 Tests passed in 3.2 s",
     "a+1 +2 +345",
+    "screenshot-step_0_20260102@030405.png",
     "DE00 1234 5678 9012 3456 78 has wrong check digits",
 ]
 
@@ -61,13 +62,17 @@ def test_personal_data_goes_only_when_asked(text: str, kind: str) -> None:
 
 def test_cards_and_accounts_by_their_check_digits() -> None:
     dice, redactor = random.Random(5), Redactor(personal=True)
-    for begin, length in (("4", 16), ("51", 16), ("37", 15), ("6011", 16)):
-        card = _card(dice, begin, length)
+    for first, length in (("4", 16), ("51", 16), ("37", 15), ("6011", 16)):
+        card = _card(dice, first, length)
         wrong = card[:-1] + str((int(card[-1]) + 1) % 10)
-        spaced = " ".join(card[at : at + 4] for at in range(0, length, 4))
-        assert redactor.text(f"paid with {card}.")[1] == {"card": 1}
+        cuts = (4, 10) if length == 15 else (4, 8, 12)
+        spaced = " ".join(card[begin:end] for begin, end in zip((0, *cuts), (*cuts, length), strict=True))
+        assert redactor.text(f"paid by card: {card}.")[1] == {"card": 1}
+        assert redactor.value({"card_number": card, "n": 1}) == {"card_number": "[redacted:card]", "n": 1}
         assert redactor.text(f"paid with {spaced}.")[1] == {"card": 1}
-        assert redactor.text(f"paid with {wrong}.")[1] == {}
+        # An id that happens to pass the test is none, nor is a card with a wrong digit.
+        assert redactor.value({"span_id": card}) == {"span_id": card}
+        assert redactor.text(f"paid by card: {wrong}.")[1] == {}
         assert Redactor().text(card)[1] == {}
     for country, length in (("DE", 22), ("FR", 27), ("NO", 15), ("GB", 22)):
         account = _account(dice, country, length)

@@ -19,7 +19,7 @@ from pantrace.wire.patterns import find_all
 from .encoded import Edit, apply_edits, base64_in, document_in, literals_in, rewritten
 from .named import KIND, named_in
 from .names import is_secret, is_word, level_of, looks_drawn
-from .personal import EMAIL, PERSONAL
+from .personal import EMAIL, PERSONAL, is_card, names_a_card
 from .shapes import SHAPES, shapes_in
 from .tokens import Span, tokens_in
 
@@ -102,6 +102,7 @@ class Redactor:
         forms = {form for each in drawn for form in (each, percent_encoded(each, safe=""))}
         self._known = sorted(forms, key=len, reverse=True)
         # With these, a short word may be one.
+        self._personal = personal
         self._hard = bool(self._known or self._more or personal)
 
     def text(self, text: str) -> tuple[str, Counts]:
@@ -293,6 +294,8 @@ class _Walk:
     def _member(self, name: str, item: Any, path: str) -> Any:
         """A value under a name that may give it away."""
         level = level_of(name)
+        if self.redactor._personal and names_a_card(name) and isinstance(item, (str, int)) and is_card(str(item)):
+            return self._replaced(path, "card")
         if level is None:
             return self.value(item, path)
         if isinstance(item, str):
