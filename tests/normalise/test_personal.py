@@ -46,6 +46,7 @@ FOUND = [
     ("call +49 30 901820 now", "telephone"),
     ("call +1 (415) 555-0132 now", "telephone"),
     ("call (415) 555-0132 now", "telephone"),
+    ("(+1-702-555-1212)", "telephone"),
     ("it lives at 221 Baker Street, London", "address"),
     ("ship to 1600 Pennsylvania Ave, Washington, DC 20500", "address"),
     ("wohnt Hauptstraße 5, 10115 Berlin", "address"),

@@ -216,6 +216,8 @@ def misfit(record: Any, kind: type[T]) -> str | None:
         msgspec.convert(msgspec.to_builtins(record, enc_hook=_as_number, str_keys=True), kind, str_keys=True)
     except (TypeError, NotImplementedError) as error:
         return f"a value or a key in it is of no type that JSON has: {error}"
+    except RecursionError:
+        return "it is nested too deeply, or holds itself"
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at ")
         return f"{where.strip('`$.')} has a wrong type: {what[:1].lower()}{what[1:]}"
