@@ -1,8 +1,8 @@
 """Kinds of secrets that are planted to measure how many are found. None is written here: each is drawn at run time.
 
-A row is a kind and how its secrets look: `{hex:32}` stands for 32 letters of an alphabet. The list is
-meant to be as wide as the rules of gitleaks and detect-secrets, without client ids, which are no secrets. It is not made
-from the rules under test: a rule that is missing shows.
+A row is a kind and how its secrets look: `{hex:32}` stands for 32 letters of an alphabet. The list is meant
+to be as wide as the rules of gitleaks and detect-secrets, without client ids, which are no secrets. It is not
+made from the rules under test: a rule that is missing shows.
 """
 
 from __future__ import annotations
