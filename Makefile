@@ -78,9 +78,11 @@ bench: .venv/ready ## Ratios to reach; against peers only where their environmen
 	else echo "bench/viewer.py needs a browser: make browser"; fi
 
 INPUTS ?= 100000
+KILLS ?= 200
 SEED ?= 1
-fuzz: .venv/ready ## Damage every golden file in many ways, and try all that is done with recordings (INPUTS, SEED)
+fuzz: .venv/ready ## Damage every golden file in many ways and try every command; kill commands and begin them again (INPUTS, KILLS, SEED)
 	$(BIN)/python tests/fuzz/seeded.py $(INPUTS) $(SEED)
+	$(BIN)/python tests/fuzz/kills.py $(KILLS) $(SEED)
 
 .venvs/browser/ready: tests/browser/requirements.txt pyproject.toml
 	$(PYTHON) -m venv .venvs/browser

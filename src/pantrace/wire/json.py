@@ -231,7 +231,11 @@ def typed_decoder(kind: type[T]) -> Callable[[bytes | memoryview], T]:
 def misfit(record: Any, kind: type[T]) -> str | None:
     """The first value of a record that has not the type it should have, in words; None when all have."""
     try:
-        msgspec.convert(msgspec.to_builtins(record, enc_hook=_as_number), kind)
+        msgspec.convert(msgspec.to_builtins(record, enc_hook=_as_number, str_keys=True), kind, str_keys=True)
+    except (TypeError, NotImplementedError) as error:
+        return f"a value or a key in it is of no type that JSON has: {error}"
+    except RecursionError:
+        return "it is nested too deeply, or holds itself"
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at ")
         return f"{where.strip('`$.')} has a wrong type: {what[:1].lower()}{what[1:]}"

@@ -44,8 +44,9 @@ def of_session(path: Path, name: str) -> list[Path]:
     if not path.name.startswith(PREFIX):
         return [path]
     pattern = f"{PREFIX}*-{name[:8]}.json*" if name[:8].isalnum() else path.name
-    found = [each for each in path.parent.glob(pattern) if each == path or head_of(each).get("sessionId") == name]
-    return sorted(found, key=lambda each: (each.name.partition(".")[0], each.name))
+    found = {each for each in path.parent.glob(pattern) if head_of(each).get("sessionId") == name}
+    # A file that was renamed, or whose id was changed, is of its own session all the same.
+    return sorted({*found, path}, key=lambda each: (each.name.partition(".")[0], each.name))
 
 
 def owner(path: Path) -> Path | None:

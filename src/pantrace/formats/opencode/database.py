@@ -202,7 +202,10 @@ class Database:
 
     def info(self, session: str) -> Raw:
         """The session's row in the shape in which OpenCode exports it."""
-        row = next(self.rows("select * from session where id = ?", session))
+        row = next(self.rows("select * from session where id = ?", session), None)
+        if row is None:
+            # An index that names it and a table that has lost it.
+            raise ReadError("the row of this session is lost: the database is damaged", place=f"session {session}")
         columns: Raw = {key: value for key, value in zip(self.columns, row, strict=True) if value is not None}
         for key in _JSON:
             if isinstance(columns.get(key), (str, bytes)):
