@@ -26,9 +26,10 @@ from pantrace.wire import files
 from pantrace.wire.carried import carry_if, without_carried
 from pantrace.wire.depth import OURS, is_too_deep
 from pantrace.wire.file_names import FileNames
+from pantrace.wire.found import common_weight, weights
 from pantrace.wire.json import to_plain
 from pantrace.wire.limits import limits
-from pantrace.wire.loss import common_weight, header_losses, own_weight, plain, plain_header, weight
+from pantrace.wire.loss import header_losses, plain, plain_header
 from pantrace.wire.mending import mending
 from pantrace.wire.output import staging
 from pantrace.wire.rows import raise_broken, write_rows
@@ -248,13 +249,13 @@ class _Rows:
     def _lose_sample(self, sample: Sample, what: str, why: str) -> None:
         found = plain(sample) if self.report.measured else {}
         self.report.values += common_weight(found)
-        values, own = weight(found), own_weight(found)
+        values, own = weights(found)
         self.lose(Loss(sample=sample.id, path="sample", what=what, why=why, values=values, own=own))
 
     def _staff(self, sample: Sample, child: Trajectory) -> None:
         """A conversation of a grader or of a simulated user, which no target may take for a run of the agent."""
         found = to_plain(child)
-        values, own = weight(found), own_weight(found)
+        values, own = weights(found)
         self.report.values += values - own
         who = child.purpose.replace("_", " ")
         why = f"what a {who} said is no run of the agent, and {self.format.name} holds no others"

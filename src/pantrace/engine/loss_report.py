@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pantrace.model import Loss
-from pantrace.wire.loss import MISSING, general
+from pantrace.wire.found import MISSING
+from pantrace.wire.loss import general
 
 from .loss_kinds import ELSEWHERE, OWN, kind_of
 from .read import Notes

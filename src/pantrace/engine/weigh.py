@@ -15,15 +15,18 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pantrace.errors import ReadError, UnknownFormat, WriteError
 from pantrace.formats import Format, detect
 from pantrace.model import Loss, Sample
+from pantrace.wire.align import Plain
 from pantrace.wire.carried import CARRIER, without_carried
 from pantrace.wire.census import Census, changes
+from pantrace.wire.compare import compare
+from pantrace.wire.found import MISSING, Counted, Found, Listed, common_weight, weights
 from pantrace.wire.json import decode, encode
-from pantrace.wire.loss import MISSING, Found, as_loss, common_weight, differences, own_weight, weight, without_source
+from pantrace.wire.loss import as_loss, plain_without_source, reason, without_source
 from pantrace.wire.rows import count_rows, raise_broken
 from pantrace.wire.tap import listening
 from pantrace.wire.written import Row
@@ -59,6 +62,9 @@ class Scales:
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115 -- `close` closes it
         self._waiting: list[_Waiting] = []
         self._rows = 0
+        self._is_container = format_.open is not None and format_.save is not None
+        self._lost, self._hidden = Counted(), Counted()
+        """What was lost (where it is not told with its values) and what is kept for pantrace only, of all samples."""
         self._marks = [encode(corner.rpartition(".")[2].replace("[]", CARRIER)) for corner in format_.corners]
         """What a row without anything in its corners has nowhere in its bytes."""
 
@@ -70,20 +76,31 @@ class Scales:
         format_, sample = self._format, row.sample
         if format_.load is None:
             return
-        before = encode(without_source(sample))
-        self._report.values += common_weight(decode(before))
+        before, said = self._said(sample)
+        self._report.values += common_weight(said)
         self._rows += 1
-        seen = self._seen(row) if any(mark in row.data for mark in self._marks) else None
-        if format_.open is not None and format_.save is not None:
+        is_carrying = any(mark in row.data for mark in self._marks)
+        written = decode(row.data) if is_carrying or not self._is_container else None
+        seen = self._seen(written) if is_carrying else None
+        if self._is_container:
             key, length = (sample.id, sample.epoch), None if seen is None else len(seen)
             self._waiting.append(_Waiting(key, self._spool.tell(), len(before), length))
             self._spool.write(before + (seen or b""))
             return
         try:
-            after = format_.load(decode(row.data))
+            after = format_.load(written)
         except ReadError as error:
             raise self._unreadable(f"sample {sample.id}: ", error) from None
-        self._settle(sample.id, before, encode(without_source(after)), seen)
+        self._settle(sample.id, before, encode(without_source(after)), seen, said)
+
+    def _said(self, sample: Sample) -> tuple[bytes, Plain]:
+        """A sample as JSON and as plain values. Who measured its reading has these already, unless the sample has been
+        changed since."""
+        before = encode(without_source(sample))
+        source = self._report.notes.unread
+        if source is not None and source.last is not None and source.last[0] is sample:
+            return before, plain_without_source(source.last[1])
+        return before, decode(before)
 
     def add_files(self, files: list[Path], source: Balance | None) -> None:
         """The files as a whole; `source` has counted what they are a copy of, if they are one."""
@@ -97,30 +114,45 @@ class Scales:
                     self._count(files)
         except ReadError as error:
             raise self._unreadable("", error) from None
+        self._tell_counts()
         if source is not None and source.census is not None and is_copy and self._is_same_shape(files[0], source):
             self._tell(changes(source.census, written), "the copy does not say it as its source did")
 
-    def _seen(self, row: Row) -> bytes:
+    def _seen(self, written: Any) -> bytes:
         """A row as the target's own tools read it."""
         assert self._format.load is not None
         try:
-            return encode(without_source(self._format.load(without_carried(decode(row.data), self._format.corners))))
+            return encode(without_source(self._format.load(without_carried(written, self._format.corners))))
         except (ReadError, KeyError, TypeError, ValueError, AttributeError):
             return UNSEEN
 
-    def _settle(self, name: str, before: bytes, after: bytes, seen: bytes | None) -> None:
-        for each in _differences(before, after):
-            self._lose(as_loss(each, self._format.lost, self._format.name, name, full=self._full))
+    def _settle(self, name: str, before: bytes, after: bytes, seen: bytes | None, said: Plain | None = None) -> None:
+        there = decode(after) if before != after or (seen is not None and seen != after) else {}
+        if before != after:
+            out = Listed() if self._full else self._lost
+            compare("", decode(before) if said is None else said, there, out)
+            for each in out.found:
+                self._lose(as_loss(each, self._format.lost, self._format.name, name))
         if seen == UNSEEN:
-            value = decode(after)
-            self._report.carry("sample", weight(value), own_weight(value))
+            self._report.carry("sample", *weights(there))
         # Read against what is left of the sample, and not against the sample: what is lost is not looked for again.
-        made_up = f"extra.{self._format.name}" if f'"{self._format.name}":'.encode() not in before else None
-        for each in _differences(after, seen) if seen else ():
-            if made_up is not None and made_up in each.path:
-                continue  # a note of the target's reader on what its writer had to invent
-            if each.what in MISSING and not each.path.startswith(self._format.outside):
-                self._report.carry(each.path, each.values, each.own)
+        elif seen is not None and seen != after:
+            carried = Counted()
+            compare("", there, decode(seen), carried)
+            made_up = f"extra.{self._format.name}" if f'"{self._format.name}":'.encode() not in before else None
+            for (path, what, _), count in carried.counts().items():
+                if made_up is not None and made_up in path:
+                    continue  # a note of the target's reader on what its writer had to invent
+                if what in MISSING and not path.startswith(self._format.outside):
+                    self._hidden.add(path, what, *count)
+
+    def _tell_counts(self) -> None:
+        """What was only counted, of all samples together."""
+        for (path, what, part), (values, own) in self._lost.counts().items():
+            why = reason(path, self._format.lost, self._format.name)
+            self._lose(Loss(path=path, what=what, why=why, values=values, own=own, part=part))
+        for (path, _, _), (values, own) in self._hidden.counts().items():
+            self._report.carry(path, values, own)
 
     def _compare(self, files: list[Path]) -> None:
         found: list[Key] = []
@@ -169,7 +201,3 @@ class Scales:
 
 
 _WHOLE = "the file as a whole does not say it"
-
-
-def _differences(before: bytes, after: bytes) -> list[Found]:
-    return [] if before == after else list(differences(decode(before), decode(after)))

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
+from functools import cached_property
 from typing import Any
 
 from .json import encode
 
 Plain = dict[str, Any]
 """A step or a part as plain values."""
+
+Place = tuple[int, int]
+"""Step and part."""
 
 NEAR = 64
 """So many steps of the same role ahead a text is looked for inside others; unchanged it is found anywhere."""
@@ -35,22 +39,30 @@ def is_paired(part: Plain) -> bool:
 class Elsewhere:
     """Calls and results of the other side that no step has claimed yet, and texts in steps that carry on none."""
 
-    def __init__(self, steps: list[Plain], claimed: Collection[int | None] = ()):
-        self.found: dict[bytes, deque[Plain]] = {}
-        self.taken: set[int] = set()
-        for place, step in enumerate(steps):
-            for part in step.get("parts", ()):
+    def __init__(self, steps: list[Plain], claimed: Iterable[int | None] = ()):
+        self.taken: set[Place] = set()
+        self._steps = steps
+        self._claimed = claimed
+
+    @cached_property
+    def _found(self) -> dict[bytes, deque[tuple[Plain, Place]]]:
+        """Made when something is looked for: most of the time everything is in its place."""
+        found: dict[bytes, deque[tuple[Plain, Place]]] = {}
+        claimed = {*self._claimed}
+        for place, step in enumerate(self._steps):
+            for number, part in enumerate(step.get("parts", ())):
                 # The same words are often said twice: those of a claimed step stand for its own.
                 if is_paired(part) or (part.get("type") == "text" and place not in claimed):
-                    self.found.setdefault(_sought(part), deque()).append(part)
+                    found.setdefault(_sought(part), deque()).append((part, (place, number)))
+        return found
 
-    def take(self, part: Plain) -> Plain | None:
-        """The same call, result or text in any step, once."""
-        waiting = self.found.get(_sought(part)) if is_paired(part) or part.get("type") == "text" else None
+    def take(self, part: Plain) -> tuple[Plain, Place] | None:
+        """The same call, result or text in any step, once, and where it stands."""
+        waiting = self._found.get(_sought(part)) if is_paired(part) or part.get("type") == "text" else None
         while waiting:
             other = waiting.popleft()
-            if id(other) not in self.taken:
-                self.taken.add(id(other))
+            if other[1] not in self.taken:
+                self.taken.add(other[1])
                 return other
         return None
 
@@ -78,38 +90,80 @@ class Words:
 class Parts:
     """The parts of one step that was read back; each carries on one part only."""
 
-    def __init__(self, parts: list[Plain]):
+    def __init__(self, parts: list[Plain], step: int):
         self.parts = parts
-        self.taken: set[int] = set()
-        texts = [part["text"] for part in parts if part.get("type") == "text"]
-        self.words = Words("\0".join(texts)) if texts else None
-        self.places: dict[Hashable, deque[int]] = {}
-        for place, part in enumerate(parts):
-            for mark in _marks(part):
-                self.places.setdefault(mark, deque()).append(place)
+        self._step = step
+        self._in_order = 0
+        """So many were taken, each where it stood; as long as that goes on, nothing has to be looked up."""
+        self._taken: set[int] | None = None
+        self._kinds = {part.get("type") for part in parts}
 
-    def take(self, part: Plain) -> Plain | None:
-        """The part that is the same: in all that counts, else as a call, else by its id or name."""
+    def take(self, part: Plain) -> tuple[Plain, Place] | None:
+        """The same part and where it stands: the same in all that counts, else as a call, else by its id or name."""
+        place = self._place(part)
+        return None if place is None else (self.parts[place], (self._step, place))
+
+    def _place(self, part: Plain) -> int | None:
+        if part.get("type") not in self._kinds:
+            return None
+        place = self._in_order
+        if self._taken is None:
+            if place < len(self.parts) and _is_marked_alike(part, self.parts[place]):
+                self._in_order += 1
+                return place
+            self._taken = {*range(place)}
+        found = self._looked_up(part, self._taken)
+        if found is not None:
+            self._taken.add(found)
+        return found
+
+    def _looked_up(self, part: Plain, taken: set[int]) -> int | None:
         for mark in _marks(part):
-            waiting = self.places.get(mark)
-            while waiting and waiting[0] in self.taken:
+            waiting = self._places.get(mark)
+            while waiting and waiting[0] in taken:
                 waiting.popleft()
             if waiting:
-                return self._taken(waiting[0])
+                return waiting[0]
         if not is_paired(part) and part.get("type") not in ("text", "thinking"):
             # Equal values may be written differently: 1 and 1.0.
-            places = (place for place in range(len(self.parts)) if place not in self.taken)
-            if (same := next((place for place in places if self.parts[place] == part), None)) is not None:
-                return self._taken(same)
+            places = (place for place in range(len(self.parts)) if place not in taken)
+            return next((place for place in places if self.parts[place] == part), None)
         return None
 
-    def _taken(self, place: int) -> Plain:
-        self.taken.add(place)
-        return self.parts[place]
+    @cached_property
+    def _places(self) -> dict[Hashable, deque[int]]:
+        found: dict[Hashable, deque[int]] = {}
+        for place, part in enumerate(self.parts):
+            for mark in _marks(part):
+                found.setdefault(mark, deque()).append(place)
+        return found
+
+    @cached_property
+    def _words(self) -> Words | None:
+        texts = [part["text"] for part in self.parts if part.get("type") == "text"]
+        return Words("\0".join(texts)) if texts else None
 
     def hold(self, text: str) -> bool:
         """Whether a text lives on inside another."""
-        return self.words is not None and self.words.hold(text)
+        return self._words is not None and self._words.hold(text)
+
+
+def _is_marked_alike(one: Plain, other: Plain) -> bool:
+    """Whether the most telling mark of two parts is the same."""
+    kind = one.get("type")
+    if other.get("type") != kind:
+        return False
+    if kind == "text" or kind == "thinking":
+        return one.get("text") == other.get("text")
+    if kind == "call" or kind == "result":
+        name, same = one.get("id") or one.get("call_id"), other.get("id") or other.get("call_id")
+        if name != same:
+            return False
+        output = one.get("output")
+        if kind == "result" and type(output) is str and "error" not in one:
+            return output == other.get("output") and other.get("error") is None
+        return key(one) == key(other)
+    return encode(one) == encode(other)
 
 
 def _marks(part: Plain) -> Iterator[Hashable]:

@@ -12,8 +12,8 @@ from typing import Any
 
 from pantrace.errors import ReadError
 
+from .found import Found
 from .json import decode
-from .loss import Found
 
 Said = tuple[str, str, Any]
 """Path without numbers, type, value."""

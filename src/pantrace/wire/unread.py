@@ -29,7 +29,7 @@ import msgspec
 from pantrace.errors import ReadError
 
 from .carried import CARRIER
-from .json import decode, to_plain
+from .json import decode
 from .times import from_iso
 
 LONG = 24
@@ -151,9 +151,9 @@ class Ledger:
         if self._records:
             self._records.pop()
 
-    def model(self, record: Any) -> None:
-        """A sample or a header that was made of what came."""
-        held = _Held(to_plain(record))
+    def model(self, plain: Any) -> None:
+        """A sample or a header that was made of what came, as plain values."""
+        held = _Held(plain)
         for word in self._waiting.keys() & held.words:
             for each in self._waiting.pop(word):
                 if (place := each.words.pop(word, None)) is not None:
