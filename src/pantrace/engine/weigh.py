@@ -25,7 +25,7 @@ from pantrace.wire.carried import CARRIER, without_carried
 from pantrace.wire.census import Census, changes
 from pantrace.wire.compare import compare
 from pantrace.wire.found import MISSING, Counted, Found, Listed, common_weight, weights
-from pantrace.wire.json import decode, encode
+from pantrace.wire.json import decode, decode_own, encode
 from pantrace.wire.loss import as_loss, plain_without_source, reason, without_source
 from pantrace.wire.rows import count_rows, raise_broken
 from pantrace.wire.tap import listening
@@ -100,7 +100,7 @@ class Scales:
         source = self._report.notes.unread
         if source is not None and source.last is not None and source.last[0] is sample:
             return before, plain_without_source(source.last[1])
-        return before, decode(before)
+        return before, decode_own(before)
 
     def add_files(self, files: list[Path], source: Balance | None) -> None:
         """The files as a whole; `source` has counted what they are a copy of, if they are one."""
@@ -127,10 +127,13 @@ class Scales:
             return UNSEEN
 
     def _settle(self, name: str, before: bytes, after: bytes, seen: bytes | None, said: Plain | None = None) -> None:
-        there = decode(after) if before != after or (seen is not None and seen != after) else {}
-        if before != after:
+        is_same = before == after
+        if is_same and (seen is None or seen == after):
+            return
+        there = said if is_same and said is not None else decode_own(after)
+        if not is_same:
             out = Listed() if self._full else self._lost
-            compare("", decode(before) if said is None else said, there, out)
+            compare("", decode_own(before) if said is None else said, there, out)
             for each in out.found:
                 self._lose(as_loss(each, self._format.lost, self._format.name, name))
         if seen == UNSEEN:
@@ -138,7 +141,7 @@ class Scales:
         # Read against what is left of the sample, and not against the sample: what is lost is not looked for again.
         elif seen is not None and seen != after:
             carried = Counted()
-            compare("", there, decode(seen), carried)
+            compare("", there, decode_own(seen), carried)
             made_up = f"extra.{self._format.name}" if f'"{self._format.name}":'.encode() not in before else None
             for (path, what, _), count in carried.counts().items():
                 if made_up is not None and made_up in path:

@@ -24,11 +24,18 @@ NEAR = 64
 """So many steps of the same role ahead a text is looked for inside others; unchanged it is found anywhere."""
 
 
-def key(part: Plain) -> bytes:
+_TEXTS = frozenset({str, type(None)})
+
+
+def key(part: Plain) -> Hashable:
     """What makes a call or a result the same under another id."""
     if part.get("type") == "call":
         return encode(["call", part.get("name"), part.get("arguments")])
-    return encode(["result", part.get("output"), part.get("error")])
+    output, error = part.get("output"), part.get("error")
+    # Most are texts, which need no encoding; values need it, as to Python 1 is True.
+    if type(output) in _TEXTS and type(error) in _TEXTS:
+        return "result", output, error
+    return encode(["result", output, error])
 
 
 def is_paired(part: Plain) -> bool:
@@ -45,9 +52,9 @@ class Elsewhere:
         self._claimed = claimed
 
     @cached_property
-    def _found(self) -> dict[bytes, deque[tuple[Plain, Place]]]:
+    def _found(self) -> dict[Hashable, deque[tuple[Plain, Place]]]:
         """Made when something is looked for: most of the time everything is in its place."""
-        found: dict[bytes, deque[tuple[Plain, Place]]] = {}
+        found: dict[Hashable, deque[tuple[Plain, Place]]] = {}
         claimed = {*self._claimed}
         for place, step in enumerate(self._steps):
             for number, part in enumerate(step.get("parts", ())):
@@ -67,8 +74,8 @@ class Elsewhere:
         return None
 
 
-def _sought(part: Plain) -> bytes:
-    return key(part) if is_paired(part) else encode(["text", part.get("text")])
+def _sought(part: Plain) -> Hashable:
+    return key(part) if is_paired(part) else ("text", part.get("text"))
 
 
 class Words:
@@ -159,9 +166,6 @@ def _is_marked_alike(one: Plain, other: Plain) -> bool:
         name, same = one.get("id") or one.get("call_id"), other.get("id") or other.get("call_id")
         if name != same:
             return False
-        output = one.get("output")
-        if kind == "result" and type(output) is str and "error" not in one:
-            return output == other.get("output") and other.get("error") is None
         return key(one) == key(other)
     return encode(one) == encode(other)
 
@@ -204,7 +208,7 @@ class _Steps:
 
     def __init__(self, steps: list[Plain]):
         self.words: list[Words] = []
-        self.calls: list[set[bytes]] = []
+        self.calls: list[set[Hashable]] = []
         self.places: dict[Hashable, list[int]] = {}
         self.done: set[int] = set()
         for place, step in enumerate(steps):
@@ -222,7 +226,10 @@ class _Steps:
 
     def first(self, step: Plain, cursor: int) -> int | None:
         """The first step from here on that does the same, or says and asks all that this one does."""
-        role, calls = step.get("role"), _calls(step)
+        role = step.get("role")
+        if role not in self.places:
+            return None
+        calls = _calls(step)
         texts = [part["text"] for part in step.get("parts", ()) if _is_said(part)]
         found: list[int] = []
         # A step that did the same is the same step, whatever else of it was lost; but each only once.
@@ -249,7 +256,7 @@ class _Steps:
         end = len(places) if most is None else min(begin + most, len(places))
         return (places[number] for number in range(begin, end))
 
-    def _carries(self, place: int, texts: list[str], calls: set[bytes]) -> bool:
+    def _carries(self, place: int, texts: list[str], calls: set[Hashable]) -> bool:
         return all(self.words[place].hold(text) for text in texts) and calls <= self.calls[place]
 
 
@@ -265,7 +272,7 @@ def _texts(step: Plain) -> list[str]:
     return [part["text"] for part in step.get("parts", ()) if part.get("type") == "text"]
 
 
-def _calls(step: Plain) -> set[bytes]:
+def _calls(step: Plain) -> set[Hashable]:
     return {key(part) for part in step.get("parts", ()) if part.get("type") == "call"}
 
 

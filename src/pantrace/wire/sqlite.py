@@ -69,7 +69,8 @@ def _row(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> sqlite3.Row:
 def _told_row(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> tuple[Any, ...]:
     if (tell := listener()) is not None:
         names = [column[0] for column in cursor.description]
-        tell((*names, *values), {name: _value(value) for name, value in zip(names, values, strict=True)})
+        # A row is known by all that it says; kept as it is, it would keep the whole database in memory.
+        tell(hash((*names, *values)), {name: _value(value) for name, value in zip(names, values, strict=True)})
     return values
 
 
