@@ -22,7 +22,7 @@ from collections import Counter, deque
 from collections.abc import Collection, Hashable, Iterator, Mapping, Set
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -32,12 +32,8 @@ from pantrace.errors import ReadError
 
 from .carried import CARRIER
 from .json import decode
-from .times import from_iso
+from .words import LONG, NOTHING, Held, Word, is_long, words_in, words_in_order
 
-LONG = 24
-"""A text of so many letters is also found inside a longer one; a shorter one might be there by chance."""
-KEY = 64
-"""Longer than any key."""
 SHORT = 3
 """A text of so few letters may be anywhere."""
 SMALL = 1_000
@@ -53,11 +49,6 @@ TEXTS = 1 << 25
 """So many letters of samples are kept to look for words inside them: most are found in a later sample before that."""
 AROUND = 64
 """So many words before and behind are near, however few were found."""
-
-_NOTHING = ("", "{}", "[]", "null")
-"""Texts that say nothing, as JSON or otherwise."""
-
-Word = str | int | float
 
 
 class Unread(msgspec.Struct, frozen=True):
@@ -76,10 +67,10 @@ class Unread(msgspec.Struct, frozen=True):
 
 
 class _Record:
-    """A record of the source, and its words that no sample has had yet."""
+    """A record of the source, or several that came together; and their words that no sample has had yet."""
 
-    def __init__(self, value: Any, words: set[Word], said: int) -> None:
-        self.value = value
+    def __init__(self, values: list[Any], words: set[Word], said: int) -> None:
+        self.values = values
         self.words = words
         self.age = 0
         self._rest = max(3, said // 10)
@@ -89,7 +80,7 @@ class _Record:
         self._found: list[int] = []
         """Places of those that the last sample had."""
         if len(words) > FEW:
-            self._places = {word: place for place, word in enumerate(words_in_order(value)) if word in words}
+            self._places = {word: place for place, word in enumerate(words_in_order(values)) if word in words}
             self._order = list(self._places)
             self._marks = list(self._places.values())
 
@@ -112,9 +103,9 @@ class _Record:
 
     def reached(self) -> list[Word]:
         """Words that it lacks, up to those that samples have had: behind them it speaks of samples to come."""
-        if not any(map(_is_long, self.words)):
+        if not any(map(is_long, self.words)):
             return []
-        said = words_in_order(self.value)
+        said = words_in_order(self.values)
         last = max((place for place, word in enumerate(said) if word not in self.words), default=0)
         return [word for word in {*said[: last + AROUND]} if word in self.words]
 
@@ -136,7 +127,7 @@ class Ledger:
 
     def __init__(self, declared: Mapping[str, str], words: Collection[str] = ()) -> None:
         self._declared = tuple(declared)
-        self._known = {*words, *_NOTHING, True, False}
+        self._known = {*words, *NOTHING, True, False}
         self._needed: set[str] = set()
         self._places: set[Hashable] = set()
         self._records: deque[_Record] = deque()
@@ -149,6 +140,8 @@ class Ledger:
         self._texts: list[str] = []
         """Of the last samples, in which no record has been looked for yet."""
         self._letters = 0
+        self._pending = 0
+        """Records that are kept."""
         self._missing: Counter[str] = Counter()
         self._values = 0
         self._is_ours = False
@@ -174,7 +167,7 @@ class Ledger:
 
     def model(self, plain: Any, data: bytes = b"") -> None:
         """A sample or a header that was made of what came, as plain values and as the JSON that says them."""
-        held = _Held(plain)
+        held = Held(plain)
         for word in self._waiting.keys() & held.words:
             for each in self._waiting.pop(word):
                 each.drop({word})
@@ -188,7 +181,7 @@ class Ledger:
         if self._open:
             self._look_again(held)
 
-    def _open_new(self, held: _Held) -> None:
+    def _open_new(self, held: Held) -> None:
         """Look for what the new records say, in all of them together: mostly nothing is lacking."""
         values, self._new = _decoded(self._new), []
         said, count = words_in(values)
@@ -197,23 +190,29 @@ class Ledger:
         lacking = said - self._known - held.words
         if len(lacking) <= FEW:
             lacking = {word for word in lacking if not held.holds_in_other_form(word)}
-        for value in values if lacking else ():
-            words = words_in(value)[0]
-            if missed := words & lacking:
-                record = _Record(value, missed, len(words - self._known))
-                self._records.append(record)
-                self._open.append(record)
-                for word in missed:
-                    self._waiting.setdefault(word, []).append(record)
-        while len(self._records) > PENDING:
+        if 0 < len(lacking) <= FEW:
+            self._wait(_Record(values, lacking, 0))
+        elif lacking:
+            for value in values:
+                words = words_in(value)[0]
+                if missed := words & lacking:
+                    self._wait(_Record([value], missed, len(words - self._known)))
+
+    def _wait(self, record: _Record) -> None:
+        self._records.append(record)
+        self._open.append(record)
+        for word in record.words:
+            self._waiting.setdefault(word, []).append(record)
+        self._pending += len(record.values)
+        while self._pending > PENDING and len(self._records) > 1:
             self._close(self._records.popleft())
 
-    def _look_again(self, held: _Held) -> None:
+    def _look_again(self, held: Held) -> None:
         """In other forms, for what is still lacking."""
         # Records that lie in wait together often lack the same words.
         lacking = {word for each in self._open if not each.is_large for word in each.words}
         found = {word for word in lacking if held.holds_in_other_form(word)}
-        if any(_is_long(word) for word in lacking - found):
+        if any(is_long(word) for word in lacking - found):
             self._keep(held.long_texts)
         for each in self._open:
             if each.is_large:
@@ -250,11 +249,12 @@ class Ledger:
 
     def _close(self, record: _Record) -> None:
         """Name the paths of what was not found."""
+        self._pending -= len(record.values)
         if record.words and self._texts:
             self._look_into_texts(record, [*record.words])
         if not record.words:
             return
-        for path, key, value in _leaves(record.value, "", ""):
+        for path, key, value in chain.from_iterable(_leaves(each, "", "") for each in record.values):
             is_missing = (key if _is_weak(value) else value) in record.words
             if is_missing and not (self._is_ours and (key not in record.words or CARRIER in path)):
                 declared = _reason(path, self._declared)
@@ -289,94 +289,7 @@ def _is_weak(value: Any) -> bool:
     return isinstance(value, bool) or (-SMALL < value < SMALL and (2 * value) % 1 == 0)
 
 
-@lru_cache(1 << 12)
-def _bare(word: str) -> str:
-    """A key as it may have changed on its way: with a prefix ("user:tier", "adk_score.tools"), or from camelCase."""
-    return word.rpartition(":")[2].rpartition(".")[2].replace("_", "").lower()
-
-
-def _is_long(word: Word) -> bool:
-    return isinstance(word, str) and len(word) >= LONG
-
-
-def words_in(value: Any) -> tuple[set[Word], int]:
-    """All keys and values but null; and how many values there are. Level by level, so that no value is looked at by
-    itself more than three times."""
-    words: set[Any] = set()
-    count = 0
-    found = [value]
-    while found:
-        objects = [each for each in found if type(each) is dict]
-        lists = [each for each in found if type(each) is list]
-        said = [each for each in found if type(each) is not dict and type(each) is not list]
-        words.update(said, *objects)
-        count += len(said) - said.count(None)
-        found = [*chain.from_iterable(map(dict.values, objects)), *chain.from_iterable(lists)]
-    words.discard(None)
-    return words, count
-
-
-def words_in_order(value: Any) -> list[Word]:
-    """All keys and values but null, what stands together together."""
-    found: list[Word] = []
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        kind = type(item)
-        if kind is dict:
-            found += item
-            stack += item.values()
-        elif kind is list:
-            stack += item
-        elif item is not None:
-            found.append(item)
-    return found
-
-
-class _Held:
-    """The words of a record of the model."""
-
-    def __init__(self, plain: Any) -> None:
-        self.words, self.count = words_in(plain)
-
-    def holds_otherwise(self, word: Word) -> bool:
-        """Whether it says a word of the source in another form or inside a longer text."""
-        return (_is_long(word) and word in self.long_texts) or self.holds_in_other_form(word)
-
-    def holds_in_other_form(self, word: Word) -> bool:
-        if not isinstance(word, str):
-            # Milliseconds are seconds in the model.
-            return (abs(word) < 1e300 and word / 1000 in self.words) or str(word) in self.words
-        bare = word.strip()
-        if not bare or (bare != word and (bare in self.words or self.holds_otherwise(bare))):
-            return True
-        if (at := _time(bare)) is not None:
-            return at in self.words
-        if word[:1] in ("{", "["):
-            return self._holds_decoded(word)
-        return len(word) < KEY and _bare(word) in self._bare_words
-
-    @cached_property
-    def long_texts(self) -> str:
-        return "\0".join([word for word in self.words if isinstance(word, str) and len(word) >= LONG])
-
-    @cached_property
-    def _bare_words(self) -> set[str]:
-        # All of them as one text: a sample has thousands, and each would cost a call.
-        short = "\n".join([word for word in self.words if isinstance(word, str) and len(word) < KEY])
-        bare = short.replace("_", "").lower().split("\n")
-        return {*bare, *[_bare(word) for word in bare if ":" in word or "." in word]}
-
-    def _holds_decoded(self, text: str) -> bool:
-        """JSON inside a text may be held as the value that it says."""
-        try:
-            words = words_in(decode(text.encode("utf-8", "surrogatepass")))[0]
-        except ReadError:
-            return False
-        return all(word in self.words or self.holds_otherwise(word) for word in words.difference(_NOTHING))
-
-
-_NOBODY = _Held(None)
+_NOBODY = Held(None)
 
 
 def _decoded(records: list[Any]) -> list[Any]:
@@ -388,11 +301,3 @@ def _decoded(records: list[Any]) -> list[Any]:
             # A whole document inside a text: some tools encode twice.
             values.append(decode(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value)
     return values
-
-
-def _time(text: str) -> float | None:
-    """A moment; databases write it without a zone, and mean UTC."""
-    if text[4:5] != "-" or text[7:8] != "-":
-        return None
-    found = from_iso(text)
-    return found if found is not None else from_iso(f"{text.replace(' ', 'T', 1)}Z")
