@@ -21,7 +21,7 @@ from pantrace.errors import (
     WriteError,
 )
 from pantrace.formats import Format, by_name, detect
-from pantrace.model import Loss, Record, Run, RunHeader, Sample, Trajectory, header_of, with_samples
+from pantrace.model import Loss, Record, Run, RunHeader, Sample, Trajectory, has_words, header_of, with_samples
 from pantrace.wire import files
 from pantrace.wire.carried import carry_if, without_carried
 from pantrace.wire.depth import OURS, is_too_deep
@@ -40,6 +40,7 @@ from .loss_report import Report
 from .overwriting import Output, refuse_overwriting
 from .read import UNFORESEEN, Notes, open_run, read_pile, split_children, watch
 from .select import Selection
+from .unique import unique_samples
 from .weigh import Scales
 
 OnLoss = Callable[[Loss], None]
@@ -185,7 +186,7 @@ class _Rows:
     scales: Scales = field(init=False)
 
     def __post_init__(self) -> None:
-        self.scales = Scales(self.format, self.report, self.lose, full=self.on_loss is not None)
+        self.scales = Scales(self.format, self.report, self.lose, on_loss=self.on_loss)
 
     def lose(self, loss: Loss) -> None:
         self.report.add(loss)
@@ -202,7 +203,7 @@ class _Rows:
     def of(self, run: Run) -> Iterator[Row]:
         format_, report = self.format, self.report
         samples = run.samples if format_.nests else split_children(run.samples, self._staff)
-        for sample in _unique(samples, report, repeats=format_.repeats):
+        for sample in unique_samples(samples, report, repeats=format_.repeats):
             self.seen += 1
             if format_.dump is None:
                 self._lose_sample(sample, "absent", _no_samples(format_))
@@ -213,6 +214,7 @@ class _Rows:
                 report.refused.append((sample.id, str(error)))
                 self._lose_sample(sample, "refused", str(error))
                 continue
+            self._note_wordless(sample)
             if report.measured:
                 self.scales.add(row)
             report.samples += 1
@@ -251,6 +253,16 @@ class _Rows:
         self.report.values += common_weight(found)
         values, own = weights(found)
         self.lose(Loss(sample=sample.id, path="sample", what=what, why=why, values=values, own=own))
+
+    def _note_wordless(self, sample: Sample) -> None:
+        """What was never recorded cannot be lost, but who only looks at what was written would take it for lost."""
+        trajectory = sample.trajectory
+        if trajectory is None or not trajectory.steps or has_words(trajectory):
+            return
+        self.report.wordless.append(sample.id)
+        if self.on_loss is not None:
+            why = "the recording has no texts: its steps say who acted and when, not what was said"
+            self.on_loss(Loss(sample=sample.id, path="trajectory.steps[].parts", what="never recorded", why=why))
 
     def _staff(self, sample: Sample, child: Trajectory) -> None:
         """A conversation of a grader or of a simulated user, which no target may take for a run of the agent."""
@@ -321,37 +333,6 @@ def _reopened(place: Path, format_: Format) -> Run | None:
         return open_run(place, format_, "", raise_broken) if format_.open is not None else None
     except ReadError as error:
         raise WriteError(f"what was written as {format_.name} cannot be read back: {error.message}") from None
-
-
-def _unique(samples: Iterable[Sample], report: Report, *, repeats: bool) -> Iterator[Sample]:
-    """Samples whose (id, epoch) no other has; a repeated one is led by the name of its source. Where a case `repeats`,
-    another session of it is its next epoch.
-
-    No epoch is the first one: formats that demand a number write 1."""
-    seen: set[tuple[str, int]] = set()
-    sessions: set[tuple[str, str | None]] = set()
-    last: dict[str, int] = {}
-    for sample in samples:
-        name, epoch = sample.id, sample.epoch or 1
-        if repeats:
-            session = sample.trajectory.id if sample.trajectory else None
-            if (name, epoch) in seen and session is not None and (name, session) not in sessions:
-                epoch = last[name] + 1
-                sample = msgspec.structs.replace(sample, epoch=epoch)
-            sessions.add((name, session))
-            last[name] = max(epoch, last.get(name, 0))
-        if (name, epoch) in seen:
-            source = sample.trajectory.source if sample.trajectory else None
-            prefix = Path(source.path).stem if source and source.path else "other"
-            name = f"{prefix}/{sample.id}"
-            number = 2
-            while (name, epoch) in seen:
-                name = f"{prefix}/{sample.id}#{number}"
-                number += 1
-            report.renamed.append((sample.id, name))
-            sample = msgspec.structs.replace(sample, id=name)
-        seen.add((name, epoch))
-        yield sample
 
 
 def _save(

@@ -50,6 +50,8 @@ class Report(Tabular):
     """What had to be set right so that the target's own tools read it: (path without numbers, what) -> how often."""
     faults: list[tuple[str, str]] = field(default_factory=list)
     """Samples whose copy is as wrong as its source, with what is wrong."""
+    wordless: list[str] = field(default_factory=list)
+    """Samples of which no words were recorded: their steps are written, and say nothing."""
     headers: Counter[str] = field(default_factory=Counter)
     """Of a pile of several inputs, whose headers have no place in it: input -> how many values it had."""
     measured: bool = True
@@ -86,6 +88,7 @@ class Report(Tabular):
             "losses": self.table().to_dict(),
             "carried": dict(self.carried),
             "refused": dict(self.refused),
+            "without_texts": self.wordless,
             "broken": [str(error) for error in self.notes.broken],
         }
 

@@ -36,6 +36,7 @@ from .loss_report import Report
 from .read import open_run
 
 Key = tuple[str, int | None]
+OnLoss = Callable[[Loss], None]
 UNSEEN = b""
 """What the target's own tools see of a row that they could not read at all."""
 
@@ -53,11 +54,14 @@ class _Waiting(NamedTuple):
 class Scales:
     """Takes rows as they are written, then the files that they became."""
 
-    def __init__(self, format_: Format, report: Report, lose: Callable[[Loss], None], *, full: bool) -> None:
+    def __init__(
+        self, format_: Format, report: Report, lose: Callable[[Loss], None], *, on_loss: Callable[[Loss], None] | None
+    ) -> None:
         self._format = format_
         self._report = report
         self._lose = lose
-        self._full = full
+        self._on_loss = on_loss
+        self._full = on_loss is not None
         """Whether losses are told with their values."""
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115 -- `close` closes it
         self._waiting: list[_Waiting] = []
@@ -138,16 +142,25 @@ class Scales:
                 self._lose(as_loss(each, self._format.lost, self._format.name, name))
         if seen == UNSEEN:
             self._report.carry("sample", *weights(there))
+            self._tell_hidden(name, Found("sample", "absent", weights(there)[0]))
         # Read against what is left of the sample, and not against the sample: what is lost is not looked for again.
         elif seen is not None and seen != after:
-            carried = Counted()
+            carried = Listed() if self._full else Counted()
             compare("", there, decode_own(seen), carried)
             made_up = f"extra.{self._format.name}" if f'"{self._format.name}":'.encode() not in before else None
-            for (path, what, _), count in carried.counts().items():
-                if made_up is not None and made_up in path:
+            for each in carried.counted():
+                if made_up is not None and made_up in each.path:
                     continue  # a note of the target's reader on what its writer had to invent
-                if what in MISSING and not path.startswith(self._format.outside):
-                    self._hidden.add(path, what, *count)
+                if each.what in MISSING and not each.path.startswith(self._format.outside):
+                    self._hidden.add(each.path, each.what, each.values, each.own)
+                    self._tell_hidden(name, each)
+
+    def _tell_hidden(self, name: str, found: Found) -> None:
+        """What is kept for pantrace only is not lost, but whoever asks for a list wants to see it."""
+        if self._on_loss is not None:
+            why = f"kept under a `pantrace` key, which {self._format.name}'s own tools do not read"
+            told = Loss(sample=name, path=found.path, what="kept only for pantrace", why=why, values=found.values)
+            self._on_loss(told)
 
     def _tell_counts(self) -> None:
         """What was only counted, of all samples together."""

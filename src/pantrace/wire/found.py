@@ -50,6 +50,10 @@ class Listed:
     ) -> None:
         self.found.append(Found(path, what, values, own, note, before, after))
 
+    def counted(self) -> list[Found]:
+        """What was found, alike together."""
+        return self.found
+
     def add_absent(self, path: str, value: Any) -> None:
         """One value that is gone: by far the most frequent."""
         self.found.append(Found(path, "absent", 1, int(is_own(path)), before=value))
@@ -80,6 +84,9 @@ class Counted(Listed):
 
     def add_absent(self, path: str, value: Any) -> None:
         self._single.append(path)
+
+    def counted(self) -> list[Found]:
+        return [Found(path, what, *count) for (path, what, _), count in self.counts().items()]
 
     def counts(self) -> dict[Kind, tuple[int, int]]:
         """Values of each kind, and how many of them only their own format has a word for."""

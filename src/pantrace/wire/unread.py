@@ -254,7 +254,8 @@ class Ledger:
             self._look_into_texts(record, [*record.words])
         if not record.words:
             return
-        for path, key, value in chain.from_iterable(_leaves(each, "", "") for each in record.values):
+        apart = [each for each in record.values if not record.words.isdisjoint(words_in(each)[0])]
+        for path, key, value in chain.from_iterable(_leaves(each, "", "") for each in apart):
             is_missing = (key if _is_weak(value) else value) in record.words
             if is_missing and not (self._is_ours and (key not in record.words or CARRIER in path)):
                 declared = _reason(path, self._declared)
