@@ -59,3 +59,12 @@ def test_opencode_converts_every_session() -> None:
     counts = {name: each["found"] for name, each in found.items()}
     assert counts["pantrace: to vertex-seed, loss measured"] >= 30
     assert counts["pantrace: every session"] > 30
+
+
+def test_measuring_loss_is_compared_with_the_conversion() -> None:
+    found = run("loss", "--size", "2", "--rounds", "1", "--pair", "opencode:vertex-seed", "--pair", "native:explain")
+    assert [(each["from"], each["to"], each["samples"]) for each in found["pairs"]] == [
+        ("opencode", "vertex-seed", 2),
+        ("native", "explain", 2),
+    ]
+    assert found["pairs"][0]["bare_scans"] > 0
