@@ -118,7 +118,7 @@ class Scales:
                     self._count(files)
         except ReadError as error:
             raise self._unreadable("", error) from None
-        self._tell_counts()
+        self.tell_counts()
         if source is not None and source.census is not None and is_copy and self._is_same_shape(files[0], source):
             self._tell(changes(source.census, written), "the copy does not say it as its source did")
 
@@ -162,7 +162,7 @@ class Scales:
             told = Loss(sample=name, path=found.path, what="kept only for pantrace", why=why, values=found.values)
             self._on_loss(told)
 
-    def _tell_counts(self) -> None:
+    def tell_counts(self) -> None:
         """What was only counted, of all samples together."""
         for (path, what, part), (values, own) in self._lost.counts().items():
             why = reason(path, self._format.lost, self._format.name)
