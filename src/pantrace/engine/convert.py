@@ -22,7 +22,7 @@ from pantrace.errors import (
     WriteError,
 )
 from pantrace.formats import Format, by_name, detect
-from pantrace.model import Loss, Record, Run, RunHeader, Sample, Trajectory, has_words, header_of, with_samples
+from pantrace.model import Loss, Record, Run, RunHeader, Sample, Trajectory, header_of, with_samples
 from pantrace.wire import files
 from pantrace.wire.carried import carry_if, without_carried
 from pantrace.wire.depth import OURS, is_too_deep
@@ -40,6 +40,7 @@ from .balance import Balance
 from .loss_report import Report
 from .overwriting import Output, refuse_overwriting
 from .read import UNFORESEEN, Notes, open_run, read_pile, split_children, watch
+from .recorded_words import has_words
 from .select import Selection
 from .target import format_named_by, no_format, parse_options
 from .unique import unique_samples

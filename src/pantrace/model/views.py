@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from .parts import Part, Text, Thinking, ToolCall, ToolResult
+from .parts import Part, Text, ToolCall, ToolResult
 from .trajectory import Step, Trajectory
 from .usage import Usage, add_usage
 
@@ -71,23 +71,6 @@ def said(step: Step) -> str | None:
     """The words of one step without what the program inserted; None when it says nothing."""
     texts = [part.text for part in step.parts if type(part) is Text and not part.synthetic and part.text]
     return "\n\n".join(texts) if texts else None
-
-
-def has_words(trajectory: Trajectory) -> bool:
-    """Whether anything is recorded of what was said and done, beside who did something when and at what cost."""
-    return any(_says_something(part) for step in trajectory.steps if step.kind != "note" for part in step.parts)
-
-
-def _says_something(part: Part) -> bool:
-    if type(part) is Text:
-        return not part.synthetic and not part.text.isspace() and part.text != ""
-    if type(part) is Thinking:
-        return bool(part.text or part.summary)
-    if type(part) is ToolCall:
-        return bool(part.arguments)
-    if type(part) is ToolResult:
-        return part.output is not None or part.error is not None
-    return True
 
 
 def is_prompt(step: Step) -> bool:
