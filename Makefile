@@ -69,7 +69,7 @@ peer-%: .venvs/%/ready
 	.venvs/$*/bin/python -m pytest -W default tests/peers/$*
 
 bench: .venv/ready ## Ratios to reach; against peers only where their environment is there (make peers)
-	@for script in start layer1 layer1_recorded memory store opencode_read codex_read; do $(BIN)/python bench/$$script.py || exit 1; done
+	@for script in start layer1 layer1_recorded memory store opencode_read codex_read loss; do $(BIN)/python bench/$$script.py || exit 1; done
 	@for pair in adk:adk_read inspect:inspect_read vertex:vertex_write agents:codex_tokens scout:claude_read; do \
 	  peer=$${pair%%:*}; script=bench/$${pair#*:}.py; \
 	  if test -x .venvs/$$peer/bin/python; then .venvs/$$peer/bin/python $$script || exit 1; \

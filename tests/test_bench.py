@@ -66,3 +66,12 @@ def test_the_store_is_measured_against_bare_sums() -> None:
     # Parts of 64 and of 36 samples: samples, steps, calls and scores.
     assert found["files"] == 8
     assert found["ratios"].keys() == {"eval_per_measure", "summary_share", "compare_per_bare"}
+
+
+def test_measuring_loss_is_compared_with_the_conversion() -> None:
+    found = run("loss", "--size", "2", "--rounds", "1", "--pair", "opencode:vertex-seed", "--pair", "native:explain")
+    assert [(each["from"], each["to"], each["samples"]) for each in found["pairs"]] == [
+        ("opencode", "vertex-seed", 2),
+        ("native", "explain", 2),
+    ]
+    assert found["pairs"][0]["bare_scans"] > 0

@@ -285,7 +285,11 @@ def _is_utf8(text: str) -> bool:
 
 def to_plain(value: Any) -> Any:
     """Structs as dictionaries and tuples as lists, all the way down; NonFinite numbers stay what they are."""
-    data = encode(value)
+    return decode_own(encode(value))
+
+
+def decode_own(data: bytes) -> Any:
+    """What `encode` has made of a value that has been looked at before: neither torn nor too deep."""
     try:
         return _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):

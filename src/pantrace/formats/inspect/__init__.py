@@ -39,9 +39,7 @@ FORMAT = Format(
     mends=True,
     outside=(f"extra.inspect.{SUMMARY}", f"extra.inspect.{FLUSH}", f"run.extra.inspect.{LOGGED}"),
     reencoded={
-        "[].started_at": "a summary repeats the sample's time, which is seconds in the model",
         "[].scores.*": "a summary cuts long texts of the sample short; what does not follow from the sample is kept",
-        "[].completed_at": "a summary repeats the sample's time, which is seconds in the model",
     },
     corners=("metadata.pantrace", "events[].metadata.pantrace"),
 )

@@ -175,7 +175,7 @@ class Database:
         parts: dict[str, list[Raw]] = {}
         follow = self.outputs.follow
         for name, message, data in self.rows(
-            "select id, message_id, cast(data as blob) from part where session_id = ? order by id", session
+            "select id, message_id, cast(data as blob) as data from part where session_id = ? order by id", session
         ):
             raw = self._object(data, session, "part", name)
             if raw is not None:
@@ -185,7 +185,8 @@ class Database:
                 parts.setdefault(message, []).append(raw)
         messages: list[Message] = []
         for name, created, data in self.rows(
-            "select id, time_created, cast(data as blob) from message where session_id = ? order by time_created, id",
+            "select id, time_created, cast(data as blob) as data from message where session_id = ?"
+            " order by time_created, id",
             session,
         ):
             belonging = parts.pop(name, [])
@@ -236,7 +237,8 @@ class Database:
     def _v2_rows(self, session: str) -> list[Raw]:
         rows = []
         for name, kind, seq, created, data in self.rows(
-            f"select id, type, seq, time_created, cast(data as blob) from {ROWS} where session_id = ? order by seq",
+            f"select id, type, seq, time_created, cast(data as blob) as data from {ROWS} where session_id = ?"
+            " order by seq",
             session,
         ):
             value = self._object(data, session, ROWS, name)
