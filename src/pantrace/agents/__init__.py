@@ -1,8 +1,8 @@
 """Agents: adapters that put a case to a running agent.
 
-`cmd:COMMAND`, a preset (`claude`, `codex`, `gemini`, `mini`, `opencode`), `python:module:function`, `openai:MODEL`,
-`adk:URL/APP`, `a2a:URL`, `http://…`. Others come from the entry point group `pantrace.agents`: a callable that takes
-what stands behind the colon and gives an Agent.
+`cmd:COMMAND`, a preset (`claude`, `codex`, `gemini`, `mini`, `opencode`, `inspect:WORDS`, `adk:FOLDER`),
+`python:module:function`, `openai:MODEL`, `adk:URL/APP`, `a2a:URL`, `http://…`. Others come from the entry point group
+`pantrace.agents`: a callable that takes what stands behind the colon and gives an Agent.
 """
 
 from __future__ import annotations
@@ -45,6 +45,11 @@ def agent_of(spec: str, around: Surroundings) -> Agent:
     if kind == "python":
         _options(_NoOptions, around)
         return Function(rest, around.recorder)
+    if kind == "adk" and rest.startswith(("http:", "https:")):
+        from .adk import Adk
+
+        _options(_NoOptions, around)
+        return Adk.at(rest)
     if kind in PRESETS:
         _options(_NoOptions, around)
         return preset_of(kind, rest)
@@ -58,11 +63,6 @@ def agent_of(spec: str, around: Surroundings) -> Agent:
         if not rest:
             raise UsageError("openai: needs a model, such as openai:gpt-4.1-mini")
         return Chat(rest, _options(ChatOptions, around), around.keys.get("openai"))
-    if kind == "adk":
-        from .adk import Adk
-
-        _options(_NoOptions, around)
-        return Adk.at(rest)
     if kind == "a2a":
         from .a2a import A2a
 

@@ -15,7 +15,7 @@ import pantrace
 from pantrace.model import Sample, call_pairs, final_response, usage_total
 from peers.agents.scripted_model import ScriptedModel, scripted_model
 
-PROGRAMS = Path(sys.prefix) / "node_modules" / ".bin"
+PROGRAMS = os.pathsep.join([str(Path(sys.prefix) / "node_modules" / ".bin"), str(Path(sys.prefix) / "bin")])
 
 
 def surroundings(home: Path, **more: str) -> dict[str, str]:
@@ -54,7 +54,22 @@ def opencode(home: Path, model: ScriptedModel) -> tuple[str, dict[str, str]]:
     return "opencode", given
 
 
-AGENTS = {"claude": claude, "codex": codex, "opencode": opencode}
+def gemini(home: Path, model: ScriptedModel) -> tuple[str, dict[str, str]]:
+    (home / ".gemini").mkdir()
+    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"disableAutoUpdate": True}}
+    (home / ".gemini" / "settings.json").write_text(json.dumps(settings))
+    given = surroundings(home, GEMINI_API_KEY="scripted", GOOGLE_GEMINI_BASE_URL=model.url)
+    return "gemini:--model gemini-2.5-flash --approval-mode yolo --skip-trust", given
+
+
+def mini(home: Path, model: ScriptedModel) -> tuple[str, dict[str, str]]:
+    quiet = {"MSWEA_CONFIGURED": "true", "MSWEA_SILENT_STARTUP": "1", "MSWEA_COST_TRACKING": "ignore_errors"}
+    given = surroundings(home, OPENAI_API_KEY="scripted", LITELLM_LOCAL_MODEL_COST_MAP="True", **quiet)
+    server = f"-c mini.yaml -c model.model_kwargs.api_base={model.url}/v1"
+    return f"mini:--model openai/scripted-1 {server}", given
+
+
+AGENTS = {"claude": claude, "codex": codex, "gemini": gemini, "mini": mini, "opencode": opencode}
 
 
 @pytest.mark.parametrize("name", AGENTS)
