@@ -41,6 +41,8 @@ class CommandOptions(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The command for the second question and those after it; {session} is the id of the recording."""
     whole: bool = False
     """Whether the recording of a later question holds the whole conversation."""
+    running_total: bool = False
+    """Whether the tokens of a later question count the earlier ones, too."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,7 @@ class Command:
     def _answer(self, done: Finished, filled: dict[str, str], trial: Trial, began: float) -> Answer:
         if trial.collected is not None and trial.collected.is_dir():
             return _collected(done, trial, trial.collected)
+        trial.memory |= {"whole": self.options.whole, "running_total": self.options.running_total}
         if self.options.recording is None:
             return _printed(done, trial, self.options.format)
         place = _fill(self.options.recording, filled)
@@ -133,7 +136,6 @@ class Command:
             samples = [sample for path in found for sample in trial.read(path, self.options.format)]
         except ReadError as error:
             return Answer(steps=_said(done.printed), note=f"its recording cannot be read: {error}")
-        trial.memory["whole"] = self.options.whole
         return _recorded(samples, trial)
 
 

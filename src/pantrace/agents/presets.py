@@ -27,6 +27,8 @@ class Preset:
     format: str | None = None
     whole: bool = False
     """Whether what it records after a later question holds the earlier ones, too."""
+    running_total: bool = False
+    """Whether the tokens told after a later question count the earlier ones, too."""
     places: str | None = None
     """Its added words may name files and folders beside the user; this is what they have to name at least."""
 
@@ -39,8 +41,8 @@ _STORES = "--session_service_uri sqlite:///{recording}.db --artifact_service_uri
 
 PRESETS: dict[str, Preset] = {
     "opencode": Preset(
-        first="opencode run --format json {more} {question}",
-        again="opencode run --format json --session {session} {more} {question}",
+        first="opencode run --format json {more} -- {question}",
+        again="opencode run --format json --session {session} {more} -- {question}",
         format="opencode",
     ),
     "claude": Preset(
@@ -49,9 +51,10 @@ PRESETS: dict[str, Preset] = {
         format="claude-code",
     ),
     "codex": Preset(
-        first="codex exec --json --skip-git-repo-check {more} {question}",
-        again="codex exec --json --skip-git-repo-check {more} resume {session} {question}",
+        first="codex exec --json --skip-git-repo-check {more} -- {question}",
+        again="codex exec --json --skip-git-repo-check {more} resume {session} -- {question}",
         format="codex",
+        running_total=True,  # 0.166.0 tells the session's tokens at the end of each turn
     ),
     "gemini": Preset(
         # Trials at the same time write below one folder: a file's name ends with the first 8 characters of its id.
@@ -99,5 +102,11 @@ def preset_of(name: str, more: str) -> Command:
         return " ".join(line.replace("{more}", more).split())
 
     resume = whole(found.again) if found.again is not None else None
-    options = CommandOptions(recording=found.recording, format=found.format, resume=resume, whole=found.whole)
+    options = CommandOptions(
+        recording=found.recording,
+        format=found.format,
+        resume=resume,
+        whole=found.whole,
+        running_total=found.running_total,
+    )
     return Command(whole(found.first), options)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -52,7 +53,8 @@ class Conditions:
 
 def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) -> Sample:
     """The sample of one trial. An agent that hangs, crashes or says nothing gives one, too."""
-    place = conditions.folder / name_of(f"{asked.id}-{number}")
+    # Absolute: the agent works in another directory, and is told where its files lie.
+    place = conditions.folder.absolute() / name_of(f"{asked.id}-{number}")
     shutil.rmtree(place, ignore_errors=True)
     workspace, notes = place / "workspace", place / "notes"
     fill(workspace, conditions.fixtures, asked.id)
@@ -117,7 +119,7 @@ def _converse(
             failed, answer = error, error.answer
         if answer.note:
             remarks.append(answer.note)
-        told = _joined(told, prompt, answer, whole=bool(trial.memory.get("whole")))
+        told = _joined(told, prompt, answer, trial.memory)
         told = _timed(told, prompt)
         if failed is not None:
             return told, Outcome(status=failed.status, reason=failed.reason), remarks  # type: ignore[arg-type]
@@ -159,22 +161,24 @@ def _patiently(agent: Agent, prompt: Step, trial: Trial, conditions: Conditions,
     raise AssertionError
 
 
-def _joined(told: Trajectory, prompt: Step, answer: Answer, *, whole: bool) -> Trajectory:
-    """A conversation with one more turn."""
+def _joined(told: Trajectory, prompt: Step, answer: Answer, memory: Mapping[str, Any]) -> Trajectory:
+    """A conversation with one more turn. The agent's `memory` may say that its recording is `whole`, or that what it
+    tells of tokens is a `running_total`."""
     found = answer.recording
     if found is None:
         return replace(told, steps=(*told.steps, prompt, *answer.steps))
     # Streams of events often leave out what was asked.
     steps = found.steps if any(map(is_prompt, found.steps)) else (prompt, *found.steps)
-    if whole or not told.steps:
+    if memory.get("whole") or not told.steps:
         return replace(found, steps=_as_asked(steps, prompt))
+    usage = found.usage if memory.get("running_total") else _sum(told, found)
     return replace(
         found,
         created=told.created,
         agents=found.agents or told.agents,
         steps=(*told.steps, *_as_asked(steps, prompt)),
         children=(*told.children, *found.children),
-        usage=None if any(step.usage for step in steps) else _sum(told, found),
+        usage=None if any(step.usage for step in steps) else usage,
     )
 
 
