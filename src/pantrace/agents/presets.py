@@ -31,6 +31,8 @@ class Preset:
     """Whether the tokens told after a later question count the earlier ones, too."""
     places: str | None = None
     """Its added words may name files and folders beside the user; this is what they have to name at least."""
+    folder: bool = False
+    """Whether the first of them is a folder."""
 
 
 INSPECT_TASK = Path(__file__).parent / "inspect_task.py"
@@ -71,7 +73,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "inspect": Preset(
         # A solver or an agent of the user's answers the one question that the task holds.
-        first=f"inspect eval {shlex.quote(str(INSPECT_TASK))} --log-dir {{recording}} --display none {{more}}",
+        first=f"inspect eval {shlex.quote(str(INSPECT_TASK))} --log-dir {{recording}} --display plain {{more}}",
         recording="{recording}",
         format="inspect",
         places="a model, such as inspect:'--model openai/gpt-4.1 --solver shop.py@shop'",
@@ -82,6 +84,7 @@ PRESETS: dict[str, Preset] = {
         recording="{recording}.db",
         format="adk-session",
         whole=True,
+        folder=True,
         places="the folder of an agent, such as adk:shop_agent, or a server, such as adk:http://127.0.0.1:8000/APP",
     ),
 }
@@ -94,9 +97,12 @@ def preset_of(name: str, more: str) -> Command:
         if not more.strip():
             raise UsageError(f"{name}: needs {found.places}")
         try:
-            more = shlex.join(from_here(word, folders=True) for word in shlex.split(more))
+            words = shlex.split(more)
         except ValueError as error:
             raise UsageError(f"{more!r} cannot be split into words: {error}") from None
+        if found.folder and not Path(words[0]).is_dir():
+            raise UsageError(f"{name}:{words[0]}: there is no such folder; {name}: needs {found.places}")
+        more = shlex.join(from_here(word, folders=True) for word in words)
 
     def whole(line: str) -> str:
         return " ".join(line.replace("{more}", more).split())

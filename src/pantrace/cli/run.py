@@ -13,11 +13,15 @@ import click
 
 from pantrace.errors import UsageError
 
-from .arguments import as_json, expand, max_unpacked, selecting, size
+from .arguments import as_json, expand, keep_inputs, max_unpacked, selecting, size
 from .output import print_json, say
 from .progress import progress
+from .ran import ran_as_plain, tell_ran
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pantrace.engine.plan import Plan
     from pantrace.engine.run import Ran
     from pantrace.engine.select import Selection
     from pantrace.engine.simulated_user import SimulatedUser
@@ -60,6 +64,10 @@ if TYPE_CHECKING:
 @click.option(
     "--budget-minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="Begin no trial beyond it."
 )
+@click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
+@click.option("--markdown", metavar="FILE", help="Write the result as Markdown.")
+@click.option("--report", metavar="FILE", help="Write evals and decisions as a report of the Explain policy (JSON).")
+@click.option("--workshop", metavar="DIR", help="Write eval_summary.json and question_answer_log.md of ADK's workshop.")
 @selecting
 @as_json
 @click.pass_context
@@ -79,6 +87,10 @@ def command(
     collect: bool,
     keep_workspaces: bool,
     follow_up: bool,
+    junit: str | None,
+    markdown: str | None,
+    report: str | None,
+    workshop: str | None,
     chosen: Selection,
     as_json: bool,
     **given: Any,
@@ -95,6 +107,8 @@ def command(
       cmd:COMMAND             any program; {question}, {case_file}, {workspace} are filled in,
                               else the question comes on standard input
       claude, codex, gemini, mini, opencode     known programs; words after a colon are added
+      adk:FOLDER              `adk run` with the agent in this folder
+      inspect:WORDS           `inspect eval` with a solver: '--model openai/x --solver shop.py@shop'
       python:module:function  a function that takes a question
       openai:MODEL            a model behind OpenAI's protocol (--base-url)
       adk:URL/APP             ADK's API server
@@ -118,16 +132,27 @@ def command(
     from pantrace.engine.run import Budget, function_recorder, read_recording, run_cases
     from pantrace.engine.run_cases import dataset, questions
     from pantrace.engine.run_trial import Conditions
+    from pantrace.engine.workshop import LOG, SUMMARY
     from pantrace.store import WORKSPACES
 
-    loaded, _, folder = load_plan(Path(plan) if plan else None)
+    loaded, text, folder = load_plan(Path(plan) if plan else None)
     table = replace(loaded.run, **{name: value for name, value in given.items() if value is not None})
     named = _named(agents) or table.agents or ({"": table.agent} if table.agent else {})
     if not named:
         raise UsageError("nobody is asked: name an agent with --agent, or in [run] of the plan")
+    written = {"junit": junit, "markdown": markdown, "report": report, "workshop": workshop}
+    if (several := [f"--{name}" for name, value in written.items() if value]) and (len(named) > 1 or no_eval):
+        why = (
+            "--no-eval evaluates nothing" if no_eval else "these agents have a run directory each: use `pantrace eval`"
+        )
+        raise UsageError(f"{several[0]} has nothing to tell here: {why}")
+    if not no_eval:
+        _can_be_evaluated(loaded, text, folder, plan)
     paths = expand(sources) if sources else [folder / each for each in table.dataset]
     if not paths:
         raise UsageError("there is no dataset: name one, or put it in [run] of the plan")
+    beside = [str(Path(workshop) / each) for each in (SUMMARY, LOG)] if workshop else []
+    keep_inputs([*map(str, paths)], beside=[plan], recordings=[out, report], others=[junit, markdown, *beside])
     notes = Notes.keeping()
     samples = dataset(paths, {**table.columns, **_pairs(columns, "--column")}, notes)
     cases = list(questions(chosen.apply(samples), follow_up=follow_up or table.follow_up))
@@ -170,13 +195,13 @@ def command(
     for error in notes.broken:
         say(f"left out: {error}")
     if as_json and no_eval:
-        print_json({"agents": [_as_plain(each) for each in ran]})
+        print_json({"agents": [ran_as_plain(each) for each in ran]})
     for each in ran:
-        _tell(each)
+        tell_ran(each)
     gate = gate or loaded.gate is not None
     incomplete = any(each.left for each in ran)
     if not no_eval:
-        _evaluate(context, ran, plan, gate and not incomplete, as_json)
+        _evaluate(context, ran, plan, gate and not incomplete, as_json, written)
     if gate and incomplete:
         say("gate: not every trial was run, which is not a pass")
         raise click.exceptions.Exit(3)
@@ -189,14 +214,38 @@ def _end_agents_when_ended(stack: ExitStack) -> None:
         stack.callback(signal.signal, number, former)
 
 
-def _evaluate(context: click.Context, ran: list[Ran], plan: str | None, gate: bool, as_json: bool) -> None:
+def _can_be_evaluated(loaded: Plan, text: str, folder: Path, plan: str | None) -> None:
+    """Whatever the evaluation would fail for is said now, and not after the agents have worked for hours."""
+    from pantrace.engine.plan import prepare
+    from pantrace.library.access import reach
+    from pantrace.store import require_arrow
+
+    require_arrow()
+    prepare(loaded, folder, text, plan or "plan")
+    reach(loaded.judge.models, loaded.judge.base_url, asking=True)
+
+
+def _evaluate(
+    context: click.Context,
+    ran: list[Ran],
+    plan: str | None,
+    gate: bool,
+    as_json: bool,
+    written: dict[str, str | None],
+) -> None:
     from .eval import command as evaluate
 
     codes = []
     for each in ran:
         try:
             context.invoke(
-                evaluate, sources=(str(each.recordings),), out=str(each.out), plan=plan, gate=gate, as_json=as_json
+                evaluate,
+                sources=(str(each.recordings),),
+                out=str(each.out),
+                plan=plan,
+                gate=gate,
+                as_json=as_json,
+                **written,
             )
         except click.exceptions.Exit as ended:
             codes.append(ended.exit_code)
@@ -206,32 +255,6 @@ def _evaluate(context: click.Context, ran: list[Ran], plan: str | None, gate: bo
         context.invoke(compare, runs=tuple(str(each.out) for each in ran))
     if any(codes):
         raise click.exceptions.Exit(1 if 1 in codes else max(codes))
-
-
-def _tell(each: Ran) -> None:
-    who = f"{each.name}: " if each.name else ""
-    spent = f", {each.tokens:,} tokens" if each.tokens else ""
-    if each.usd:
-        spent += f", ${each.usd:.4f}{' at least' if each.unpriced else ''}"
-    say(f"{who}{each.ran} trials run, {each.reused} recorded before{spent}; recordings in {each.recordings}")
-    if each.unanswered:
-        say(f"  {each.unanswered} of those recorded before hold no answer; --again runs them again")
-    for name, why in each.failed[:10]:
-        say(f"  no answer: {name}: {why}")
-    if len(each.failed) > 10:
-        say(f"  and {len(each.failed) - 10} more without an answer")
-    for remark in dict.fromkeys(each.remarks[:5]):
-        say(f"  {remark}")
-    if each.superseded:
-        say(f"  {each.superseded} recordings set aside: their cases have changed, or they held no answer")
-    if each.left:
-        say(f"  {each.left} trials were not run: {each.stopped} is used up; the same command goes on")
-
-
-def _as_plain(each: Ran) -> dict[str, Any]:
-    failed = [{"trial": name, "reason": why} for name, why in each.failed]
-    counts = {name: getattr(each, name) for name in ("name", "ran", "reused", "superseded", "left", "tokens", "usd")}
-    return {**counts, "unpriced": each.unpriced, "failed": failed, "recordings": str(each.recordings)}
 
 
 def _named(agents: tuple[str, ...]) -> dict[str, str]:

@@ -232,6 +232,11 @@ def open_dataset(table: str, files: Sequence[str]) -> Any:
     )
 
 
+def require_arrow() -> None:
+    """Raise MissingExtra now rather than when the first result is to be kept."""
+    _arrow()
+
+
 def _arrow() -> tuple[Any, Any]:
     try:
         import pyarrow as pa

@@ -1,0 +1,38 @@
+"""What `pantrace run` says of the trials that it ran."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .output import say
+
+if TYPE_CHECKING:
+    from pantrace.engine.run import Ran
+
+
+def tell_ran(each: Ran) -> None:
+    """Say what was asked, what it took, and what went wrong."""
+    who = f"{each.name}: " if each.name else ""
+    spent = f", {each.tokens:,} tokens" if each.tokens else ""
+    if each.usd:
+        spent += f", ${each.usd:.4f}{' at least' if each.unpriced else ''}"
+    say(f"{who}{each.ran} trials run, {each.reused} recorded before{spent}; recordings in {each.recordings}")
+    if each.unanswered:
+        say(f"  {each.unanswered} of those recorded before hold no answer; --again runs them again")
+    for name, why in each.failed[:10]:
+        say(f"  no answer: {name}: {why}")
+    if len(each.failed) > 10:
+        say(f"  and {len(each.failed) - 10} more without an answer")
+    for remark in dict.fromkeys(each.remarks[:5]):
+        say(f"  {remark}")
+    if each.superseded:
+        say(f"  {each.superseded} recordings set aside: their cases have changed, or they held no answer")
+    if each.left:
+        say(f"  {each.left} trials were not run: {each.stopped} is used up; the same command goes on")
+
+
+def ran_as_plain(each: Ran) -> dict[str, Any]:
+    """The same for --json."""
+    failed = [{"trial": name, "reason": why} for name, why in each.failed]
+    counts = {name: getattr(each, name) for name in ("name", "ran", "reused", "superseded", "left", "tokens", "usd")}
+    return {**counts, "unpriced": each.unpriced, "failed": failed, "recordings": str(each.recordings)}
