@@ -38,6 +38,7 @@ class Preset:
 INSPECT_TASK = Path(__file__).parent / "inspect_task.py"
 """Only its path is used: `inspect eval` loads it, in the environment that has inspect_ai."""
 
+_TASK = shlex.quote(f"{INSPECT_TASK}@ask")
 # Nothing is written beside the agent: sessions and artifacts lie where the trial's notes are.
 _STORES = "--session_service_uri sqlite:///{recording}.db --artifact_service_uri file://{recording}.artifacts"
 
@@ -73,7 +74,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "inspect": Preset(
         # A solver or an agent of the user's answers the one question that the task holds.
-        first=f"inspect eval {shlex.quote(str(INSPECT_TASK))} --log-dir {{recording}} --display plain {{more}}",
+        first=f"inspect eval {_TASK} --log-dir {{recording}} --display plain {{more}}",
         recording="{recording}",
         format="inspect",
         places="a model, such as inspect:'--model openai/gpt-4.1 --solver shop.py@shop'",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pantrace.errors import UsageError
+from pantrace.errors import MissingExtra, UsageError
 
 from .arguments import as_json, expand, keep_inputs, max_unpacked, selecting, size
 from .output import print_json, say
@@ -218,9 +218,12 @@ def _can_be_evaluated(loaded: Plan, text: str, folder: Path, plan: str | None) -
     """Whatever the evaluation would fail for is said now, and not after the agents have worked for hours."""
     from pantrace.engine.plan import prepare
     from pantrace.library.access import reach
-    from pantrace.store import require_arrow
+    from pantrace.store import require_analysis
 
-    require_arrow()
+    try:
+        require_analysis()
+    except MissingExtra as error:
+        raise UsageError(f"{error} (or --no-eval: record now, evaluate later)") from None
     prepare(loaded, folder, text, plan or "plan")
     reach(loaded.judge.models, loaded.judge.base_url, asking=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .directory import RunDirectory
 from .manifest import Intake
 from .opening import OWN_NAMES
-from .parquet import Staged, require_arrow, stage_part
+from .parquet import Staged, require_analysis, stage_part
 from .query import Answer, query, workbench
 from .reading import StoredScore, read_tables
 from .rows import Kept, Result, samples_hash
@@ -29,7 +29,7 @@ __all__ = [
     "is_run_directory",
     "query",
     "read_tables",
-    "require_arrow",
+    "require_analysis",
     "samples_hash",
     "stage_part",
     "unverified",
