@@ -99,7 +99,10 @@ def _manifest(folder: Path, content: RunFile | None, plan_hash: str) -> Manifest
 
 def _refuse_other_plan(folder: Path, known: str, wanted: str) -> None:
     if known != wanted:
+        remedy = "choose another directory, or remove this one to begin anew"
+        if (folder / RECORDINGS).is_dir():
+            # Nobody should be told to remove what an agent was paid for.
+            remedy = f"evaluate its recordings anew: pantrace eval {folder / RECORDINGS} --out OTHER"
         raise UsageError(
-            f"{folder} holds a run of another plan (its hash is {known[:12]}, this plan's is {wanted[:12]}); "
-            "choose another directory, or remove this one to begin anew"
+            f"{folder} holds a run of another plan (its hash is {known[:12]}, this plan's is {wanted[:12]}); {remedy}"
         )

@@ -85,8 +85,8 @@ def test_the_workshops_three_steps_are_one_command(server: str, tmp_path: Path) 
     right(recorded(tmp_path))
     summary: dict[str, Any] = json.loads((tmp_path / "workshop" / "eval_summary.json").read_text())
     numbers = summary["overall_summary"]["deterministic_metrics"]
-    assert numbers["token_usage"]["prompt_tokens"] == 400
-    assert numbers["token_usage"]["completion_tokens"] == 28
+    assert numbers["token_usage.prompt_tokens"] == 400
+    assert numbers["token_usage.completion_tokens"] == 28
     log = (tmp_path / "workshop" / "question_answer_log.md").read_text()
     assert "How much soil is left?" in log and "12 bags are left." in log
     # The converter's own file is one more command away, and holds the same session.
@@ -94,10 +94,13 @@ def test_the_workshops_three_steps_are_one_command(server: str, tmp_path: Path) 
     subprocess.run(convert, cwd=tmp_path, capture_output=True, check=True)
     (row,) = map(json.loads, (tmp_path / "rows.jsonl").read_text().splitlines())
     assert "How much soil is left?" in json.dumps(row)
-    # A rule that the agent breaks is found by the same command, without asking again.
+    # With another plan nothing is asked again: the recordings are evaluated, and this time the gate is shut.
     (tmp_path / "profile.toml").write_text(PROFILE.replace("428", "427"))
     done = run(tmp_path, "--agent", f"adk:{server}", "--plan", "plan.toml")
-    assert done.returncode == 1 and "0 trials run, 1 recorded before" in done.stderr
+    assert done.returncode == 2 and "0 trials run, 1 recorded before" in done.stderr
+    assert "pantrace eval out/recordings --out OTHER" in done.stderr
+    again = [sys.executable, "-m", "pantrace", "eval", "out/recordings", "--plan", "plan.toml", "--out", "other"]
+    assert subprocess.run(again, cwd=tmp_path, capture_output=True, check=False).returncode == 1
 
 
 @pytest.mark.parametrize(("spec", "why"), [("adk:", "needs the folder"), ("adk:nosuch", "there is no such folder")])
