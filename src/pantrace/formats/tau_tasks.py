@@ -150,4 +150,5 @@ FORMAT = Format(
     check=check,
     layout="array",
     suffix=".json",
+    reencoded={"user_scenario.instructions.*": "the parts of a scenario are one text, the goal of the case"},
 )

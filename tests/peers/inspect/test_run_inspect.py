@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+from inspect_ai.dataset import csv_dataset
+
 import pantrace
+from pantrace.engine.read import Notes
+from pantrace.engine.run_cases import dataset, questions
 from pantrace.model import call_pairs, final_response, is_prompt, said, usage_total
 from peers.agents.scripted_model import scripted_model
 
@@ -69,3 +74,23 @@ def test_a_solver_is_asked_in_the_workspace(tmp_path: Path) -> None:
     assert total is not None and len(model.calls) == 2
     assert total.input == sum(each["input"] for each in model.calls)
     assert total.output == sum(each["output"] for each in model.calls)
+
+
+ROWS = [
+    {"input": "2+2?", "target": "B", "choices": "3, 4,5", "id": "sum"},
+    {"input": "3+3?", "target": "A", "choices": "6 7", "id": "9"},
+    {"input": "Say hello, twice", "target": "hello", "choices": "", "id": "x"},
+]
+
+
+def test_a_csv_dataset_is_read_as_inspect_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "q.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(ROWS[0]))
+        writer.writeheader()
+        writer.writerows(ROWS)
+    theirs = list(csv_dataset(str(path)))
+    ours = list(questions(dataset([path], {}, Notes()), follow_up=False))
+    assert [(str(each.id), each.input, each.target, tuple(each.choices or ())) for each in theirs] == [
+        (each.id, each.case.question, each.case.reference, each.case.choices or ()) for each in ours
+    ]
