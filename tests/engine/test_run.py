@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
-import time
 from base64 import b64decode
 from collections import Counter
 from pathlib import Path
@@ -223,34 +221,6 @@ def test_prompts_of_recordings_are_asked_again(tmp_path: Path) -> None:
     ((one),) = questions(samples, follow_up=False)
     ((all_),) = questions(samples, follow_up=True)
     assert (one.turns, all_.turns) == (("first",), ("first", "second"))
-
-
-SLOW = """
-import sys, time
-open(sys.argv[2], "a").write(sys.argv[1] + "\\n")
-time.sleep(0.05)
-print("done " + sys.argv[1])
-"""
-
-
-def test_kills_lose_nothing_and_run_nothing_twice_that_was_recorded(tmp_path: Path) -> None:
-    script, log, table = tmp_path / "agent.py", tmp_path / "log", tmp_path / "q.csv"
-    script.write_text(SLOW)
-    table.write_text("question\n" + "".join(f"q{n}\n" for n in range(24)))
-    agent = f"cmd:{sys.executable} {script} {{question}} {log}"
-    command = [sys.executable, "-m", "pantrace", "run", str(table), "--agent", agent, "--out", str(tmp_path / "out")]
-    kills = 0
-    for pause in (0.9, 1.4, 1.1, 1.7):
-        process = subprocess.Popen([*command, "--no-eval", "--jobs", "2"], stderr=subprocess.DEVNULL)
-        time.sleep(pause)
-        kills += process.poll() is None
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert subprocess.run([*command, "--no-eval", "--json"], capture_output=True, check=True)
-    samples = list(pantrace.read(tmp_path / "out" / "recordings" / "run.trace.jsonl").samples)
-    assert sorted(each.id for each in samples) == sorted(str(n) for n in range(1, 25))
-    # Whatever was asked more often than recorded was under way when a kill came: at most two for each.
-    assert len(log.read_text().splitlines()) <= 24 + 2 * kills
 
 
 def test_a_plan_names_dataset_and_agents(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_a_csv_of_inspect_is_read_as_inspect_reads_it(tmp_path: Path) -> None:
     assert turn.startswith("2+2?\n\nA) 3\nB) 4\nC) 5\n\n") and "letter" in turn
     assert first.case.question == "2+2?" and first.case.reference == "B"
     assert first.case.labels == {"level": "easy", "topic": "sums"} and second.case.choices == ("6", "7")
-    wanted = Selection(where=(parse_where("level=hard"),), limit=1)
+    wanted = Selection(where=(parse_where("label.level=hard"),), limit=1)
     samples = wanted.apply(dataset([tmp_path / "q.csv"], {}, Notes()))
     assert [each.id for each in questions(samples, follow_up=False)] == ["2"]
     (tmp_path / "q.csv").write_text("input,target,files\nq,a,not json\n")
