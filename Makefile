@@ -34,6 +34,7 @@ golden: .venv/ready ## Write the expected readings of the golden files anew; rea
 
 docs: .venv/ready ## Write the generated parts of README and docs anew, and the outputs in the tutorials
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/make_matrix.py
 	$(BIN)/python docs/outputs.py
 
 .venvs/docs/ready: pyproject.toml
@@ -69,7 +70,7 @@ peer-%: .venvs/%/ready
 
 bench: .venv/ready ## Ratios to reach; against peers only where their environment is there (make peers)
 	@for script in start layer1 layer1_recorded memory opencode_read codex_read; do $(BIN)/python bench/$$script.py || exit 1; done
-	@for pair in adk:adk_read inspect:inspect_read vertex:vertex_write; do \
+	@for pair in adk:adk_read inspect:inspect_read vertex:vertex_write agents:codex_tokens; do \
 	  peer=$${pair%%:*}; script=bench/$${pair#*:}.py; \
 	  if test -x .venvs/$$peer/bin/python; then .venvs/$$peer/bin/python $$script || exit 1; \
 	  else echo "$$script needs its peer: make .venvs/$$peer/ready"; fi; done

@@ -22,7 +22,7 @@ from pantrace.cli.formats import field_docs, option_list
 from pantrace.cli.rubrics import grade_range, managed_inputs, marked_inputs
 from pantrace.engine.matrix import Cell, cells
 from pantrace.engine.plan import Plan
-from pantrace.engine.token_truth import PRODUCERS, Reckoning, reckonings
+from pantrace.engine.token_truth import Reckoning, reckonings
 from pantrace.formats import all_formats
 from pantrace.judges import load_rubric, rubric_names
 from pantrace.judges.managed import families, pinned_versions
@@ -136,7 +136,24 @@ RECORDED = (
     ("one session, OpenCode 1.1.65", "opencode", GOLDEN / "opencode/storage-1.1.65"),
     ("refund, ADK 2.13.0", "adk-session", GOLDEN / "adk-session/saved_refund.session.json"),
     ("two cases, the ADK workshop's converter", "adk-jsonl", GOLDEN / "adk-jsonl/reference_converter.jsonl"),
+    ("a sub-agent, Claude Code 2.1.197", "claude-code", GOLDEN / "claude-code/stream_json_subagent_stdout.jsonl"),
+    ("a rewound session, Claude Code 2.1.197", "claude-code", GOLDEN / "claude-code/rewind.jsonl"),
+    ("code mode, Codex 0.166.0", "codex", GOLDEN / "codex/codemode.jsonl"),
+    ("coding session, Gemini CLI 0.61.0", "gemini-cli", GOLDEN / "gemini-cli/session-2026-11-16T05-50-89e6e23f.jsonl"),
+    ("one question, Qwen Code 0.15.10", "qwen-code", GOLDEN / "qwen-code/fc82f104-05ba-432b-b4e1-2475262504d2.jsonl"),
+    ("coding session, mini-swe-agent 2.4.6", "mini-swe-agent", GOLDEN / "mini-swe-agent/steps.traj.json"),
+    ("two sub-agents, OpenHands 1.58.0", "openhands", GOLDEN / "openhands/a622b56adf9748678f753b129aa96b80"),
+    ("two responses, Agent Framework 1.23.0", "agent-framework", GOLDEN / "agent-framework/two_responses.json"),
+    ("Claude Code's session above, by harbor", "atif", GOLDEN / "atif/harbor_claude_code_subagent.trajectory.json"),
+    ("three requests, Anthropic's API", "anthropic-messages", GOLDEN / "anthropic-messages/exchanges.jsonl"),
+    ("three requests, OpenAI's Responses", "openai-responses", GOLDEN / "openai-responses/exchanges.jsonl"),
+    ("one run, trace of the Agents SDK 0.24.0", "openai-responses", GOLDEN / "openai-responses/trace_export.jsonl"),
+    ("one question, pydantic-ai's spans", "otlp", GOLDEN / "otlp/pydantic_ai.otlp.json"),
+    ("one question, Strands' spans", "otlp", GOLDEN / "otlp/strands.otlp.json"),
+    ("one question, OpenInference's spans", "otlp", GOLDEN / "otlp/openinference_openai.otlp.json"),
 )
+WRITTEN = ("opencode", "adk-history", "adk-session", "adk-jsonl", "inspect", "claude-code", "codex", "otlp", "atif")
+"""Formats that the first three are written as."""
 
 
 def truth_table() -> str:
@@ -144,7 +161,7 @@ def truth_table() -> str:
     found = [
         row
         for session, name, path in SESSIONS
-        for row in reckonings(session, path, name, [to for to in PRODUCERS if to != name])
+        for row in reckonings(session, path, name, [to for to in WRITTEN if to != name])
     ]
     found += [row for session, name, path in RECORDED for row in reckonings(session, path, name, ())]
     head = ["session", "format", "usage records", "naive sum", "right sum", "the file's own total", "naive - right"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +22,23 @@ PAGES = [
 ]
 
 
-def _generator() -> Any:
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+def _generator(name: str = "generate") -> Any:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 def test_generated_parts_are_up_to_date() -> None:
     assert _generator().stale() == [], "run make docs"
+
+
+def test_every_pair_of_formats_was_converted_and_measured() -> None:
+    _generator()
+    stale = [str(path) for path, text in _generator("make_matrix").pages().items() if path.read_text() != text]
+    assert stale == [], "run make docs"
 
 
 @pytest.mark.parametrize("name", names())

@@ -100,9 +100,9 @@ def _count(counts: dict[str, Any], name: str | None) -> int | None:
     if name is None:
         return None
     outer, _, inner = name.partition(".")
-    value = counts.get(outer)
-    if inner:
-        value = value.get(inner) if isinstance(value, dict) else None
+    value = counts.get(name)  # attributes of spans have dots in their own names
+    if value is None and inner:
+        value = found.get(inner) if isinstance(found := counts.get(outer), dict) else None
     return value if type(value) is int else None
 
 

@@ -152,6 +152,8 @@ def _row_samples(path: Path, chosen: Format, source: Source, on_broken: OnBroken
         except UNFORESEEN as error:
             on_broken(not_of_format(chosen.name, error).at(path=str(path), place=place))
             continue
+        if chosen.name_in_file is not None:
+            sample = msgspec.structs.replace(sample, id=chosen.name_in_file(sample.id, path))
         yield stamp_source(sample, msgspec.structs.replace(source, place=place))
 
 

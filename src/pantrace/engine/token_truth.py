@@ -20,12 +20,25 @@ from pantrace.wire.json import decode
 from .convert import convert
 from .read import read
 
-PRODUCERS = {
-    "opencode": "opencode",
-    "adk-history": "adk",
-    "adk-session": "adk",
-    "adk-jsonl": "adk",
-    "inspect": "inspect_ai",
+PRODUCERS: dict[str, tuple[str, ...]] = {
+    "opencode": ("opencode",),
+    "adk-history": ("adk",),
+    "adk-session": ("adk",),
+    "adk-jsonl": ("adk",),
+    "inspect": ("inspect_ai",),
+    "claude-code": ("claude-code",),
+    "codex": ("codex",),
+    "gemini-cli": ("gemini-cli",),
+    "qwen-code": ("qwen-code",),
+    "mini-swe-agent": ("mini-swe-agent",),
+    "openhands": ("openhands",),
+    "agent-framework": ("agent-framework",),
+    "copilot": ("copilot",),
+    "atif": ("atif",),
+    "anthropic-messages": ("anthropic",),
+    "openai-messages": ("openai-chat",),
+    "openai-responses": ("openai-responses",),
+    "otlp": ("otel-genai", "openinference"),
 }
 """Formats whose files report tokens, each with who counts in it. (Native files count as the model does.)"""
 
@@ -61,16 +74,13 @@ def reckonings(session: str, path: Path, recorded: str, targets: Iterable[str]) 
 
 
 def _one_file(name: str) -> bool:
-    found = by_name(name)
-    return found.layout != "document" or found.save is not None
+    return not by_name(name).is_split
 
 
 def reckoning(session: str, path: Path, format_name: str, *, recorded: bool) -> Reckoning:
     """The tokens in a file, or in all files of a directory."""
-    rows = [each for each in conventions() if each.producer == PRODUCERS[format_name]]
     documents = json_documents(path)
-    # The plain counts have the same names in all versions.
-    records = [each for document in documents for each in usage_records(document, rows[-1])]
+    row, records = _found(documents, PRODUCERS[format_name])
     scores = [metric("token_usage").score(sample) for sample in read(path, format=format_name).samples]
     totals = [total for score in scores if (total := score.values.get("total_tokens")) is not None]
     return Reckoning(
@@ -78,10 +88,20 @@ def reckoning(session: str, path: Path, format_name: str, *, recorded: bool) -> 
         format=format_name,
         recorded=recorded,
         records=len(records),
-        naive=sum(rows[-1].naive_sum(each) or 0 for each in records),
+        naive=sum(row.naive_sum(each) or 0 for each in records),
         right=int(sum(totals)) if totals else None,
         own=own_total(documents, format_name),
     )
+
+
+def _found(documents: list[Any], producers: Iterable[str]) -> tuple[Convention, list[dict[str, Any]]]:
+    """The usage records in documents, by the first of these producers that wrote any of them."""
+    found: list[tuple[Convention, list[dict[str, Any]]]] = []
+    for producer in producers:
+        # The plain counts have the same names in all versions.
+        row = [each for each in conventions() if each.producer == producer][-1]
+        found.append((row, [each for document in documents for each in usage_records(document, row)]))
+    return next((each for each in found if each[1]), found[0])
 
 
 def json_documents(path: Path) -> list[Any]:
@@ -98,7 +118,7 @@ def json_documents(path: Path) -> list[Any]:
 def usage_records(value: Any, row: Convention) -> Iterator[dict[str, Any]]:
     """Every object in a document that has the two plain counts, however deep it stands."""
     if isinstance(value, dict):
-        named = {snake(key): item for key, item in value.items()}
+        named = {**value, **{snake(key): item for key, item in value.items()}, **_attributes(value)}
         if all(type(named.get(name)) is int for name in row.naive):
             yield named
         for item in value.values():
@@ -106,6 +126,22 @@ def usage_records(value: Any, row: Convention) -> Iterator[dict[str, Any]]:
     elif isinstance(value, list):
         for item in value:
             yield from usage_records(item, row)
+
+
+def _attributes(span: dict[str, Any]) -> dict[str, Any]:
+    """The whole numbers among the attributes of a span, by name."""
+    match span.get("attributes"):
+        case [*pairs]:
+            found = {each.get("key"): each.get("value") for each in pairs if isinstance(each, dict)}
+            return {
+                str(key): int(number)
+                for key, value in found.items()
+                if isinstance(value, dict) and (number := value.get("intValue")) is not None
+            }
+    return {}
+
+
+_CLAUDE_TOTAL = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
 
 
 def own_total(documents: list[Any], format_name: str) -> int | None:
@@ -121,6 +157,15 @@ def own_total(documents: list[Any], format_name: str) -> int | None:
             found += [each.get("total_tokens") for each in stats.get("model_usage", {}).values()]
         elif format_name == "adk-history":
             found += [*_adk_totals(document)]
+        elif format_name == "claude-code" and isinstance(used := document.get("modelUsage"), dict):
+            found += [count for each in used.values() for key, count in each.items() if key in _CLAUDE_TOTAL]
+        elif format_name == "atif" and isinstance(whole := document.get("final_metrics"), dict):
+            found += [whole.get("total_prompt_tokens"), whole.get("total_completion_tokens")]
+        elif format_name == "codex" and isinstance(payload := document.get("payload"), dict):
+            if document.get("type") == "session_meta":
+                found.append(None)  # the next session: its last sum so far is its total
+            if isinstance(info := payload.get("info"), dict) and found:
+                found[-1] = info["total_token_usage"].get("total_tokens")
     counts = [each for each in found if isinstance(each, int | float)]
     return round(sum(counts)) if counts else None
 

@@ -19,9 +19,7 @@ from pantrace.model import (
     Media,
     Part,
     Role,
-    Run,
     Sample,
-    Source,
     Step,
     Text,
     Thinking,
@@ -32,13 +30,9 @@ from pantrace.model import (
     Usage,
     add_usage,
 )
-from pantrace.wire import files
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode_document
 from pantrace.wire.openai_chat import arguments_of
 from pantrace.wire.rest import as_extra, rest_of
-from pantrace.wire.rows import OnBroken
-from pantrace.wire.source import with_source
 from pantrace.wire.times import from_iso
 
 from .format import Format
@@ -48,6 +42,8 @@ ROLES: dict[str, Role] = {"user": "user", "assistant": "agent", "tool": "tool", 
 _KINDS = {"functionCall": "function_call", "functionResult": "function_result", "textReasoning": "text_reasoning"}
 """What .NET names in another way than Python."""
 _SAID = {"authorName": "author_name", "createdAt": "created_at", "messageId": "message_id", "callId": "call_id"}
+SESSION, RESPONSE = "session", "response"
+"""Ids of what has no name."""
 _EMPTY: tuple[Any, ...] = ({}, [], None)
 
 
@@ -83,7 +79,7 @@ def load(row: Any) -> Sample:
     }
     steps = tuple(_steps(history["messages"]))
     told = Trajectory(id=_text(row.get("session_id")), steps=steps, agents=_agents(steps), extra=as_extra(NAME, rest))
-    return Sample(id=told.id or "session", trajectory=told)
+    return Sample(id=told.id or SESSION, trajectory=told)
 
 
 def _histories(bag: Any) -> dict[str, Any]:
@@ -120,7 +116,7 @@ def _conversation(responses: list[Any]) -> Sample:
         usage={"": total} if total is not None else None,
         extra=as_extra(NAME, {"responses": kept}),
     )
-    return Sample(id=_text(responses[0].get("response_id")) or "response", trajectory=whole)
+    return Sample(id=_text(responses[0].get("response_id")) or RESPONSE, trajectory=whole)
 
 
 def _steps(messages: list[Any]) -> Iterator[Step]:
@@ -220,20 +216,9 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def open_run(path: Path, on_broken: OnBroken) -> Run:
-    """One document; a session of .NET names itself only in the name of its file."""
-    source = Source(format=NAME, path=str(path))
-
-    def samples() -> Iterator[Sample]:
-        try:
-            sample = load(decode_document(files.read_all(path)))
-        except ReadError as error:
-            on_broken(error.at(path=str(path)))
-            return
-        name = path.stem if sample.id in ("session", "response") else sample.id
-        yield with_source(replace(sample, id=name), source)
-
-    return Run(name=path.name, source=source, samples=samples())
+def name_in_file(name: str, path: Path) -> str:
+    """A session of .NET names itself only in the name of its file."""
+    return path.stem if name in (SESSION, RESPONSE) else name
 
 
 FORMAT = Format(
@@ -242,7 +227,7 @@ FORMAT = Format(
     spec="https://github.com/microsoft/agent-framework",
     detect=detect,
     load=load,
-    open=open_run,
+    name_in_file=name_in_file,
     layout="document",
     suffix=".json",
 )

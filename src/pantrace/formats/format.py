@@ -51,6 +51,9 @@ class Format:
     """One decoded row to one sample; raises ReadError."""
     dump: Callable[[Sample, Any], Any] | None = None
     """One sample, with the writer's options, to one row; raises SampleRefused."""
+    name_in_file: Callable[[str, Path], str] | None = None
+    """The id of a sample, from the one that its row gives and the file that holds it: some tools name a task only in
+    the name of its file."""
     open: Callable[[Path, OnBroken], Run] | None = None
     beside: Callable[[Path], Iterable[Path]] = lambda _: ()
     """Files and folders outside an input that `open` looks into; when one of them changes, the input is read again."""

@@ -18,9 +18,7 @@ from pantrace.errors import ReadError
 from pantrace.model import (
     Agent,
     Outcome,
-    Run,
     Sample,
-    Source,
     Step,
     ToolCall,
     ToolResult,
@@ -29,14 +27,10 @@ from pantrace.model import (
     final_response,
     said,
 )
-from pantrace.wire import files
 from pantrace.wire.carrying import carrying
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode_document
 from pantrace.wire.openai_chat import messages_to, step_from
 from pantrace.wire.rest import as_extra, rest_in
-from pantrace.wire.rows import OnBroken
-from pantrace.wire.source import with_source
 from pantrace.wire.usage_words import usage_of
 
 from .format import Format, NoOptions
@@ -244,20 +238,9 @@ def _extra(step: Step) -> dict[str, Any]:
 load, dump = carrying(read, write, "info.pantrace")
 
 
-def open_run(path: Path, on_broken: OnBroken) -> Run:
-    """One document. It names its task only in the name of its file, unless a benchmark wrote it."""
-
-    def samples() -> Iterator[Sample]:
-        try:
-            sample = load(decode_document(files.read_all(path)))
-        except ReadError as error:
-            on_broken(error.at(path=str(path)))
-            return
-        name = path.name.partition(".traj")[0] if sample.id == UNNAMED else sample.id
-        yield with_source(replace(sample, id=name), source)
-
-    source = Source(format=NAME, path=str(path))
-    return Run(name=path.name, source=source, samples=samples())
+def name_in_file(name: str, path: Path) -> str:
+    """A task is named only by its file, unless a benchmark wrote it."""
+    return path.name.partition(".traj")[0] if name == UNNAMED else name
 
 
 FORMAT = Format(
@@ -267,7 +250,7 @@ FORMAT = Format(
     detect=detect,
     load=load,
     dump=dump,
-    open=open_run,
+    name_in_file=name_in_file,
     layout="document",
     suffix=".traj.json",
     corners=("info.pantrace",),

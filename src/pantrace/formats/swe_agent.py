@@ -16,9 +16,7 @@ from msgspec.structs import replace
 from pantrace.errors import ReadError
 from pantrace.model import (
     Outcome,
-    Run,
     Sample,
-    Source,
     Step,
     ToolCall,
     ToolResult,
@@ -26,13 +24,9 @@ from pantrace.model import (
     Usage,
     said,
 )
-from pantrace.wire import files
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode_document
 from pantrace.wire.openai_chat import step_from
 from pantrace.wire.rest import as_extra, rest_in
-from pantrace.wire.rows import OnBroken
-from pantrace.wire.source import with_source
 
 from .format import Format
 
@@ -136,19 +130,9 @@ def _usage(stats: Any) -> dict[str, Usage] | None:
     return {"": Usage(**found)} if found else None
 
 
-def open_run(path: Path, on_broken: OnBroken) -> Run:
-    """One document, named by its file: SWE-agent calls it as its task."""
-    source = Source(format=NAME, path=str(path))
-
-    def samples() -> Iterator[Sample]:
-        try:
-            sample = load(decode_document(files.read_all(path)))
-        except ReadError as error:
-            on_broken(error.at(path=str(path)))
-            return
-        yield with_source(replace(sample, id=path.name.partition(".traj")[0]), source)
-
-    return Run(name=path.name, source=source, samples=samples())
+def name_in_file(name: str, path: Path) -> str:
+    """SWE-agent calls a file as its task."""
+    return path.name.partition(".traj")[0]
 
 
 FORMAT = Format(
@@ -157,7 +141,7 @@ FORMAT = Format(
     spec="https://swe-agent.com/latest/usage/trajectories/",
     detect=detect,
     load=load,
-    open=open_run,
+    name_in_file=name_in_file,
     layout="document",
     suffix=".traj",
     note="function calling and the older commands; demonstrations in YAML are not read",

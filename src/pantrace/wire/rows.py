@@ -63,6 +63,10 @@ def read_rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any
         with files.map_file(path) as view:
             yield from _read_array(path, view, on_broken)
         return
+    yield from _read_document(path, on_broken)
+
+
+def _read_document(path: Path, on_broken: OnBroken) -> Iterator[tuple[None, Any]]:
     data = files.read_all(path)
     try:
         yield None, decode_document(data)
@@ -79,11 +83,13 @@ def _is_value(text: bytes) -> bool:
 
 
 def rows_in(path: Path, layout: Layout, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
-    """Each row of a file with its place; all records of a log are one row together."""
-    if layout != "log":
+    """Each row of a file with its place. A document is one row, be it a list; so are all records of a log together."""
+    if layout == "document":
+        yield from _read_document(path, on_broken)
+    elif layout == "log":
+        yield None, [record for _, record in read_rows(path, on_broken)]
+    else:
         yield from read_rows(path, on_broken)
-        return
-    yield None, [record for _, record in read_rows(path, on_broken)]
 
 
 def _read_lines(path: Path, on_broken: OnBroken) -> Iterator[tuple[str, Any]]:
