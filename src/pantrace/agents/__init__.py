@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 KINDS = ("cmd:COMMAND", *PRESETS, "python:module:function", "openai:MODEL", "adk:URL/APP", "a2a:URL", "http://…")
 
-__all__ = ["KINDS", "PRESETS", "Agent", "AgentFailed", "Answer", "Read", "Surroundings", "Trial", "agent_of"]
+__all__ = ["KINDS", "PRESETS", "Agent", "AgentFailed", "Answer", "Command", "Read", "Surroundings", "Trial", "agent_of"]
 
 
 @dataclass(frozen=True)

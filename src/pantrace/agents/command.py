@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from glob import glob
 from pathlib import Path
@@ -60,6 +62,12 @@ class Command:
                 raise UsageError(f"the command {line!r} cannot be split into words: {error}") from None
             if not words:
                 raise UsageError("cmd: needs a command, such as cmd:'python agent.py {question}'")
+
+    def missing(self, environment: Mapping[str, str]) -> str | None:
+        """The program, where it is nowhere on the PATH; one with a path of its own may lie in the workspace."""
+        program = from_here(shlex.split(self.line)[0])
+        unknown = "/" not in program and "{" not in program
+        return program if unknown and shutil.which(program, path=environment.get("PATH")) is None else None
 
     def ask(self, question: str, trial: Trial) -> Answer:
         line = self.options.resume if self.options.resume is not None and trial.memory.get("session") else self.line

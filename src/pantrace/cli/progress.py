@@ -17,15 +17,18 @@ PERIOD = 0.15
 
 
 @contextmanager
-def progress(what: str, *, printing: bool = False) -> Iterator[Callable[[Any], None]]:
+def progress(
+    what: str, *, printing: bool = False, more: Callable[[], str] = lambda: ""
+) -> Iterator[Callable[[Any], None]]:
     """A counter with its rate on stderr while a person is watching; a function to call for each thing done.
 
     Nothing may be said inside the block: it would land in the middle of the line. `printing`: the results are written
-    to stdout inside the block; then there is no line unless they go to a file, where they cannot meet it."""
+    to stdout inside the block; then there is no line unless they go to a file, where they cannot meet it. `more`: what
+    else stands in the line."""
     if not _watched() or (printing and not _kept()):
         yield lambda _: None
         return
-    line = _Line(what)
+    line = _Line(what, more)
     line.start()
     try:
         yield line.count
@@ -50,9 +53,10 @@ class _Line(Thread):
     """Draws the line again and again, with nothing but spaces and carriage returns: there is no mode of the terminal
     that a killed process could leave behind."""
 
-    def __init__(self, what: str):
+    def __init__(self, what: str, more: Callable[[], str]):
         super().__init__(name="progress", daemon=True)
         self._what = what
+        self._more = more
         self._done = 0
         self._begun = monotonic()
         self._ended = Event()
@@ -78,7 +82,7 @@ class _Line(Thread):
     def _text(self) -> str:
         seconds = monotonic() - self._begun
         rate = f", {self._done / seconds:.0f}/s" if self._done else ""
-        return f"{self._done} {self._what}{rate}, {timedelta(seconds=int(seconds))}"
+        return f"{self._done} {self._what}{rate}, {timedelta(seconds=int(seconds))}{self._more()}"
 
     def _draw(self, text: str) -> None:
         # The whole line is wiped, since keys that were pressed meanwhile stand behind the text. A line as wide as the

@@ -4,10 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .answer import few
 from .output import say
 
 if TYPE_CHECKING:
     from pantrace.engine.run import Ran
+    from pantrace.model import Sample
+
+
+class Spent:
+    """What the trials of this run have cost so far, for the line of progress."""
+
+    def __init__(self) -> None:
+        self._usd = 0.0
+        self._tokens = 0
+
+    def count(self, sample: Sample) -> None:
+        from pantrace.engine.run import cost_of, tokens_of
+
+        self._usd += cost_of(sample) or 0.0
+        self._tokens += tokens_of(sample)
+
+    def words(self) -> str:
+        return (f", {self._tokens:,} tokens" if self._tokens else "") + (f", ${self._usd:.4f}" if self._usd else "")
 
 
 def tell_ran(each: Ran) -> None:
@@ -16,7 +35,7 @@ def tell_ran(each: Ran) -> None:
     spent = f", {each.tokens:,} tokens" if each.tokens else ""
     if each.usd:
         spent += f", ${each.usd:.4f}{' at least' if each.unpriced else ''}"
-    say(f"{who}{each.ran} trials run, {each.reused} recorded before{spent}; recordings in {each.recordings}")
+    say(f"{who}{few(each.ran, 'trial')} run, {each.reused} recorded before{spent}; recordings in {each.recordings}")
     if each.unanswered:
         say(f"  {each.unanswered} of those recorded before hold no answer; --again runs them again")
     for name, why in each.failed[:10]:

@@ -16,7 +16,7 @@ from pantrace.errors import MissingExtra, UsageError
 from .arguments import as_json, expand, keep_inputs, max_unpacked, selecting, size
 from .output import print_json, say
 from .progress import progress
-from .ran import ran_as_plain, tell_ran
+from .ran import Spent, ran_as_plain, tell_ran
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pantrace.engine.run import Ran
     from pantrace.engine.select import Selection
     from pantrace.engine.simulated_user import SimulatedUser
+    from pantrace.model import Sample
 
 
 @click.command("run")
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 @click.option("--max-turns", type=click.IntRange(1), metavar="N", help="Turns that a simulated user has (10).")
 @click.option("--budget-usd", type=click.FloatRange(0, min_open=True), metavar="X", help="Begin no trial beyond it.")
 @click.option("--budget-tokens", type=click.IntRange(1), metavar="N", help="Begin no trial beyond it.")
+@click.option("--budget-calls", type=click.IntRange(1), metavar="N", help="Begin no trial beyond so many model calls.")
 @click.option("--budget-trials", type=click.IntRange(1), metavar="N", help="Begin no trial beyond it.")
 @click.option(
     "--budget-minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="Begin no trial beyond it."
@@ -156,6 +158,8 @@ def command(
     notes = Notes.keeping()
     samples = dataset(paths, {**table.columns, **_pairs(columns, "--column")}, notes)
     cases = list(questions(chosen.apply(samples), follow_up=follow_up or table.follow_up))
+    if not cases and chosen.found_nothing:
+        raise UsageError(chosen.found_nothing)
     set_ = {**table.options, **_pairs(options, "--option"), **({"base_url": base_url} if base_url else {})}
     fixtures = given["fixtures"] or (str(folder / table.fixtures) if table.fixtures else None)
     conditions = Conditions(
@@ -174,7 +178,13 @@ def command(
         if collect:
             receiver = stack.enter_context(collecting(Path(out) / WORKSPACES / "collected"))
             conditions = dataclasses.replace(conditions, collector=receiver)
-        count = stack.enter_context(progress("trials"))
+        spent = Spent()
+        count = stack.enter_context(progress("trials", more=spent.words))
+
+        def done(sample: Sample) -> None:
+            spent.count(sample)
+            count(sample)
+
         try:
             ran = run_cases(
                 cases,
@@ -184,10 +194,16 @@ def command(
                 trials=table.trials,
                 jobs=table.jobs,
                 pause=60 / table.rate if table.rate else 0.0,
-                budget=Budget(table.budget_trials, table.budget_minutes, table.budget_tokens, table.budget_usd),
+                budget=Budget(
+                    trials=table.budget_trials,
+                    minutes=table.budget_minutes,
+                    tokens=table.budget_tokens,
+                    usd=table.budget_usd,
+                    calls=table.budget_calls,
+                ),
                 again=again,
                 around=Surroundings(recorder=function_recorder, options=set_, keys=_keys()),
-                on_sample=count,
+                on_sample=done,
             )
         except (KeyboardInterrupt, SystemExit):
             say(f"stopped; what was finished is recorded in {out}, and the same command goes on")
@@ -299,7 +315,10 @@ def _user(model: str | None, url: str | None, turns: int) -> SimulatedUser | Non
     from pantrace.judges.providers import Provider
     from pantrace.library.access import reach
 
-    reached = reach([model], url, asking=True)
+    try:
+        reached = reach([model], url, asking=True)
+    except UsageError as error:
+        raise UsageError(f"--user {model}: {str(error).replace('the judge', 'it')}") from None
     (name,) = reached.models
     key = reached.keys[name.partition(":")[0]]
     return SimulatedUser(name, lambda: Provider(name, key=key, base_url=reached.base_url), turns)

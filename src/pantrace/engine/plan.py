@@ -158,6 +158,8 @@ class RunTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Begin no trial once so many tokens are used."""
     budget_usd: Annotated[float, Meta(gt=0)] | None = None
     """Begin no trial beyond this cost."""
+    budget_calls: Annotated[int, Meta(ge=1)] | None = None
+    """Begin no trial once the agents' models were called so often."""
     budget_minutes: Annotated[float, Meta(gt=0)] | None = None
     """Begin no trial after so many minutes."""
 
