@@ -99,6 +99,34 @@ def test_budgets_stop_before_the_next_trial(tmp_path: Path) -> None:
     spent = ran(tmp_path / "b", cases("a", "b", "c"), "spends", budget=Budget(tokens=2000))
     assert (spent.ran, spent.tokens, spent.left) == (2, 2200, 1)
     assert spent.usd == pytest.approx(2 * (1000 * 0.4 + 100 * 1.6) / 1e6)
+    called = ran(tmp_path / "c", cases("a", "b", "c"), "spends", budget=Budget(calls=1))
+    assert (called.ran, called.calls, called.stopped) == (1, 1, "--budget-calls")
+
+
+def test_a_program_that_is_not_there_is_said_before_anything_is_recorded(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no-such-agent cannot be found: is it installed"):
+        run_cases(cases("a"), {"": "cmd:no-such-agent {question}"}, tmp_path, conditions(tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--where", "label.level=hrad"], "none fits --where 'label.level=hrad'"),
+        (["--plan", "plan.toml"], "did you mean contains?"),
+        (["--user", "openai:m"], "--user openai:m: it needs a key: set OPENAI_API_KEY"),
+        (["--no-eval", "--junit", "x.xml"], "--junit has nothing to tell here"),
+        (["--markdown", "q.csv"], "q.csv is an input"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anybody_is_asked(words: list[str], why: str, tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("question,level\na,hard\n")
+    (tmp_path / "plan.toml").write_text('[measure]\nmetrics = ["contians"]\n')
+    command = [sys.executable, "-m", "pantrace", "run", "q.csv", "--agent", "cmd:touch asked", "--out", "out", *words]
+    given = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI")}
+    done = subprocess.run(command, cwd=tmp_path, env=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and why in done.stderr, done.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_workspaces_and_what_changed_in_them(tmp_path: Path) -> None:
