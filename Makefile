@@ -70,7 +70,7 @@ peer-%: .venvs/%/ready
 
 bench: .venv/ready ## Ratios to reach; against peers only where their environment is there (make peers)
 	@for script in start layer1 layer1_recorded memory opencode_read codex_read; do $(BIN)/python bench/$$script.py || exit 1; done
-	@for pair in adk:adk_read inspect:inspect_read vertex:vertex_write agents:codex_tokens; do \
+	@for pair in adk:adk_read inspect:inspect_read vertex:vertex_write agents:codex_tokens scout:claude_read; do \
 	  peer=$${pair%%:*}; script=bench/$${pair#*:}.py; \
 	  if test -x .venvs/$$peer/bin/python; then .venvs/$$peer/bin/python $$script || exit 1; \
 	  else echo "$$script needs its peer: make .venvs/$$peer/ready"; fi; done

@@ -29,7 +29,9 @@ EXAMPLES = ROOT / "examples"
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-BLOCK = re.compile(r'<script type="application/octet-stream" id="([^"]+)" data-mime="([^"]+)">([^<]*)</script>')
+BLOCK = re.compile(
+    r'<script type="application/octet-stream" id="([^"]+)" data-mime="([^"]+)"( data-plain)?>([^<]*)</script>'
+)
 
 
 def report(target: Path, *words: str | Path) -> str:
@@ -42,12 +44,12 @@ def report(target: Path, *words: str | Path) -> str:
 def blocks(page: str) -> dict[str, Any]:
     """All that a report holds, unpacked."""
     found: dict[str, Any] = {}
-    for key, mime, text in BLOCK.findall(page):
+    for key, mime, plain, text in BLOCK.findall(page):
         data = base64.b64decode(text)
         if mime in ("image/png", "image/jpeg", "image/gif", "image/webp"):
             found[key] = data
         else:
-            unpacked = gzip.decompress(data)
+            unpacked = data if plain else gzip.decompress(data)
             found[key] = (
                 json.loads(unpacked) if mime == "application/json" else unpacked.decode("utf-8", "surrogatepass")
             )
@@ -304,6 +306,48 @@ def test_the_same_input_gives_the_same_blocks(tmp_path: Path) -> None:
     for page in pages:
         del page["index"]["made"]
     assert pages[0] == pages[1]
+
+
+def test_a_cost_that_nobody_reported_is_estimated_and_says_so(tmp_path: Path) -> None:
+    usage = {"input": 1_000_000, "output": 100_000}
+    told = [said("Priced.", model="gpt-4.1-mini", usage=usage)]
+    paid = [said("Paid.", model="gpt-4.1-mini", usage=usage | {"cost_usd": 5.0})]
+    strange = [said("Who knows.", model="nobody-9", usage=usage)]
+    samples = [
+        {"id": name, "trajectory": {"steps": steps}} for name, steps in (("a", told), ("b", paid), ("c", strange))
+    ]
+    source = recording(tmp_path / "costs.trace.jsonl", *samples)
+    page = blocks(report(tmp_path / "r.html", source))
+    table = page[page["index"]["runs"][0]["table"]]
+    # A million in at $0.40, a tenth of a million out at $1.60 a million.
+    assert table["cost"] == [pytest.approx(0.56), 5.0, None]
+    assert table["estimated"] == [True, None, None]
+    heads = [page[table["block"][place]][key]["heads"]["cost"] for place, key in enumerate("abc")]
+    assert heads == [[pytest.approx(0.56)], [5.0], [None]]
+    assert "about $5.56 (estimated)" in report(tmp_path / "r.md", source)
+
+
+def test_one_time_for_everything_is_no_duration(tmp_path: Path) -> None:
+    steps = [said("One.", at=1.79e9), said("Two.", at=1.79e9)]
+    source = recording(tmp_path / "times.trace.jsonl", {"id": "a", "trajectory": {"steps": steps}})
+    page = blocks(report(tmp_path / "r.html", source))
+    assert page["index"]["runs"][0]["seconds"] is None
+
+
+def test_the_first_screen_of_a_long_sample_needs_no_unpacking(tmp_path: Path) -> None:
+    steps = [said(f"Step {number}. {noise(number, 4_000)}") for number in range(1_000)]
+    source = recording(tmp_path / "long.trace.jsonl", {"id": "long", "trajectory": {"steps": steps}})
+    text = report(tmp_path / "r.html", source)
+    before, _, behind = text.partition("<script>")
+    assert all(plain for _, _, plain, _ in BLOCK.findall(before))
+    assert len(before) < 250_000
+    page = blocks(before)
+    table = page[page["index"]["runs"][0]["table"]]
+    sample = page[table["block"][0]]["long"]
+    first, _, key, name = sample["chunks"][0]
+    assert (first, page[key][name][0]["steps"][0]["parts"][0]["text"][:7]) == (0, "Step 0.")
+    assert len(sample["heads"]["role"]) == 60
+    assert len(blocks(behind)[sample["rest"]]["role"]) == sample["size"] == 1_000
 
 
 def test_markdown_is_short_and_text_stays_text(tmp_path: Path) -> None:

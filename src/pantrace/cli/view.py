@@ -6,6 +6,7 @@ import getpass
 import secrets
 import socket
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -110,17 +111,20 @@ def _login() -> str:
 
 
 def _states(paths: list[Path]) -> Any:
-    """What tells whether a run directory has been written since; recordings are read once."""
+    """What tells whether something has been written since: to run directories, to recordings that were named, and to
+    those that a `pantrace run` is making. Other recordings in folders are read once."""
     from pantrace.store import is_run_directory
 
-    found = []
+    watched = []
     for path in paths:
-        folders = [path] if is_run_directory(path) else [each.parent for each in path.glob("*/run.json")]
-        for folder in sorted(folders):
-            for name in ("run.json", "manifest.sqlite", "manifest.sqlite-wal"):
-                try:
-                    status = (folder / name).stat()
-                    found.append((str(folder), name, status.st_mtime_ns, status.st_size))
-                except OSError:
-                    continue
+        folders = [path] if is_run_directory(path) else sorted(each.parent for each in path.glob("*/run.json"))
+        watched += [
+            folder / name for folder in folders for name in ("run.json", "manifest.sqlite", "manifest.sqlite-wal")
+        ]
+        watched += [path] if path.is_file() else [] if folders else sorted(path.glob("recordings/*"))
+    found = []
+    for path in watched:
+        with suppress(OSError):
+            status = path.stat()
+            found.append((str(path), status.st_mtime_ns, status.st_size))
     return found

@@ -177,7 +177,7 @@ def _samples(
                 each.decisions,
                 len(each.scores),
             )
-            for each in directory.results()
+            for each in directory.results(lambda error: remarks.append(f"Left out: {error}"))
         )
     else:
         results = map(ShownSample, run.samples)

@@ -21,7 +21,16 @@ from .manifest import CommittedPart, Damaged, Intake, PartFile, committed_parts,
 from .manifest_writer import Manifest
 from .opening import begun, refuse_foreign
 from .parquet import PartWriter, Staged, stage_part
-from .reading import StoredScore, read_addresses, read_decisions, read_kept, read_results, read_rows, read_scores
+from .reading import (
+    OnDamage,
+    StoredScore,
+    read_addresses,
+    read_decisions,
+    read_kept,
+    read_results,
+    read_rows,
+    read_scores,
+)
 from .rows import Kept, Result, decision_row, json_hash
 from .run_file import LOCK, MANIFEST, PARTS, RunFile, read_run_file, write_run_file
 from .schema import VERSION
@@ -260,9 +269,10 @@ class RunDirectory:
         for result in read_results(self.path, with_decisions=False):
             yield msgspec.structs.replace(result.sample, scores=result.sample.scores + result.scores)
 
-    def results(self) -> Iterator[Result]:
-        """Samples as they came, in the same order, each with the scores and the decisions of the run."""
-        return read_results(self.path)
+    def results(self, on_damage: OnDamage | None = None) -> Iterator[Result]:
+        """Samples as they came, in the same order, each with the scores and the decisions of the run. Who wants to be
+        told of damaged parts gets the samples of all others."""
+        return read_results(self.path, on_damage=on_damage)
 
     def scores(self, wanted: Collection[str] | None = None) -> Iterator[StoredScore]:
         """All scores, those that came with the samples included; or those of these names."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +33,25 @@ class StoredScore(Record, frozen=True, kw_only=True):
     score: Score
 
 
-def read_results(folder: Path, *, with_decisions: bool = True) -> Iterator[Result]:
-    """Samples as they came, in the order of part names, each with what the run made of it."""
+OnDamage = Callable[[ReadError], None]
+"""Told of a part that cannot be read, which is then left out."""
+
+
+def read_results(folder: Path, *, with_decisions: bool = True, on_damage: OnDamage | None = None) -> Iterator[Result]:
+    """Samples as they came, in the order of part names, each with what the run made of it. A damaged part ends the
+    reading, unless somebody wants to be told of it."""
     parts = committed_parts(folder / MANIFEST)
     decisions: dict[tuple[str, int], list[Decision]] = {}
     if with_decisions:
-        for name, number, decision in _decisions(folder, parts):
+        for name, number, decision in _decisions(folder, parts, on_damage):
             decisions.setdefault((name, number), []).append(decision)
     for part in parts:
-        yield from _part_results(folder, part, decisions)
+        try:
+            yield from _part_results(folder, part, decisions)
+        except ReadError as error:
+            if on_damage is None:
+                raise
+            on_damage(error)
 
 
 def read_kept(folder: Path, part: CommittedPart) -> list[Kept]:
@@ -102,11 +112,18 @@ def with_replaced_profiles(parts: list[CommittedPart]) -> Iterator[tuple[Committ
         yield part, frozenset(profile for profile, sequence in again if sequence > part.sequence)
 
 
-def _decisions(folder: Path, parts: list[CommittedPart]) -> Iterator[tuple[str, int, Decision]]:
+def _decisions(
+    folder: Path, parts: list[CommittedPart], on_damage: OnDamage | None = None
+) -> Iterator[tuple[str, int, Decision]]:
     for part, replaced in with_replaced_profiles(parts):
-        for name, number, decision in _records(folder, part, "decisions", Decision, "part", "number"):
-            if sayable(decision.profile) not in replaced:
-                yield name, number, decision
+        try:
+            for name, number, decision in _records(folder, part, "decisions", Decision, "part", "number"):
+                if sayable(decision.profile) not in replaced:
+                    yield name, number, decision
+        except ReadError as error:
+            if on_damage is None:
+                raise
+            on_damage(error)
 
 
 def _records(

@@ -60,7 +60,7 @@ def _facts(table: Table) -> str:
     if (tokens := table.total("tokens")) is not None:
         parts.append(f"{tokens:,} tokens")
     if (cost := table.total("cost")) is not None:
-        parts.append(f"${cost:.2f}")
+        parts.append(f"about ${cost:.2f} (estimated)" if table.total("estimated") else f"${cost:.2f}")
     return " · ".join(parts)
 
 

@@ -21,6 +21,10 @@ from .table import Table, status_of
 
 ROWS, BYTES = 100, 262_144
 """A block holds at most so many rows of one sample and about so many bytes of JSON."""
+FIRST_ROWS, FIRST_BYTES = 20, 65_536
+"""The same for the first block of a long sample: what is seen first must not wait for more."""
+HEADS = 60
+"""Rows of a long sample that outline and steps show until the short words about all of them are unpacked."""
 INDEX = "index"
 
 
@@ -79,6 +83,7 @@ class Packer:
             "statuses": dict(table.statuses),
             "tokens": table.total("tokens"),
             "cost": table.total("cost"),
+            "estimated": table.total("estimated") or 0,
             "seconds": table.total("seconds"),
             "agent": run.header.agent or _only(table.rows["agent"]),
             "model": run.header.model or _only(table.rows["model"]),
@@ -103,6 +108,10 @@ class Packer:
         page["chunks"] = self._chunks(rows, kind, pictures, source)
         # Short words and small numbers by the thousand: nothing to cut out.
         heads = page.pop("heads")
+        if len(rows) > 4 * HEADS:
+            page["rest"] = self._key("h")
+            self._spool.put(page["rest"], encode(heads), "page")
+            heads = {name: column[:HEADS] for name, column in heads.items()}
         page, cuts = cut(to_plain(page), self._keep)
         data = encode(page | {"cuts": cuts, "heads": heads})
         block = self._add("page", key, data)
@@ -116,11 +125,15 @@ class Packer:
         chunks: list[tuple[int, int, str, str]] = []
         waiting: list[bytes] = []
         first = size = 0
+        most, largest = (FIRST_ROWS, FIRST_BYTES) if len(rows) > ROWS else (ROWS, BYTES)
         for place, row in enumerate(rows):
             data = encode(self._row(row, pictures, source))
-            if waiting and (len(waiting) >= ROWS or size + len(data) > BYTES):
+            if waiting and (len(waiting) >= most or size + len(data) > largest):
                 chunks.append(self._chunk(kind, first, waiting))
+                if largest == FIRST_BYTES:
+                    self._close(kind)
                 first, waiting, size = place, [], 0
+                most, largest = ROWS, BYTES
             waiting.append(data)
             size += len(data)
         if waiting:

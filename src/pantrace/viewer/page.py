@@ -7,14 +7,15 @@ import hashlib
 import re
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 PROGRAM = (
-    "vendor/marked.js", "dom.js", "words.js", "source.js", "remembered.js", "window_list.js", "ansi.js", "code.js",
-    "diff.js", "markdown.js", "json_tree.js", "texts.js", "screen.js", "copying.js", "step.js", "copying_sample.js",
-    "branches.js", "time_lanes.js", "token_bars.js", "axis.js", "search.js", "labels.js", "scores.js", "expected.js",
-    "outline.js", "transcript.js", "sample_page.js", "charts.js", "plots.js", "measures.js", "failures.js",
-    "run_page.js", "runs_page.js", "compare_page.js", "compare_many.js", "app.js",
+    "vendor/marked.js", "dom.js", "words.js", "source.js", "remembered.js", "notes.js", "window_list.js", "ansi.js",
+    "code.js", "diff.js", "markdown.js", "json_tree.js", "texts.js", "screen.js", "copying.js", "step.js",
+    "copying_sample.js", "branches.js", "time_lanes.js", "token_bars.js", "axis.js", "search.js", "labels.js",
+    "scores.js", "expected.js", "outline.js", "transcript.js", "sample_page.js", "charts.js", "plots.js",
+    "measures.js", "failures.js", "run_page.js", "runs_page.js", "compare_page.js", "compare_many.js", "app.js",
 )  # fmt: skip
 """Modules in the order of who needs whom. Joined into one script, since pages from file:// cannot load modules."""
 
@@ -24,20 +25,24 @@ STYLES = ("frame.css", "transcript.css", "texts.css", "panels.css", "tables.css"
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 _SPACE = re.compile(r"^(?:[ \t]*//.*\n|[ \t]+|\n)", re.MULTILINE)
 """Comments that have a line of their own, and indentation: a fifth of the program, for nobody who opens a report."""
+_SPACE_OF_STYLE = re.compile(r"\s*(?:/\*.*?\*/\s*)*([{};])\s*", re.DOTALL)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|let|class) )", re.MULTILINE)
 
 
 @cache
 def program() -> str:
-    """All modules as one."""
+    """All modules as one script that runs where it stands: a module would wait until more of the document is read."""
     own = (_SPACE.sub("", _EXPORT.sub("", _IMPORT.sub("", _file(name)))) for name in PROGRAM if "/" not in name)
-    return "\n".join([*(_file(name) for name in PROGRAM if "/" in name), *own])
+    # Libraries wait in functions: what they prepare takes longer than the first screen, which seldom needs them.
+    libraries = (f"function load{Path(name).stem.title()}() {{\n{_file(name)}\n}}" for name in PROGRAM if "/" in name)
+    joined = "\n".join([*libraries, *own])
+    return f"(() => {{'use strict';\n{joined}\n}})();"
 
 
 @cache
 def style() -> str:
     """The style sheets as one."""
-    return "".join(_file(name) for name in STYLES)
+    return _SPACE_OF_STYLE.sub(r"\1", "".join(_file(name) for name in STYLES))
 
 
 def policy(*, served: bool = False) -> str:

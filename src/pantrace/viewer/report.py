@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
@@ -23,6 +24,8 @@ _DROPPED: tuple[tuple[Kind, str], ...] = (
     ("passed", "the steps of samples that passed"),
 )
 """What a report can do without, the least needed first."""
+PLAIN = 131_072
+"""Bytes up to which a block of the first screen stands in the document as it is."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Embedded:
     key: str
     mime: str
     text: Markup
+    plain: bool = False
+    """Not gzip, so that a page need not wait until it is unpacked."""
 
 
 def write_report(shown: Shown, file: IO[bytes], *, max_size: int | None = None) -> dict[str, Any]:
@@ -44,14 +49,15 @@ def write_report(shown: Shown, file: IO[bytes], *, max_size: int | None = None) 
         if max_size is not None:
             index["dropped"], keys = _smaller(spool, max_size)
             packer.put_index(index)
-        for piece in _document(spool, index, keys):
+        # What is small stands in the page as it is; a report that must be small has it packed.
+        for piece in _document(spool, index, keys, plain=PLAIN if max_size is None else 0):
             file.write(piece.encode("utf-8", "replace"))
         return index
     finally:
         spool.close()
 
 
-def _document(spool: Spool, index: dict[str, Any], keys: Iterable[str]) -> Iterator[str]:
+def _document(spool: Spool, index: dict[str, Any], keys: Iterable[str], plain: int) -> Iterator[str]:
     """The document in pieces. What the first screen needs stands before the program, all else behind it: the program
     starts while the rest is still being read."""
     first = _first(spool, index)
@@ -63,15 +69,13 @@ def _document(spool: Spool, index: dict[str, Any], keys: Iterable[str]) -> Itera
         policy=policy(),
         style=Markup(style()),
         program=Markup(program()),
-        first=_embedded(spool, [key for key in first if key in {*keys, INDEX}]),
+        first=_embedded(spool, [key for key in first if key in {*keys, INDEX}], plain),
         rest=_embedded(spool, rest),
     )
     yield from document
 
 
 def _first(spool: Spool, index: dict[str, Any]) -> list[str]:
-    import gzip
-
     found = [INDEX]
     if not index["runs"]:
         return found
@@ -85,11 +89,14 @@ def _first(spool: Spool, index: dict[str, Any]) -> list[str]:
     return found
 
 
-def _embedded(spool: Spool, keys: Iterable[str]) -> Iterator[Embedded]:
+def _embedded(spool: Spool, keys: Iterable[str], plain: int = 0) -> Iterator[Embedded]:
+    """Blocks as text; those of at most `plain` bytes are unpacked."""
     for key in keys:
+        data = spool.read(key)
+        small = spool.blocks[key].unpacked <= plain
         # Base64 has no character that means anything in HTML.
-        text = Markup(base64.b64encode(spool.read(key)).decode("ascii"))
-        yield Embedded(key, spool.blocks[key].mime, text)
+        text = Markup(base64.b64encode(gzip.decompress(data) if small else data).decode("ascii"))
+        yield Embedded(key, spool.blocks[key].mime, text, small)
 
 
 def _smaller(spool: Spool, max_size: int) -> tuple[list[str], list[str]]:

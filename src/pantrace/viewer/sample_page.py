@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ from pantrace.model import (
 )
 from pantrace.wire.json import to_plain
 
+from .costs import cost_of, costs_of_steps
 from .rows import Branch, Row
 from .shown import ShownSample
 
@@ -39,6 +41,9 @@ def page_of(shown: ShownSample, key: str, rows: Sequence[Row], branches: Sequenc
     """All of a sample's page but its steps."""
     sample, trajectory = shown.sample, shown.sample.trajectory
     numbers = _numbers(trajectory)
+    usage = usage_total(trajectory, children=True) if trajectory is not None else None
+    cost, estimated = cost_of(sample, usage)
+    costs = costs_of_steps(trajectory, estimated=estimated) if trajectory is not None else {}
     place_of = _places(rows, numbers)
     page = {
         "key": key,
@@ -50,20 +55,23 @@ def page_of(shown: ShownSample, key: str, rows: Sequence[Row], branches: Sequenc
         "decisions": to_plain(shown.decisions),
         "extra": to_plain(sample.extra) or None,
         "expected": _expected(sample, rows),
-        "heads": heads_of(rows, numbers),
+        "heads": heads_of(rows, numbers, costs),
+        "cost": cost,
+        "estimated": estimated,
+        "size": len(rows),
     }
     if trajectory is not None:
         page |= {
             "outcome": to_plain(trajectory.outcome),
             "response": trajectory.response,
-            "usage": to_plain(usage_total(trajectory, children=True)),
+            "usage": to_plain(usage),
             "state": to_plain(trajectory.state),
             "origin": to_plain(trajectory.origin),
             "created": trajectory.created,
             "ended": trajectory.ended,
             "source": to_plain(trajectory.source),
             "seconds": seconds_of(trajectory),
-            "branches": [_branch(branch, rows) for branch in branches],
+            "branches": [_branch(branch, rows, branches) for branch in branches],
             "about": {"trajectory": to_plain(trajectory.extra) or None},
         }
     return page
@@ -93,11 +101,11 @@ def _score(score: Any, place_of: dict[str, int]) -> dict[str, Any]:
     return plain
 
 
-def _branch(branch: Branch, rows: Sequence[Row]) -> dict[str, Any]:
+def _branch(branch: Branch, rows: Sequence[Row], branches: Sequence[Branch]) -> dict[str, Any]:
     trajectory = branch.trajectory
     return {
         "id": trajectory.id,
-        "name": _agent_name(branch, rows),
+        "name": _agent_name(branch, rows, branches),
         "purpose": trajectory.purpose,
         "depth": branch.depth,
         "parent": branch.parent,
@@ -113,27 +121,34 @@ _NAMES = ("subagent_type", "agent_name", "agent", "agent_type", "name", "descrip
 """Arguments under which calls that start a sub-agent say which one."""
 
 
-def _agent_name(branch: Branch, rows: Sequence[Row]) -> str | None:
-    """What a person would call the agent: as the recording does, else as the call that started it."""
+def _agent_name(branch: Branch, rows: Sequence[Row], branches: Sequence[Branch]) -> str | None:
+    """What a person would call the agent: as the recording does, else as the call that started it. A name that it
+    shares with the agent that started it is that of the program."""
     trajectory = branch.trajectory
-    if trajectory.title or trajectory.agents:
-        return trajectory.title or trajectory.agents[0].name
-    if branch.caller is None:
-        return None
+    own, of_parent = _told_name(trajectory), None
+    if branch.parent is not None:
+        of_parent = _told_name(branches[branch.parent].trajectory)
+    if branch.caller is None or (own and own != of_parent):
+        return own
     started = [
         part.arguments
         for part in rows[branch.caller].step.parts
         if isinstance(part, ToolCall) and part.id == trajectory.caller and isinstance(part.arguments, dict)
     ]
     found = (given[name] for given in started for name in _NAMES if isinstance(given.get(name), str))
-    return next(found, "")[:80] or None
+    return next(found, "")[:80] or own
 
 
-def heads_of(rows: Sequence[Row], numbers: dict[int, str]) -> dict[str, list[Any]]:
+def _told_name(trajectory: Trajectory) -> str | None:
+    return trajectory.title or (trajectory.agents[0].name if trajectory.agents else None)
+
+
+def heads_of(rows: Sequence[Row], numbers: dict[int, str], costs: dict[int, float]) -> dict[str, list[Any]]:
     """A column for each thing that outline, time axis and filters ask of a row."""
     heads: dict[str, list[Any]] = {name: [] for name in _HEAD}
     for row in rows:
-        for name, value in zip(_HEAD, _head(row, row.step.id or numbers[id(row.step)]), strict=True):
+        ref, cost = row.step.id or numbers[id(row.step)], costs.get(id(row.step))
+        for name, value in zip(_HEAD, _head(row, ref, cost), strict=True):
             heads[name].append(value)
     return heads
 
@@ -144,7 +159,7 @@ _HEAD = (
 )  # fmt: skip
 
 
-def _head(row: Row, ref: str) -> tuple[Any, ...]:
+def _head(row: Row, ref: str, cost: float | None) -> tuple[Any, ...]:
     step = row.step
     tools = [part.name for part in step.parts if isinstance(part, ToolCall)]
     tools += [part.kind for part in step.parts if isinstance(part, Action)]
@@ -161,7 +176,7 @@ def _head(row: Row, ref: str) -> tuple[Any, ...]:
         _tool_seconds(row),
         usage.input if usage is not None else None,
         usage.output if usage is not None else None,
-        usage.cost_usd if usage is not None else None,
+        cost,
         int(row.failed),
         int(any(isinstance(part, Thinking) for part in step.parts)),
         int(any(isinstance(part, Text) and part.text for part in step.parts)),
@@ -239,6 +254,10 @@ def _expected(sample: Sample, rows: Sequence[Row]) -> dict[str, Any] | None:
     return {"wanted": plain, "made": actual, "pairs": found.pairs, "answer": answer}
 
 
+_CONTEXT = re.compile(r"\s*<[a-z_]+>")
+"""How texts begin that programs insert without saying so, as <environment_context> of Codex."""
+
+
 def title_of(sample: Sample) -> str:
     """What a person would call the sample."""
     trajectory, case = sample.trajectory, sample.case
@@ -247,8 +266,8 @@ def title_of(sample: Sample) -> str:
         asked = [step for step in trajectory.steps if step.role == "user"]
         # What a program put in the user's mouth (a summary, a context) names nothing; it is better than nothing.
         asked.sort(key=lambda step: step.kind != "message")
-        texts = (part.text for step in asked for part in _texts(step.parts))
-        first = next((text for text in texts if text.strip()), None)
+        texts = [part.text for step in asked for part in _texts(step.parts) if part.text.strip()]
+        first = next((text for text in texts if not _CONTEXT.match(text)), texts[0] if texts else None)
     return " ".join((first or "")[:800].split())[:160]
 
 
@@ -257,12 +276,10 @@ def _texts(parts: Iterable[Any]) -> Iterable[Text]:
 
 
 def seconds_of(trajectory: Trajectory) -> float | None:
-    """From its first sign of life to its last; None where times were not recorded."""
+    """From its first sign of life to its last; None where times were not recorded, or one time for all of it."""
     times = [time for step in trajectory.steps for time in (step.at, step.ended) if time is not None]
     times += [time for time in (trajectory.created, trajectory.ended) if time is not None] if times else []
-    if len(times) < 2:
-        return None
-    return max(times) - min(times)
+    return max(times) - min(times) or None if times else None
 
 
 def counts_of(sample: Sample, rows: Sequence[Row]) -> dict[str, Any]:
@@ -272,6 +289,7 @@ def counts_of(sample: Sample, rows: Sequence[Row]) -> dict[str, Any]:
         return {}
     pairs = call_pairs(trajectory, children=True)
     usage = usage_total(trajectory, children=True)
+    cost, estimated = cost_of(sample, usage)
     names = [step.agent for step in trajectory.steps if step.agent and step.role == "agent"]
     models = [step.model for step in trajectory.steps if step.model]
     return {
@@ -279,7 +297,8 @@ def counts_of(sample: Sample, rows: Sequence[Row]) -> dict[str, Any]:
         "calls": len(pairs),
         "errors": sum(row.failed for row in rows),
         "tokens": total_tokens(usage) if usage is not None else None,
-        "cost": usage.cost_usd if usage is not None else None,
+        "cost": cost,
+        "estimated": estimated or None,
         "seconds": seconds_of(trajectory),
         "created": trajectory.created,
         "agent": (sample.case.agent if sample.case else None) or (names[0] if names else None),

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Lock, Thread
+from time import monotonic
 from typing import Any
 
 from pantrace.errors import MissingExtra, PantraceError, UsageError
@@ -59,14 +60,17 @@ class Site:
             if self.edition and seen == self._seen:
                 continue
             self._seen = seen
+            started = monotonic()
             self._pack()
+            # What grows is read from its beginning again: leave the machine time for other things.
+            wait = max(wait, 2 * (monotonic() - started))
 
     def _pack(self) -> None:
         spool = Spool()
         try:
             self.packer = Packer(spool, f"e{self.edition + 1}-")
             index = self.packer.pack(self._gather())
-        except PantraceError as error:
+        except (PantraceError, OSError) as error:
             index = _empty(f"Nothing can be shown: {error}")
         with self._lock:
             # The edition before stays, for pages that are still open.

@@ -27,6 +27,8 @@ class Block:
     """What it is when it is unpacked. Pictures are stored as they are, all else is gzip."""
     offset: int
     size: int
+    unpacked: int
+    """Bytes before they were packed."""
 
     @property
     def packed(self) -> bool:
@@ -50,7 +52,7 @@ class Spool:
         with self._lock:
             self._file.seek(self._end)
             self._file.write(packed)
-            self.blocks[key] = Block(key, kind, mime, self._end, len(packed))
+            self.blocks[key] = Block(key, kind, mime, self._end, len(packed), len(data))
             self._end += len(packed)
 
     def read(self, key: str) -> bytes:

@@ -10,7 +10,7 @@ from pantrace.model import Decision, Score, numbers_of
 
 from .shown import ShownSample
 
-COLUMNS = ("steps", "calls", "errors", "tokens", "cost", "seconds", "created", "agent", "model", "outcome")
+COLUMNS = ("steps", "calls", "errors", "tokens", "cost", "estimated", "seconds", "created", "agent", "model", "outcome")
 REASONS = 200
 """Reasons of failures that are kept apart."""
 WHYS = 8

@@ -39,8 +39,7 @@ class Window:
         self._send("session.new", {"capabilities": {}})
         self._send("session.subscribe", {"events": ["log.entryAdded", "network.beforeRequestSent"]})
         self._context = self._send("browsingContext.getTree", {})["contexts"][0]["context"]
-        # Tall enough to have all of a short sample in sight: what is not, is not in the page.
-        size = {"width": 1360, "height": 3000}
+        size = {"width": 1280, "height": 800}
         self._send("browsingContext.setViewport", {"context": self._context, "viewport": size})
 
     def _send(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -84,6 +83,18 @@ class Window:
     def shows(self, words: str) -> None:
         """Wait until the page shows these words."""
         self.until(f"document.body.innerText.includes({json.dumps(words)})")
+
+    def scrolls_to(self, words: str) -> None:
+        """Read the steps from the top until these words are in the page; fail where they end without them."""
+        self.run("document.querySelector('.steps').scrollTop = 0")
+        while not self.run(f"document.body.textContent.includes({json.dumps(words)})"):
+            moved = self.run(
+                "new Promise((done) => { const steps = document.querySelector('.steps'), before = steps.scrollTop;"
+                "steps.scrollTop += 500; const end = () => done(steps.scrollTop > before);"
+                "requestAnimationFrame(() => requestAnimationFrame(end)); })"
+            )
+            self.until("!document.querySelector('.parts.waiting')")
+            assert moved, f"{words!r} is nowhere on the page"
 
     def text(self) -> str:
         """All that the page shows."""

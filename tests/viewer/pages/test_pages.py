@@ -15,10 +15,28 @@ from playwright.sync_api import Page
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.path.name)
 def test_a_recording_shows_what_was_said_and_called(door: Open, known: Known) -> None:
     page = door(known.path, at=known.place)
-    page.set_viewport_size({"width": 1360, "height": 3000})  # all of it is in sight
+    page.set_viewport_size({"width": 1280, "height": 800})
     page.locator(".step").first.wait_for()
     for text in known.shows:
-        page.get_by_text(text, exact=False).first.wait_for(state="attached", timeout=5_000)
+        scrolled_to(page, text)
+
+
+def scrolled_to(page: Page, text: str) -> None:
+    """Read from the top until a text comes into the page; fail where the page ends without it."""
+    steps = page.locator(".steps")
+    steps.evaluate("(steps) => { steps.scrollTop = 0; }")
+    while True:
+        page.locator(".parts.waiting").first.wait_for(state="detached")
+        if page.get_by_text(text, exact=False).count():
+            return
+        moved = steps.evaluate(
+            """(steps) => new Promise((done) => {
+              const before = steps.scrollTop;
+              steps.scrollTop += 500;
+              requestAnimationFrame(() => requestAnimationFrame(() => done(steps.scrollTop > before)));
+            })"""
+        )
+        assert moved, f"{text!r} is nowhere on the page"
 
 
 @pytest.fixture(scope="session")

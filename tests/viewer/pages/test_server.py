@@ -220,11 +220,11 @@ def test_a_run_directory_that_is_damaged_is_told_and_the_rest_is_shown(page: Pag
     assert len(parts) == 2
     parts[0].write_bytes(parts[0].read_bytes()[:100])
     with server(folder) as found:
-        index = ready(found)
-        told = json.dumps([index["notes"], [run["notes"] for run in index["runs"]], index["title"]])
-        assert parts[0].name in told or "damaged" in told or "could not be read" in told, told
+        ready(found)
         page.goto(found)
-        page.locator("main").wait_for()
+        page.locator(".note-box", has_text=f"{parts[0].name}: this part of the run is damaged").first.wait_for()
+        page.locator("a.row").first.click()
+        page.locator(".step .said").first.wait_for()
         page.goto("about:blank")
 
 
@@ -283,3 +283,30 @@ def test_another_address_needs_the_word() -> None:
             assert asked(local, f"/index?{where.query}")[0] == 200
         finally:
             running.terminate()
+
+
+def test_recordings_that_an_agent_is_still_making_come_in(page: Page, tmp_path: Path) -> None:
+    agent = tmp_path / "agent.sh"
+    # Each trial waits until the page has shown the one before.
+    agent.write_text(
+        '#!/bin/sh\nread question\nwhile ! test -e "$0.$question"; do sleep 0.1; done\necho answer $question\n'
+    )
+    agent.chmod(0o755)
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text("".join(json.dumps({"id": name, "question": name}) + "\n" for name in ("one", "two")))
+    folder = tmp_path / "results"
+    command = [*PANTRACE, "run", str(cases), "--agent", f"cmd:{agent}", "--out", str(folder)]
+    (tmp_path / "agent.sh.one").touch()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        while not any(path.read_text().count("\n") > 1 for path in folder.glob("recordings/*")):
+            assert running.poll() is None
+            page.wait_for_timeout(100)
+        with server(folder) as found:
+            ready(found)
+            page.goto(found + "#/run/0/samples")
+            page.locator("a.row", has_text="one").wait_for()
+            assert page.locator("a.row").count() == 1
+            (tmp_path / "agent.sh.two").touch()
+            page.locator("a.row", has_text="two").wait_for()
+            page.goto("about:blank")
+        running.wait(60)

@@ -7,15 +7,16 @@ with a file `.meta.json` for each; older versions keep them beside the session. 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import msgspec
 
 from pantrace.errors import ReadError
-from pantrace.model import Agent, Origin, Sample, Step, Trajectory
+from pantrace.model import Agent, Origin, Part, Sample, Step, Trajectory, Unknown
 from pantrace.wire import files
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode
@@ -27,6 +28,7 @@ from .lines import NAME, is_message
 from .session import as_child, trajectory_from
 
 _AGENT = "agent-*.jsonl"
+_BOUNDARY = "compact_boundary"
 _UUID = re.compile(rb'"uuid":\s?"([^"]+)"')
 _TIME = re.compile(rb'"timestamp":\s?"([^"]+)"')
 
@@ -107,21 +109,48 @@ def with_origin(sample: Sample, path: Path) -> Sample:
 def _alike(path: Path, first: Step) -> Iterator[Path]:
     """Sessions beside this one that begin with the same line; if it begins with a compaction, those that have it in
     their middle."""
-    name = (first.id or "").encode("utf-8", "surrogatepass")
-    for file in sorted(path.parent.glob("*.jsonl")):
-        if file == path or file.match(_AGENT):
-            continue
-        status = file.stat()
-        begins = _first(file, status.st_mtime_ns, status.st_size) == first.id
-        if begins or (first.kind == "note" and name in _data(file)):
-            yield file
+    # A project may hold thousands of sessions, and each asks for those like it: the folder is looked through once. For
+    # a while, as a session that has just begun has no line yet.
+    changed, moment = path.parent.stat().st_mtime_ns, int(monotonic() / _A_WHILE)
+    found = set(_by_first_line(path.parent, changed, moment).get(first.id, ()))
+    if first.kind == "note" and any(_is_boundary(part) for part in first.parts):
+        found.update(_by_boundary(path.parent, changed, moment).get(first.id, ()))
+    yield from sorted(found - {path})
 
 
-@lru_cache(4096)
-def _first(file: Path, changed: int, size: int) -> str | None:
-    """The first line of a session that has an id; asked again when the file has changed."""
-    found = (record.get("uuid") for record in Head(file).records if isinstance(record, dict))
-    return next((name for name in found if isinstance(name, str)), None)
+_A_WHILE = 5
+"""Seconds."""
+
+
+def _is_boundary(part: Part) -> bool:
+    return isinstance(part, Unknown) and isinstance(part.raw, dict) and part.raw.get("subtype") == _BOUNDARY
+
+
+def _sessions(folder: Path) -> list[Path]:
+    return [file for file in sorted(folder.glob("*.jsonl")) if not file.match(_AGENT)]
+
+
+@lru_cache(8)
+def _by_first_line(folder: Path, changed: int, moment: int) -> dict[str | None, list[Path]]:
+    """Sessions by the id of their first line that has one."""
+    found: dict[str | None, list[Path]] = {}
+    for file in _sessions(folder):
+        names = (record.get("uuid") for record in Head(file).records if isinstance(record, dict))
+        first = next((name for name in names if isinstance(name, str)), None)
+        found.setdefault(first, []).append(file)
+    return found
+
+
+@lru_cache(8)
+def _by_boundary(folder: Path, changed: int, moment: int) -> dict[str | None, list[Path]]:
+    """Sessions by the ids of the lines at which they were compacted."""
+    found: dict[str | None, list[Path]] = {}
+    for file in _sessions(folder):
+        data = _data(file)
+        lines = (line for line in data.splitlines() if _BOUNDARY.encode() in line) if _BOUNDARY.encode() in data else ()
+        for name, _ in _moments(lines):
+            found.setdefault(name, []).append(file)
+    return found
 
 
 def _data(file: Path) -> bytes:
@@ -133,7 +162,7 @@ def _data(file: Path) -> bytes:
 
 def _shared(trajectory: Trajectory, file: Path) -> set[str | None]:
     """Ids of steps that the other session has, too, if it is the older one: a fork begins with what was there."""
-    theirs = dict(_moments(_data(file)))
+    theirs = dict(_moments(_data(file).splitlines()))
     ours = {step.id: step.at for step in trajectory.steps if step.id is not None}
     # A copy has the time of the original; the same name alone is chance.
     shared: set[str | None] = {name for name, at in ours.items() if name in theirs and theirs[name] == at}
@@ -147,9 +176,9 @@ def _shared(trajectory: Trajectory, file: Path) -> set[str | None]:
     return shared if rest is not None and (others is None or others < rest) else set()
 
 
-def _moments(data: bytes) -> Iterator[tuple[str, float | None]]:
+def _moments(lines: Iterable[bytes]) -> Iterator[tuple[str, float | None]]:
     """Ids and times of lines, without decoding them."""
-    for line in data.splitlines():
+    for line in lines:
         names, times = _UUID.search(line), _TIME.search(line)
         if names is not None:
             yield names[1].decode("utf-8", "replace"), from_iso(times[1].decode("ascii", "replace")) if times else None

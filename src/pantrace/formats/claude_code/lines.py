@@ -22,7 +22,15 @@ Record = dict[str, Any]
 Line = tuple[int, Any]
 """Number in its conversation, and the record."""
 
-STEP = FieldMap(NAME, Step, {"uuid": ("id", TEXT), "timestamp": ("at", TIME)})
+NEVER = "1970-01-01T00:00:00.000Z"
+"""What our lines say where nobody knows the time: readers of these files refuse lines without one."""
+
+
+def _time(text: Any) -> Any:
+    return None if text == NEVER else TIME.load(text)
+
+
+STEP = FieldMap(NAME, Step, {"uuid": ("id", TEXT), "timestamp": ("at", TIME._replace(load=_time))})
 NOTES = ("type", "message", "blocks", "lines", "without")
 """What `extra` says of a step beside keys of its line: type, rest of the message, how many blocks stand on the line,
 the other lines (with their distance to the first, `n`, where something stands between them), keys that the others have

@@ -12,7 +12,7 @@ from pantrace.wire.anthropic import part_to, usage_to
 from pantrace.wire.gui_calls import TOOL, action_arguments
 from pantrace.wire.rest import rest_in
 
-from .lines import NAME, NOTES, STEP, SYNTHETIC, Record, own, together
+from .lines import NAME, NEVER, NOTES, STEP, SYNTHETIC, Record, own, together
 
 
 def dump(sample: Sample, options: Any) -> list[Any]:
@@ -120,10 +120,10 @@ class _Writer:
             frame["isCompactSummary"] = True
         elif step.role == "system" or (step.kind == "synthetic" and step.role == "user"):
             frame["isMeta"] = True
-        times = {key: value for key, value in STEP.dump(step).items() if key == "timestamp"}
+        time = STEP.dump(step).get("timestamp", NEVER)
         around = {"userType": "external", "cwd": "", "sessionId": self.session, "version": "pantrace", "gitBranch": ""}
         kind = "assistant" if step.role == "agent" else "user"
-        return {**frame, "type": kind, "message": message, "uuid": uuid, **times, **around}
+        return {**frame, "type": kind, "message": message, "uuid": uuid, "timestamp": time, **around}
 
     def _uuid(self, what: str) -> str:
         name = f"{self.session}/{self.agent}/{what}".encode("utf-8", "backslashreplace").decode()
@@ -139,4 +139,8 @@ def _block(part: Part, name: str) -> Record | None:
     if isinstance(part, Text) and not part.text:
         return None
     block = part_to(part, NAME)
-    return {**block, "id": part.id or name} if block is not None and isinstance(part, ToolCall) else block
+    if block is None or not isinstance(part, ToolCall):
+        return block
+    # Arguments that are no object (torn JSON, say) would make the whole line unreadable to others.
+    odd = {} if isinstance(block["input"], dict) else {"input": {"arguments": block["input"]}}
+    return {**block, **odd, "id": part.id or name}

@@ -1,7 +1,7 @@
 // Terminal colours as classes. Other escape sequences are left out; what they would hide stays in the text.
 import { h } from './dom.js';
 
-const ESCAPE = /\u001b\[([0-9;:]*)([@-~])|\u001b\][^\u0007\u001b]{0,2000}(?:\u0007|\u001b\\)|\u001b[@-Z\\-_]/g;
+const ESCAPE = /\u001b\[([0-9;:<=>?]*)([@-~])|\u001b\][^\u0007\u001b]{0,2000}(?:\u0007|\u001b\\)|\u001b[@-Z\\-_]/g;
 
 export function hasAnsi(text) {
   return text.includes('\u001b[');

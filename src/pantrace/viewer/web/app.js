@@ -110,7 +110,7 @@ function theme() {
 function help() {
   const dialog = h('dialog.sheet', { onclose: () => dialog.remove(), 'aria-label': 'Help' }, h('h2', {}, 'Keys'),
     h('dl.keys', {}, KEYS.map(([keys, words]) => h('div', {}, h('dt', {}, keys), h('dd', {}, words)))),
-    h('p.quiet', {}, 'The search of the browser sees only what is on the screen; / searches everything. Times are UTC. “–” means not reported. Nothing is loaded from anywhere.'),
+    h('p.quiet', {}, 'The search of the browser sees only what is on the screen; / searches everything. Times are UTC. “–” means not reported, “≈” estimated from tokens and list prices. Nothing is loaded from anywhere.'),
     h('p.quiet', {}, site.made ? 'Made ' + new Date(site.made * 1000).toISOString().slice(0, 16).replace('T', ' ') + ' by pantrace.' : ''),
     h('form', { method: 'dialog' }, h('button', {}, 'Close')));
   document.body.append(dialog);

@@ -37,7 +37,7 @@ export function axis(page, go) {
 
   function redraw() {
     const width = canvas.clientWidth;
-    if (!width) return;
+    if (!width || page.rest) return;
     const scale = devicePixelRatio || 1;
     canvas.width = width * scale;
     canvas.height = picture.height * scale;
@@ -65,5 +65,5 @@ export function axis(page, go) {
   new ResizeObserver(() => requestAnimationFrame(redraw)).observe(canvas);
   dress();
   at(-1);
-  return { element: h('div.time', {}, names, h('div.axis-box', {}, canvas, cursor, tip), legend), at, redraw };
+  return { element: h('div.time', { class: page.rest ? 'not-yet' : '' }, names, h('div.axis-box', {}, canvas, cursor, tip), legend), at, redraw };
 }

@@ -26,7 +26,7 @@ class ManyView {
 
   measures() {
     const { runs } = this;
-    const facts = [['samples', (run) => count(run.samples)], ['pass rate', (run) => (passRate(run) == null ? '–' : percent(passRate(run)))], ['cost', (run) => money(run.cost) || '–'], ['tokens', (run) => compact(run.tokens) || '–'], ['time', (run) => duration(run.seconds) || '–']];
+    const facts = [['samples', (run) => count(run.samples)], ['pass rate', (run) => (passRate(run) == null ? '–' : percent(passRate(run)))], ['cost', (run) => money(run.cost, run.estimated) || '–'], ['tokens', (run) => compact(run.tokens) || '–'], ['time', (run) => duration(run.seconds) || '–']];
     const names = [...new Set(runs.flatMap((run) => run.measures.filter((each) => each.value != null).map((each) => each.name)))];
     const ends = (name) => {
       const all = runs.map((run) => run.measures.find((each) => each.name === name)).filter((each) => each?.value != null);

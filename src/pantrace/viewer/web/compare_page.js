@@ -1,6 +1,6 @@
 // Two runs against each other: the verdict, the numbers, the cases that changed, and two trajectories side by side.
 import { h, replace } from './dom.js';
-import { json, withCuts } from './source.js';
+import { allHeads, json, withCuts } from './source.js';
 import { drawStep, stepShell } from './step.js';
 import { plainCuts } from './copying.js';
 import { plot } from './plots.js';
@@ -82,6 +82,7 @@ class CompareView {
     const place = this.place(side, name);
     if (place < 0) return [];
     const page = (await json(table.block[place]))[table.key[place]];
+    await allHeads(page);
     const found = [];
     for (const [first, , key, chunk] of page.chunks) {
       const records = (await json(key))[chunk];

@@ -1,6 +1,6 @@
 // A whole sample to paste elsewhere or to print: all of its steps, unpacked.
 import { h } from './dom.js';
-import { json, withCuts } from './source.js';
+import { allHeads, json, withCuts } from './source.js';
 import { drawStep, stepShell } from './step.js';
 import { plainCuts, sampleAsMarkdown, toClipboard } from './copying.js';
 import { count } from './words.js';
@@ -23,7 +23,7 @@ async function allRecords(page) {
 export async function copySample(page, asJson) {
   try {
     const records = await allRecords(page);
-    const content = asJson ? JSON.stringify({ ...page, heads: undefined, chunks: undefined, steps: records.flatMap((record) => record.steps) }, plainCuts, 1) : sampleAsMarkdown(page, records);
+    const content = asJson ? JSON.stringify({ ...page, heads: undefined, rest: undefined, size: undefined, chunks: undefined, steps: records.flatMap((record) => record.steps) }, plainCuts, 1) : sampleAsMarkdown(page, records);
     await toClipboard(content, 'Sample');
   } catch (error) {
     await toClipboard(error.message, 'Trouble');
@@ -31,8 +31,9 @@ export async function copySample(page, asJson) {
 }
 
 export async function printSample(page) {
-  const size = page.heads.role.length;
+  const { size } = page;
   if (size > 500 && !confirm('Print all ' + count(size) + ' steps? This may take a while.')) return;
+  await allHeads(page);
   const records = await allRecords(page);
   const still = { unfolded: true, address: () => '#', link: () => {}, toggleRaw: () => {} };
   const paper = h('div.paper', {}, h('h1', {}, page.title || page.id), records.map((record, place) => drawStep(stepShell(headOf(page, place), place, place + 1), headOf(page, place), place + 1, record, still)));

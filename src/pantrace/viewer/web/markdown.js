@@ -10,6 +10,7 @@ export function looksLikeMarkdown(text) {
 }
 
 export function markdown(text) {
+  if (!globalThis.marked) loadMarked();
   try {
     return h('div.markdown', { dir: 'auto' }, blockNodes(globalThis.marked.lexer(text, { gfm: true, breaks: true }), 0));
   } catch {

@@ -7,6 +7,7 @@ import { passRate, shareBar } from './charts.js';
 import { blind, labelled } from './labels.js';
 import { measureCards } from './measures.js';
 import { failureGroups } from './failures.js';
+import { runNotes } from './notes.js';
 import { plot } from './plots.js';
 import { everySample, searchPanel } from './search.js';
 import { value } from './texts.js';
@@ -71,14 +72,14 @@ export class RunView {
     const { run } = this;
     const rate = passRate(run);
     const tiles = [
-      ['samples', count(run.samples)], ['pass rate', rate == null ? '' : percent(rate)], ['cost', run.cost == null ? '' : money(run.cost)],
+      ['samples', count(run.samples)], ['pass rate', rate == null ? '' : percent(rate)], ['cost', run.cost == null ? '' : money(run.cost, run.estimated)],
       ['tokens', run.tokens == null ? '' : compact(run.tokens)], ['time in all', run.seconds == null ? '' : duration(run.seconds)], ['agent', run.agent || ''], ['model', run.model || ''],
     ].filter(([, words]) => words !== '');
     return h('header.run-head', {},
       h('div.title-line', {}, h('h1', {}, run.name), run.live ? h('span.badge.live', {}, 'running') : null, h('span.quiet', {}, [run.header.task, run.header.created && when(run.header.created)].filter(Boolean).join(' · '))),
       h('div.tiles', {}, tiles.map(([name, words]) => h('div.tile', {}, h('span', {}, name), h('b', { title: words }, words)))),
       shareBar(run.statuses),
-      run.notes.length ? h('details.notes', {}, h('summary', {}, plural(run.notes.length, 'note')), h('ul', {}, run.notes.map((note) => h('li', {}, note)))) : null);
+      runNotes(this.site, run));
   }
 
   fill() {
@@ -138,7 +139,7 @@ export class RunView {
       h('span.sample-name', { role: 'cell', title: table.key[place] }, h('b', {}, table.key[place]), title && title !== table.key[place] ? h('span', {}, title) : null),
       this.columns.map((name) => {
         const found = hidden && name.startsWith('score:') ? null : this.cell(name, place);
-        const words = found == null ? '' : FORMS[name] ? FORMS[name](found) : number(found);
+        const words = found == null ? '' : FORMS[name] ? FORMS[name](found, this.table.estimated?.[place]) : number(found);
         return h('span', { role: 'cell', class: (typeof found === 'string' && !name.startsWith('score:') ? 'word ' : 'digits ') + (name === 'errors' && found ? 'bad' : found === true || found === 'C' ? 'good' : found === false || found === 'I' ? 'bad' : ''), title: words }, words === '' ? h('span.quiet', { title: hidden ? 'hidden until you have labelled it' : 'not reported' }, '–') : words);
       }));
   }

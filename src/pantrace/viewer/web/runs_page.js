@@ -1,8 +1,9 @@
 // All runs: their main numbers side by side, and two of them to compare.
 import { h, replace } from './dom.js';
 import { intervalBar, passRate, shareBar } from './charts.js';
+import { siteNotes } from './notes.js';
 import { plot } from './plots.js';
-import { compact, count, duration, inUnit, money, percent, plural, when } from './words.js';
+import { ESTIMATED, compact, count, duration, inUnit, money, percent, plural, when } from './words.js';
 
 const COLUMNS = [
   ['name', 'run', (run) => run.name], ['samples', 'samples', (run) => run.samples], ['rate', 'pass rate', passRate], ['cost', 'cost', (run) => run.cost],
@@ -39,7 +40,7 @@ export class RunsView {
         } }) : null,
         site.runs.length > 2 ? h('span.quiet', {}, this.chosen.size < 2 ? 'Choose two or more to compare' : plural(this.chosen.size, 'run') + ' chosen') : null,
         several ? h('button.primary', { type: 'button', disabled: site.runs.length > 2 && this.chosen.size < 2, onclick: () => this.compare() }, 'Compare') : null),
-      notes(site),
+      siteNotes(site),
       h('div.wide', {}, h('table.runs-table', {},
         h('thead', {}, h('tr', {}, site.runs.length > 2 ? h('th', {}, h('span.unseen', {}, 'choose')) : null, COLUMNS.map(([name, words]) => head(name, words)), measures.map((name) => head('m:' + name, name)))),
         h('tbody', {}, runs.map((run) => this.row(run, measures, site.runs.length > 2))))),
@@ -57,7 +58,7 @@ export class RunsView {
       h('td', {}, h('a.run-name', { href: '#/run/' + run.key }, run.name), run.live ? h('span.badge.live', {}, 'running') : null, h('div.quiet', {}, [run.header.task, run.agent, run.model].filter(Boolean).join(' · ')), shareBar(run.statuses)),
       h('td.digits', {}, count(run.samples)),
       h('td.digits', {}, rate == null ? h('span.quiet', {}, '–') : percent(rate)),
-      h('td.digits', {}, money(run.cost) || '–'), h('td.digits', {}, compact(run.tokens) || '–'), h('td.digits', {}, duration(run.seconds) || '–'), h('td.digits', {}, when(run.header.created) || '–'),
+      h('td.digits', { title: run.estimated ? 'cost' + ESTIMATED : '' }, money(run.cost, run.estimated) || '–'), h('td.digits', {}, compact(run.tokens) || '–'), h('td.digits', {}, duration(run.seconds) || '–'), h('td.digits', {}, when(run.header.created) || '–'),
       measures.map((name) => {
         const measure = run.measures.find((each) => each.name === name);
         return h('td.measure-cell', {}, measure?.value == null ? h('span.quiet', { title: measure?.why }, '–') : [h('b', {}, inUnit(measure.value, measure.unit)), intervalBar(measure)]);
@@ -76,11 +77,6 @@ export class RunsView {
   }
 
   close() {}
-}
-
-export function notes(site) {
-  const found = [...site.dropped.map((words) => 'Left out to keep this file small: ' + words + '.'), ...site.notes];
-  return found.length ? h('div.note-box', { role: 'note' }, found.slice(0, 3).map((each) => h('p', {}, each)), found.length > 3 ? h('details', {}, h('summary', {}, plural(found.length - 3, 'more note')), found.slice(3).map((each) => h('p', {}, each))) : null) : null;
 }
 
 function mainMeasures(runs) {

@@ -1,22 +1,25 @@
 // The page of a sample: what it is and how it ended, and its transcript, scores and details.
 import { h, iconButton, replace } from './dom.js';
-import { json, withCuts } from './source.js';
+import { allHeads, json, withCuts } from './source.js';
 import { report } from './remembered.js';
 import { Transcript } from './transcript.js';
 import { hidesVerdict, labelBar } from './labels.js';
 import { scoreBadge, scoreList } from './scores.js';
+import { sampleNotes } from './notes.js';
 import { expectedCalls } from './expected.js';
 import { value } from './texts.js';
 import { copySample, printSample } from './copying_sample.js';
-import { compact, count, duration, money, plural, STATUS_WORDS, when } from './words.js';
+import { ESTIMATED, compact, count, duration, money, plural, STATUS_WORDS, when } from './words.js';
 
 const BADGES = 10;
 
 export async function samplePage(site, run, table, place, route) {
   const page = withCuts((await json(table.block[place]))[table.key[place]]);
   // The steps that are seen first are unpacked before anything is laid out: once is enough.
-  const first = page.chunks.find(([from, end]) => (route.step ? route.step - 1 : 0) >= from && (route.step ? route.step - 1 : 0) < end);
+  const wanted = route.step ? route.step - 1 : 0;
+  const first = page.chunks.find(([from, end]) => wanted >= from && wanted < end);
   if (first) await json(first[2]).catch(() => {});
+  if (wanted >= page.heads.role.length) await allHeads(page).catch(() => {});
   const view = new SampleView(site, run, table, place, page);
   view.draw(route.tab);
   return view;
@@ -34,7 +37,7 @@ class SampleView {
 
   draw(tab) {
     const { page } = this;
-    const tabs = [['transcript', 'Transcript', page.heads.role.length], ...(page.scores.length || page.decisions?.length ? [['scores', 'Scores', page.scores.length]] : [])];
+    const tabs = [['transcript', 'Transcript', page.size], ...(page.scores.length || page.decisions?.length ? [['scores', 'Scores', page.scores.length]] : [])];
     if (page.expected && !hidesVerdict(this.run, page)) tabs.push(['expected', 'Expected', page.expected.wanted.length || null]);
     tabs.push(['details', 'Details', null]);
     this.tab = tabs.some(([name]) => name === tab) ? tab : 'transcript';
@@ -66,11 +69,11 @@ class SampleView {
     const status = table.status?.[place];
     const hidden = hidesVerdict(this.run, page);
     const facts = [
-      [page.seconds != null && duration(page.seconds), 'from its first sign of life to its last'], [plural(page.heads.role.length, 'step'), ''],
+      [page.seconds != null && duration(page.seconds), 'from its first sign of life to its last'], [plural(page.size, 'step'), ''],
       [table.calls?.[place] != null && plural(table.calls[place], 'call'), ''],
       [table.errors?.[place] ? plural(table.errors[place], 'error') : null, 'next error: e', 'bad'],
       [page.usage?.input != null || page.usage?.output != null ? compact(page.usage.input) + ' → ' + compact(page.usage.output) + ' tokens' : null, 'tokens in and out, sub-agents included'],
-      [page.usage?.cost_usd != null && money(page.usage.cost_usd), 'cost, sub-agents included'], [page.created && when(page.created), 'UTC'],
+      [page.cost != null && money(page.cost, page.estimated), 'cost, sub-agents included' + (page.estimated ? ESTIMATED : '')], [page.created && when(page.created), 'UTC'],
       [table.agent?.[place], 'agent'], [table.model?.[place], 'model'],
     ].filter(([words]) => words);
     return h('header.sample-head', {},
@@ -84,6 +87,7 @@ class SampleView {
           iconButton('print', 'Print all steps', () => printSample(page)))),
       h('div.facts', {}, h('span.id', { title: page.key }, page.key), facts.map(([words, title, kind]) => h('span', { class: kind, title }, words))),
       hidden ? h('p.quiet', {}, 'Verdicts are hidden until you have labelled this sample.') : [this.findings(status), this.scoreLine()],
+      sampleNotes(this.site, this.run, table),
       labelBar(this.run, page, this, () => this.again()));
   }
 
@@ -136,7 +140,7 @@ class SampleView {
 
   go(place) {
     if (this.tab !== 'transcript') this.open('transcript');
-    if (place >= 0 && place < this.page.heads.role.length) this.transcript.go(place);
+    if (place >= 0 && place < this.page.size) this.transcript.go(place);
   }
 
   key(name) {

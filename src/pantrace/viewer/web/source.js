@@ -50,6 +50,7 @@ async function unpacked(key) {
   }
   const found = await element(key);
   const bytes = fromBase64(found.textContent);
+  if (found.hasAttribute('data-plain')) return { text: () => new TextDecoder().decode(bytes) };
   if (/^image\/(png|jpeg|gif|webp)$/.test(found.dataset.mime)) return new Response(bytes);
   return new Response(new Response(bytes).body.pipeThrough(new DecompressionStream('gzip')));
 }
@@ -92,6 +93,14 @@ export function readAhead() {
 
 export async function imageAddress(key, mime) {
   return URL.createObjectURL(new Blob([await (await unpacked(key)).arrayBuffer()], { type: mime }));
+}
+
+// The short words about every row of a long sample; its page holds only those about the first rows.
+export async function allHeads(page) {
+  if (!page.rest) return;
+  page.heads = await json(page.rest);
+  delete page.rest;
+  delete page.mainLane;
 }
 
 // Puts what was cut out in its place again, as a Cut. A record that has been through it stays as it is.

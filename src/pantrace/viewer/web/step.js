@@ -6,12 +6,14 @@ import { agreement, describe, screenshot } from './screen.js';
 import { plainCuts, stepAsMarkdown, toClipboard } from './copying.js';
 import { webAddress } from './markdown.js';
 import { tree } from './json_tree.js';
-import { clock, compact, duration, money, plural } from './words.js';
+import { ESTIMATED, clock, compact, duration, money, plural } from './words.js';
 
 const KIND_WORDS = {
   compaction: 'context was compacted here', synthetic: 'inserted by the program', copied: 'copied from another session',
   user_shell: 'run by the user', note: 'note',
 };
+
+const USUAL_STOPS = ['stop', 'end_turn', 'tool_calls', 'tool_call', 'tool_use', 'function_call', 'completed'];
 
 export function stepShell(head, place, number) {
   return h('article.step', {
@@ -69,13 +71,13 @@ function header(head, number, record, options) {
   if (head.input != null || head.output != null) {
     facts.push(h('span', { title: 'tokens in and out' + usageWords(step.usage) }, compact(head.input) + ' → ' + compact(head.output)));
   }
-  if (head.cost != null) facts.push(h('span', { title: 'cost' }, money(head.cost)));
-  if (options.spent && head.active && (head.input != null || head.cost != null)) facts.push(h('span.sum', { title: 'so far, with this step' }, 'Σ ' + (options.spent.cost != null ? money(options.spent.cost) : compact(options.spent.tokens))));
+  if (head.cost != null) facts.push(h('span', { title: 'cost' + (options.estimated ? ESTIMATED : '') }, money(head.cost, options.estimated)));
+  if (options.spent && head.active && (head.input != null || head.cost != null)) facts.push(h('span.sum', { title: 'so far, with this step' }, 'Σ ' + (options.spent.cost != null ? money(options.spent.cost, options.estimated) : compact(options.spent.tokens))));
   if (head.at != null) facts.push(h('span', { title: new Date(head.at * 1000).toISOString() }, clock(head.at)));
   const badges = [];
   if (KIND_WORDS[head.kind]) badges.push(h('span.badge', {}, KIND_WORDS[head.kind]));
   if (step.purpose && step.purpose !== 'agent') badges.push(h('span.badge', {}, step.purpose.replaceAll('_', ' ')));
-  if (step.stop && !['stop', 'end_turn', 'tool_calls', 'tool-calls', 'tool_use', 'STOP'].includes(step.stop)) badges.push(h('span.badge', { title: 'why the model stopped' }, step.stop));
+  if (step.stop && !USUAL_STOPS.includes(step.stop.toLowerCase().replaceAll('-', '_'))) badges.push(h('span.badge', { title: 'why the model stopped' }, step.stop));
   const rawShown = options.raw?.has(number);
   return h('header', {},
     h('span.avatar', { 'aria-hidden': 'true' }),
@@ -130,7 +132,7 @@ function thinking(part, options) {
 
 // A line that opens to what is behind it.
 function folder(kind, title, draw, open, preview) {
-  const first = typeof preview === 'string' ? preview.slice(0, 160).replace(/\s+/g, ' ') : '';
+  const first = typeof preview === 'string' ? preview.slice(0, 160).replace(/\s+/g, ' ').replace(/\*\*([^*]+)\*\*/g, '$1') : '';
   const box = h('details', { class: 'folder ' + kind, open: Boolean(open), ontoggle: () => {
     if (box.open && box.childElementCount === 1) box.append(h('div.inside', {}, draw()));
   } }, h('summary', {}, h('span.title', {}, title), first ? h('span.preview', {}, first) : null));
@@ -146,7 +148,8 @@ function isFailed(answer) {
 
 function call(part, answer, options) {
   const failed = answer !== null && isFailed(answer);
-  const took = answer?.started != null && answer?.ended != null ? duration(answer.ended - answer.started) : '';
+  // One time for both ends is the time at which it was written down.
+  const took = answer?.started != null && answer?.ended > answer.started ? duration(answer.ended - answer.started) : '';
   const state = answer === null ? h('span.badge.warn', {}, 'no answer') : failed ? h('span.badge.bad', {}, failureWords(answer)) : null;
   const body = () => [
     h('div.arguments', {}, callArguments(part.arguments)),
@@ -173,7 +176,9 @@ function failureWords(answer) {
 function result(answer) {
   const parts = [];
   if (answer.error) parts.push(h('div.error-text', {}, text(answer.error)));
-  if (answer.output !== null && answer.output !== undefined && answer.output !== answer.error) parts.push(value(answer.output, { open: 2 }));
+  // An answer that is nothing but its error is told once.
+  const told = answer.output === answer.error || (answer.error && answer.output?.error === answer.error && Object.keys(answer.output).length === 1);
+  if (answer.output !== null && answer.output !== undefined && !told) parts.push(value(answer.output, { open: 2 }));
   for (const each of answer.media || []) parts.push(mediaPart(each));
   if (answer.truncated) parts.push(h('div.quiet', {}, 'The recording holds only a part of this output.'));
   return parts.length ? h('div', {}, parts) : h('span.quiet', {}, 'nothing was recorded');

@@ -59,7 +59,7 @@ export function tokenBars(page) {
     nearest: (share) => calls[Math.max(0, Math.min(calls.length - 1, Math.floor(share / step)))],
     words: 'tokens of ' + count(calls.length) + ' model calls, at most ' + count(most),
     legend: [['agent', 'input'], ...(calls.some((place) => heads.cached[place]) ? [['cached', 'from cache']] : []), ['tool', 'output'], [priced ? 'good line' : 'line', priced ? 'cost so far' : 'tokens so far'], ...(compactions.length ? [['warn', 'compaction']] : [])],
-    sum: priced ? money(sum) : compact(sum),
+    sum: priced ? money(sum, page.estimated) : compact(sum),
     tip: (place) => '#' + (place + 1) + ' · ' + count(heads.input[place] ?? 0) + ' in' + (heads.cached[place] ? ' (' + count(heads.cached[place]) + ' cached)' : '') + ', ' + count(heads.output[place] ?? 0) + ' out · so far ' + (priced ? money(sums.get(place)) : compact(sums.get(place)) + ' tokens'),
   };
 }

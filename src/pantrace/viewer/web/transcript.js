@@ -1,6 +1,6 @@
 // The steps of a sample in a window, with outline, axis, filters and search around them.
-import { h, iconButton } from './dom.js';
-import { json, ready, withCuts } from './source.js';
+import { h, iconButton, replace } from './dom.js';
+import { allHeads, json, ready, withCuts } from './source.js';
 import { remember, remembered } from './remembered.js';
 import { WindowList } from './window_list.js';
 import { drawStep, stepShell } from './step.js';
@@ -38,18 +38,57 @@ export class Transcript {
     const { page } = this;
     this.scroller = h('div.steps', { tabindex: '0', role: 'region', 'aria-label': 'Steps' });
     this.list = new WindowList(this.scroller, { estimate: usualHeight(page), draw: (place) => this.drawRow(place) });
-    this.outline = outline(page, (place) => this.go(place));
-    this.axis = axis(page, (place) => this.go(place));
-    this.filterBar = this.drawFilters();
-    this.scroller.append(this.intro(), this.list.host, h('div.ending', {}, this.size ? 'End of the transcript' : ''));
+    this.ending = h('div.ending', {}, page.rest ? 'Reading…' : this.size ? 'End of the transcript' : '');
+    this.scroller.append(this.intro(), this.list.host, this.ending);
     this.scroller.addEventListener('scroll', () => this.follow(), { passive: true });
-    this.element = h('div.transcript', { class: remembered('outline', innerWidth > 900) ? '' : 'no-outline' }, this.outline.element, h('div.column', {}, this.axis?.element, this.filterBar, this.scroller));
+    this.column = h('div.column');
+    this.element = h('div.transcript', { class: remembered('outline', innerWidth > 900) ? '' : 'no-outline' });
+    this.surround();
     this.filter();
+  }
+
+  // What is drawn from the short words about the rows, around the rows themselves.
+  surround() {
+    this.outline = outline(this.page, (place) => this.go(place));
+    this.axis = axis(this.page, (place) => this.go(place));
+    this.filterBar = this.drawFilters();
+    replace(this.column, this.axis?.element, this.filterBar, this.scroller);
+    replace(this.element, this.outline.element, this.column, this.searching?.panel);
   }
 
   arrived() {
     this.list.update();
     this.outline.show(this.shown);
+    // The first words are on the screen before the rest of a long sample is unpacked.
+    if (this.page.rest) requestAnimationFrame(() => setTimeout(() => this.complete()));
+  }
+
+  // The words about the other rows of a long sample are there, or cannot be had.
+  async complete() {
+    const { page } = this;
+    if (this.size === page.size) return;
+    try {
+      await allHeads(page);
+    } catch (error) {
+      replace(this.ending, h('div.trouble', {}, 'Only the first ' + count(this.size) + ' of ' + plural(page.size, 'step') + ' can be shown. ' + error.message));
+      return;
+    }
+    const { folded, hidden, open } = this.groups;
+    this.heads = page.heads;
+    this.size = page.size;
+    this.groups = Object.assign(new Groups(page), { folded, hidden, open });
+    this.sums = this.rowOf = null;
+    this.outline.close();
+    // What leaves the document for a moment forgets where it was scrolled to, and who typed in it.
+    const { scrollTop } = this.scroller;
+    const typing = document.activeElement;
+    this.surround();
+    this.scroller.scrollTop = scrollTop;
+    if (this.element.contains(typing)) typing.focus({ preventScroll: true });
+    this.ending.textContent = 'End of the transcript';
+    this.filter();
+    this.redraw();
+    if (this.current >= 0) this.mark(this.current);
   }
 
   intro() {
@@ -166,7 +205,7 @@ export class Transcript {
       folded: this.folded, unfolded: this.unfolded, raw: this.raw, replaced: this.replaced(record), go: (to) => this.go(to),
       address: (number) => this.address(number),
       link: (number) => toClipboard(location.href.split('#')[0] + this.address(number), 'Link'),
-      spent: this.spent(place),
+      spent: this.spent(place), estimated: this.page.estimated,
       label: stepLabel(this.run, this.page, head, this.labelling.has(place), () => this.list.again(place)),
       toggleLabel: labelStep(this.run) ? () => {
         if (!this.labelling.delete(place)) this.labelling.add(place);
@@ -264,6 +303,10 @@ export class Transcript {
   }
 
   go(place) {
+    if (place >= this.size) {
+      if (this.page.rest) this.complete().then(() => place < this.size && this.go(place));
+      return;
+    }
     if (!this.shown.includes(place) || this.groups.look(place) !== 'row') {
       this.groups.reveal(place);
       if (!this.matches(place)) {
@@ -321,7 +364,7 @@ export class Transcript {
 
 // A block holds so many rows or so many bytes: few rows are long ones.
 function usualHeight(page) {
-  const rows = page.chunks.length > 1 ? page.chunks[0][1] - page.chunks[0][0] : 100;
+  const rows = page.chunks.length > 1 ? Math.max(...page.chunks.slice(0, 2).map(([first, end]) => end - first)) : 100;
   return 110 * Math.min(5, Math.max(1, 100 / rows));
 }
 

@@ -93,6 +93,7 @@ export class WindowList {
   anchor() {
     if (this.pinned && performance.now() < this.pinned.until && this.placeOf?.has(this.pinned.item)) return this.pinned;
     this.pinned = null;
+    if (!this.live.size) return null;
     const edge = this.scroller.getBoundingClientRect().top;
     for (const [item, element] of this.live) {
       const box = element.getBoundingClientRect();

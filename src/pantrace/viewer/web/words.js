@@ -23,6 +23,7 @@ export function plural(number, word, many) {
 export function duration(seconds) {
   if (seconds == null) return '';
   if (seconds === 0) return '0 s';
+  if (seconds < 0.0005) return '< 1 ms';
   if (seconds < 1) return Math.round(seconds * 1000) + ' ms';
   if (seconds < 60) return seconds.toFixed(seconds < 10 ? 1 : 0) + ' s';
   if (seconds < 3600) return Math.floor(seconds / 60) + ' min ' + String(Math.round(seconds % 60)).padStart(2, '0') + ' s';
@@ -36,11 +37,14 @@ export function bytes(number) {
   return (number / 1e6).toFixed(1) + ' MB';
 }
 
-export function money(amount) {
+// ≈: nothing was reported, so it is what the tokens cost by the price table.
+export function money(amount, estimated) {
   if (amount == null) return '';
   if (amount === 0) return '$0';
-  return '$' + (amount < 0.01 ? amount.toPrecision(2) : amount < 100 ? amount.toFixed(2) : count(Math.round(amount)));
+  return (estimated ? '≈ ' : '') + '$' + (amount < 0.01 ? amount.toPrecision(2) : amount < 100 ? amount.toFixed(2) : count(Math.round(amount)));
 }
+
+export const ESTIMATED = ', estimated: no cost was reported, this is what the tokens cost by the price table';
 
 export function when(seconds) {
   if (seconds == null) return '';
