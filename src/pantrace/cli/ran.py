@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .answer import few
 from .output import say
@@ -50,8 +50,12 @@ def tell_ran(each: Ran) -> None:
         say(f"  {each.left} trials were not run: {each.stopped} is used up; the same command goes on")
 
 
-def ran_as_plain(each: Ran) -> dict[str, Any]:
-    """The same for --json."""
-    failed = [{"trial": name, "reason": why} for name, why in each.failed]
-    counts = {name: getattr(each, name) for name in ("name", "ran", "reused", "superseded", "left", "tokens", "usd")}
-    return {**counts, "unpriced": each.unpriced, "failed": failed, "recordings": str(each.recordings)}
+def tell_unanswered(each: Ran) -> int:
+    """Say if an agent answered nothing; gives the exit code. Where trials are evaluated, the gate says it."""
+    asked = each.ran + each.reused
+    if each.answered or not asked:
+        return 0
+    who = f"{each.name}: " if each.name else ""
+    none = "the trial was not answered" if asked == 1 else f"none of {asked:,} trials was answered"
+    say(f"{who}{none}; once the agent works, --again repeats {'it' if asked == 1 else 'them'}")
+    return 1

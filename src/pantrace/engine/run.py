@@ -45,6 +45,8 @@ class Ran:
     """Trials that were recorded already."""
     superseded: int = 0
     """Recordings set aside: their case has changed, or they hold no answer and are asked for again."""
+    answered: int = 0
+    """Trials of these cases, run now or before, in which the agent answered."""
     unanswered: int = 0
     """Trials recorded before in which the agent did not answer."""
     left: int = 0
@@ -158,6 +160,7 @@ class _Work:
                     done = self._ran[name]
                     if self._files[name].has(case.id, number, case.hash):
                         done.reused += 1
+                        done.answered += (case.id, number) not in self._files[name].unanswered
                         continue
                     while len(open_) >= jobs:
                         open_ = self._settled(open_)
@@ -200,6 +203,8 @@ class _Work:
         assert told is not None
         if told.outcome is not None and told.outcome.status in ("error", "limit", "cancelled"):
             done.failed.append((f"{sample.id} (trial {number})", told.outcome.reason or told.outcome.status))
+        else:
+            done.answered += 1
         done.remarks += [f"{sample.id}: {each}" for each in sample.extra["run"].get("remarks", ())]
         done.tokens += tokens_of(sample)
         done.calls += sum(step.usage is not None for each in agent_trajectories(told) for step in each.steps)
