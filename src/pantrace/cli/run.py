@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @click.option("--rate", type=click.FloatRange(0, min_open=True), metavar="N", help="Start at most N trials a minute.")
 @click.option("--retries", type=click.IntRange(0, 10), metavar="N", help="Ask again if the agent was not reached (2).")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the agent.")
-@click.option("--base-url", metavar="URL", help="Server of an openai: agent.")
+@click.option("--base-url", metavar="URL", help="Server of an openai: or openai-responses: agent.")
 @click.option("--column", "columns", multiple=True, metavar="FIELD=NAME", help="Column of a table: question, id, ...")
 @click.option("--fixtures", metavar="DIR", help="Start each trial with a copy of DIR/CASE, or of DIR.")
 @click.option("--again", is_flag=True, help="Repeat trials in which the agent did not answer.")
@@ -108,7 +108,8 @@ def command(
       adk:FOLDER              `adk run` with the agent in this folder
       inspect:WORDS           `inspect eval` with a solver: '--model openai/x --solver shop.py@shop'
       python:module:function  a function that takes a question
-      openai:MODEL            a model behind OpenAI's protocol (--base-url)
+      openai:MODEL            a model behind OpenAI's chat completions (--base-url)
+      openai-responses:MODEL  the same, behind OpenAI's Responses
       adk:URL/APP             ADK's API server
       a2a:URL                 an agent that speaks Agent2Agent
       http://...              any server that takes and gives JSON (--option body=..., reply=...)
