@@ -117,14 +117,23 @@ def test_a_program_that_is_not_there_is_said_before_anything_is_recorded(tmp_pat
         (["--user", "openai:m"], "--user openai:m: it needs a key: set OPENAI_API_KEY"),
         (["--no-eval", "--junit", "x.xml"], "--junit has nothing to tell here"),
         (["--markdown", "q.csv"], "q.csv is an input"),
+        (["--agent", "b=cmd:cat", "--junit", "x.xml"], "several agents need names"),
+        (["--plan", "judged.toml"], "the judge needs a key: set OPENAI_API_KEY"),
+        (["--plan", "two.toml", "--report", "x.json"], "these agents have a run directory each"),
+        (["--plan", "named.toml", "--markdown", "q.csv"], "q.csv is an input"),
     ],
 )
 def test_what_is_wrong_is_said_before_anybody_is_asked(words: list[str], why: str, tmp_path: Path) -> None:
     (tmp_path / "q.csv").write_text("question,level\na,hard\n")
     (tmp_path / "plan.toml").write_text('[measure]\nmetrics = ["contians"]\n')
-    command = [sys.executable, "-m", "pantrace", "run", "q.csv", "--agent", "cmd:touch asked", "--out", "out", *words]
-    given = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI")}
-    done = subprocess.run(command, cwd=tmp_path, env=given, capture_output=True, text=True, check=False)
+    (tmp_path / "judged.toml").write_text('[judge]\nmodels = ["openai:m"]\n')
+    (tmp_path / "two.toml").write_text('[run]\nagents = { a = "cmd:cat", b = "cmd:cat" }\n')
+    (tmp_path / "named.toml").write_text('[run]\ndataset = ["q.csv"]\nagent = "cmd:touch asked"\n')
+    given = [] if "two.toml" in words else ["--agent", "cmd:touch asked"]
+    dataset = [] if "named.toml" in words else ["q.csv"]
+    command = [sys.executable, "-m", "pantrace", "run", *dataset, *given, "--out", "out", *words]
+    around = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI")}
+    done = subprocess.run(command, cwd=tmp_path, env=around, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and why in done.stderr, done.stderr
     assert not (tmp_path / "out").exists()
 
@@ -307,3 +316,31 @@ def test_a_mended_agent_is_asked_again_where_it_did_not_answer(tmp_path: Path) -
     assert run("--again") == {"ran": 1, "reused": 1, "failed": 0}
     answers = [each.trajectory for each in pantrace.read(tmp_path / "out/recordings/run.trace.jsonl").samples]
     assert sorted(str(final_response(each)) for each in answers if each) == ["mended", "ok"]
+
+
+def test_an_agent_that_answered_nothing_is_no_success(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("question\na\nb\n")
+    (tmp_path / "agent.py").write_text("import sys\nsys.exit(3)\n")
+    command = [sys.executable, "-m", "pantrace", "run", "q.csv", "--no-eval", "--out", "out"]
+    command += ["--agent", "good=cmd:cat", "--agent", f"bad=cmd:{sys.executable} agent.py"]
+
+    def run(*more: str) -> tuple[int, bool]:
+        done = subprocess.run([*command, *more], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert "good: none" not in done.stderr
+        return done.returncode, "bad: none of 2 trials was answered; once the agent works, --again" in done.stderr
+
+    assert run() == (1, True)
+    assert run() == (1, True)  # recorded before, and still not answered
+    (tmp_path / "agent.py").write_text("import sys\nsys.exit(3 if sys.stdin.read() == 'a' else print('ok'))\n")
+    assert run("--again") == (0, False)  # one of two is an answer
+
+
+def test_with_json_the_files_are_written_too(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("question,reference\na,a\n")
+    command = [sys.executable, "-m", "pantrace", "run", "q.csv", "--agent", "cmd:cat", "--out", "out", "--json"]
+    command += ["--junit", "x.xml", "--markdown", "x.md"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert found["agents"][0]["ran"] == 1 and found["out"] == "out"
+    assert "<testsuite" in (tmp_path / "x.xml").read_text()
+    assert "# Evaluation of out" in (tmp_path / "x.md").read_text()
