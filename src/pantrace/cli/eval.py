@@ -18,6 +18,7 @@ from .progress import progress
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pantrace.engine.compare_runs import Comparisons
     from pantrace.engine.executor import Engine
     from pantrace.engine.intake import Done
     from pantrace.engine.select import Selection
@@ -169,26 +170,13 @@ def tell_evaluation(
     as_json: bool = False,
 ) -> int:
     """Write the files that were asked for and print the answer; gives the exit code of the gate."""
-    from pathlib import Path
-
-    from pantrace.engine.comparative import compare_evaluated
-    from pantrace.engine.reports import write_explain_report
-    from pantrace.engine.workshop import write_workshop
-
-    from .compare import as_markdown as compared_markdown
     from .compare import tell_comparisons
     from .decided import decision_words, tell_doubts, tell_failures, tell_numbers, tell_verdict
     from .judge import tell_judging
 
     out = results.path
     summary = results.summary
-    sides = compare_evaluated(out)
-    more = compared_markdown(sides) if sides is not None else ""
-    write_reports(out, summary, files.junit, files.markdown, more=more)
-    if files.report:
-        write_explain_report(out, Path(files.report))
-    if files.workshop:
-        write_workshop(out, Path(files.workshop))
+    sides = write_files(out, summary, files)
     decided = results.as_planned(summary, min_pass_rate=min_pass_rate) if gating else None
     if as_json:
         print_json(results.to_dict(summary))
@@ -210,6 +198,26 @@ def tell_evaluation(
         return 0
     tell_doubts(out, summary, decided.calibrations, None, decided.complete)
     return decided.exit_code
+
+
+def write_files(out: Path, summary: EvalSummary, files: Files) -> Comparisons | None:
+    """The files that were asked for; gives the two sides of cases that have two, compared."""
+    from pathlib import Path
+
+    from pantrace.engine.comparative import compare_evaluated
+    from pantrace.engine.reports import write_explain_report
+    from pantrace.engine.workshop import write_workshop
+
+    from .compare import as_markdown as compared_markdown
+
+    sides = compare_evaluated(out)
+    more = compared_markdown(sides) if sides is not None else ""
+    write_reports(out, summary, files.junit, files.markdown, more=more)
+    if files.report:
+        write_explain_report(out, Path(files.report))
+    if files.workshop:
+        write_workshop(out, Path(files.workshop))
+    return sides
 
 
 def _tell_done(done: Done, out: str) -> None:

@@ -23,21 +23,23 @@ SURE = 0.01
 
 
 @contextmanager
-def progress(what: str, *, total: int | None = None, printing: bool = False) -> Iterator[Callable[[Any], None]]:
+def progress(
+    what: str, *, total: int | None = None, printing: bool = False, more: Callable[[], str] = lambda: ""
+) -> Iterator[Callable[[Any], None]]:
     """A counter on stderr while a person is watching: how many, how quick, how far, how much longer. Gives a function
     to call for each thing done.
 
     `what` is one of the things counted ("sample"). `total`: how many there will be at most; the bytes of the inputs say
     how far it is where they are further. Nothing may be said inside the block: it would land in the middle of the line.
     `printing`: the results are written to stdout inside the block; then there is no line unless they go to a file,
-    where they cannot meet it."""
+    where they cannot meet it. `more`: what else stands in the line."""
     if not _watched() or (printing and not _kept()):
         yield lambda _: None
         return
     from pantrace.wire.pace import Pace, watching
 
     with watching(Pace()) as pace:
-        line = _Line(what, total, pace)
+        line = _Line(what, total, pace, more)
         line.start()
         try:
             yield line.count
@@ -62,11 +64,12 @@ class _Line(Thread):
     """Draws the line again and again, with nothing but spaces and carriage returns: there is no mode of the terminal
     that a killed process could leave behind."""
 
-    def __init__(self, what: str, total: int | None, pace: Pace):
+    def __init__(self, what: str, total: int | None, pace: Pace, more: Callable[[], str]):
         super().__init__(name="progress", daemon=True)
         self._what = what
         self._total = total
         self._pace = pace
+        self._more = more
         self._begun = monotonic()
         self._furthest = 0.0
         self._ended = Event()
@@ -79,7 +82,8 @@ class _Line(Thread):
         with suppress(OSError):  # the terminal has gone; whoever writes next is told so
             while not self._ended.wait(PERIOD):
                 self._drawn = True
-                self._draw(line_text(self._what, self._pace.samples, self._share(), monotonic() - self._begun))
+                seconds = monotonic() - self._begun
+                self._draw(line_text(self._what, self._pace.samples, self._share(), seconds, self._more()))
 
     def end(self) -> None:
         """Wipe the line away."""
@@ -110,11 +114,11 @@ class _Line(Thread):
         os.write(sys.stderr.fileno(), line.encode(sys.stderr.encoding or "ascii", "replace"))
 
 
-def line_text(what: str, done: int, share: float | None, seconds: float) -> str:
+def line_text(what: str, done: int, share: float | None, seconds: float, more: str = "") -> str:
     """`1,234 samples, 310/s, 0:00:04 [########            ] 42 %, 0:00:06 left`: the count stands first, so that a
     narrow terminal cuts the rest. No letters beyond ASCII, which any terminal can draw."""
     rate = f", {_per_second(done / seconds)}/s" if done and seconds else ""
-    text = f"{done:,} {what}{'' if done == 1 else 's'}{rate}, {_clock(seconds)}"
+    text = f"{done:,} {what}{'' if done == 1 else 's'}{rate}, {_clock(seconds)}{more}"
     if share is None:
         return text
     text += f" [{'#' * int(share * BAR):{BAR}}] {int(share * 100)} %"

@@ -158,6 +158,8 @@ class RunTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Start no trial after this many tokens."""
     budget_usd: Annotated[float, Meta(gt=0)] | None = None
     """Start no trial beyond this cost."""
+    budget_calls: Annotated[int, Meta(ge=1)] | None = None
+    """Start no trial after this many calls of the agents' models."""
     budget_minutes: Annotated[float, Meta(gt=0)] | None = None
     """Start no trial after this many minutes."""
 

@@ -36,6 +36,13 @@ class Planned:
     ready: Ready
     beside: list[Path]
     """Files that are read beside the recordings: nothing may be written over them."""
+    folder: Path
+    """Where the plan's other files are."""
+
+    @property
+    def datasets(self) -> list[Path]:
+        """What the plan says should be run."""
+        return [self.folder / each for each in self.plan.run.dataset]
 
     def judge_table(
         self,
@@ -66,7 +73,7 @@ def read_plan(plan: str | PathLike[str] | None, calibrations: Iterable[str | Pat
     loaded, text, folder = load_plan(path)
     ready = prepare(loaded, folder, text, str(path or "plan"), calibrations=known)
     beside = [each for each in (path, ready.reference, *known) if each is not None]
-    return Planned(loaded, text, ready, beside)
+    return Planned(loaded, text, ready, beside, folder)
 
 
 def evaluate_planned(

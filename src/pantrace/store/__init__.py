@@ -7,7 +7,7 @@ from .directory import RunDirectory
 from .known_parts import KnownParts
 from .manifest import Intake
 from .opening import OWN_NAMES
-from .parquet import Staged, stage_part
+from .parquet import Staged, require_analysis, stage_part
 from .query import Answer, query, workbench
 from .reading import StoredScore, read_tables
 from .rows import Kept, Result, SampleTexts, sample_of
@@ -34,6 +34,7 @@ __all__ = [
     "is_run_directory",
     "query",
     "read_tables",
+    "require_analysis",
     "sample_of",
     "stage_part",
     "unverified",

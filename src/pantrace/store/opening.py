@@ -110,7 +110,10 @@ def _refuse_other_plan(folder: Path, known: str, wanted: str, *, same_text: bool
             "FILE` decides anew without measuring; after any other change, choose another directory for --out, or "
             "remove this one"
         )
+    remedy = "choose another directory, or remove this one to begin anew"
+    if (folder / RECORDINGS).is_dir():
+        # Nobody should be told to remove what an agent was paid for.
+        remedy = f"evaluate its recordings anew: pantrace eval {folder / RECORDINGS} --out OTHER"
     raise UsageError(
-        f"{folder} holds a run of another plan (its hash is {known[:12]}, this plan's is {wanted[:12]}); "
-        "choose another directory, or remove this one to begin anew"
+        f"{folder} holds a run of another plan (its hash is {known[:12]}, this plan's is {wanted[:12]}); {remedy}"
     )

@@ -238,6 +238,14 @@ def open_dataset(table: str, files: Sequence[str]) -> Any:
     )
 
 
+def require_analysis() -> None:
+    """Raise MissingExtra now rather than when the first result is to be kept, or the last one summed up."""
+    from importlib.util import find_spec
+
+    if any(find_spec(name) is None for name in ("pyarrow", "duckdb", "scipy")):
+        raise MissingExtra("a run directory", "analysis")
+
+
 def _arrow() -> tuple[Any, Any]:
     try:
         import pyarrow as pa
