@@ -10,7 +10,7 @@ import click
 from pantrace.errors import ReadError, UnknownFormat
 
 from .arguments import as_json, expand, from_format, kept_at_home, sources_or_home
-from .output import print_json, say, table
+from .output import fits, print_json, put, say, table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,12 +55,7 @@ def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: b
     if as_json:
         print_json({"inputs": found, **notes.left_out()})
     else:
-        table(
-            ["path", "format", "version", "samples", "steps", "calls", "also"],
-            [_row(each) for each in found],
-            right=("samples", "steps", "calls"),
-            spare=("version",),
-        )
+        _tell_found(found)
         _tell_left_out(notes)
     unread = [each for each in found if each["format"] is None]
     for each in unread if not as_json else ():
@@ -157,18 +152,38 @@ def _keys(path: Path) -> list[str]:
     return found
 
 
+def _tell_found(found: list[dict[str, Any]]) -> None:
+    """A table where each input fits one line of it, else a paragraph for each: paths are long, and a path that is
+    broken in a narrow column cannot be copied."""
+    columns = ["path", "format", "version", "samples", "steps", "calls", "also"]
+    rows = [_row(each) for each in found]
+    if fits(columns, rows):
+        table(columns, rows, right=("samples", "steps", "calls"))
+        return
+    for path, name, version, *numbers, also in rows:
+        put(path)
+        counts = [
+            f"{number} {word}{'' if number == '1' else 's'}"
+            for number, word in zip(numbers, _COUNTED, strict=True)
+            if number
+        ]
+        described = f"{name} ({version})" if version else name
+        put("  " + ": ".join(filter(None, [described, "; ".join(filter(None, [", ".join(counts), also]))])))
+
+
+_COUNTED = ("sample", "step", "call")
 _ALSO = {
-    "thoughts": "thoughts",
-    "steps_with_usage": "tokens",
-    "steps_with_cost": "cost",
-    "steps_with_time": "times",
-    "media": "media",
-    "actions": "actions",
-    "scores": "scores",
-    "expected": "expected",
-    "other_calls": "calls of others or in branches given up",
-    "failed_results": "failed calls",
-    "errors": "errors",
+    "thoughts": ("thought", "thoughts"),
+    "steps_with_usage": ("step with tokens", "steps with tokens"),
+    "steps_with_cost": ("step with cost", "steps with cost"),
+    "steps_with_time": ("step with a time", "steps with a time"),
+    "media": ("picture or other media", "pictures or other media"),
+    "actions": ("action", "actions"),
+    "scores": ("score", "scores"),
+    "expected": ("reference run", "reference runs"),
+    "other_calls": ("call in another branch or of another agent", "calls in other branches or of other agents"),
+    "failed_results": ("failed call", "failed calls"),
+    "errors": ("error", "errors"),
 }
 
 
@@ -176,11 +191,12 @@ def _row(each: dict[str, Any]) -> list[str]:
     if each["format"] is None:
         return [each["path"], "unknown", "", "", "", "", ""]
     data = each.get("data", {})
-    also = [f"{data[key]} {word}" for key, word in _ALSO.items() if data.get(key)]
+    also = [f"{data[key]} {words[data[key] != 1]}" for key, words in _ALSO.items() if data.get(key)]
     also += [f"{count} without {word}" for word, count in data.get("absent", {}).items()]
     if count := each.get("reading", {}).get("unread"):
-        also.append(f"{count} values without a place")
+        also.append(f"{count} value{'' if count == 1 else 's'} that cannot be kept")
     if each.get("broken"):
-        also.append(f"{len(each['broken'])} broken records")
+        count = len(each["broken"])
+        also.append(f"{count} broken record{'' if count == 1 else 's'}")
     numbers = [str(data.get(key, "")) for key in ("samples", "steps", "calls")]
     return [each["path"], each["format"], each["version"] or "", *numbers, ", ".join(also)]

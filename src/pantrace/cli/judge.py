@@ -201,7 +201,7 @@ def command(
     if dry_run:
         _dry_run(ready, cache_file(cache), as_json)
     else:
-        _judge(ready, out, kind, as_json)
+        _judge(ready, out, kind, chosen.limit, as_json)
     tell_left_out(ready.notes)
     if not dry_run and ready.judges.statuses["unscored"] and not ready.judges.statuses["scored"]:
         raise click.exceptions.Exit(3)
@@ -218,7 +218,7 @@ def _refuse_outputs(
         keep_inputs(sources, beside=beside, others=[out, cache])
 
 
-def _judge(ready: Grading, out: str | None, kind: Any, as_json: bool) -> None:
+def _judge(ready: Grading, out: str | None, kind: Any, limit: int | None, as_json: bool) -> None:
     from pathlib import Path
 
     import msgspec
@@ -231,7 +231,7 @@ def _judge(ready: Grading, out: str | None, kind: Any, as_json: bool) -> None:
 
     rows: list[Row] = []
     native = out is not None and kind == "native"
-    with progress("sample") as count:
+    with progress("sample", total=limit) as count:
 
         def told() -> Iterator[tuple[Sample, list[Score]]]:
             for sample, scores, found in ready.judged():

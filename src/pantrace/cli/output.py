@@ -84,6 +84,14 @@ def table(
         say(f"no room in {target.width} columns for: {', '.join(layout.left_out)} (--json has everything)")
 
 
+def fits(columns: list[str], rows: list[list[str]]) -> bool:
+    """Whether a table has room on stdout without a column left out or a cell folded."""
+    from .layout import fit
+
+    layout = fit([[harmless(cell) for cell in column] for column in zip(columns, *rows, strict=True)], console().width)
+    return not layout.tight and not layout.left_out
+
+
 def say(text: str) -> None:
     """A line for the person, on stderr, behind all that was printed before it; folded where it meets a terminal."""
     sys.stdout.flush()

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.model import Aggregate, Sample
 from pantrace.wire.cuts import SPAN_BYTES, Cutting
+from pantrace.wire.pace import pace
 
 from .executor import Executor
 from .input_part import InputPart, open_part, parts_of
@@ -96,15 +97,21 @@ def done_parts(
         shared = Counter(path.name for path, _, _ in opened)
         task.names = {str(path): path.name if shared[path.name] == 1 else str(path) for path, _, _ in opened}
     given_up: set[str] = set()
+    if (watched := pace()) is not None:
+        watched.expect(path for path, _, _ in opened)
     with ExitStack() as held:
         cutting = Cutting(span_bytes, held)
         parts = (part for path, chosen, variant in opened for part in parts_of(path, chosen, variant, cutting))
         for part, records in executor.map_parts(task, parts):
+            if watched is not None:
+                watched.begin_part(part.weight)
             for found in records if part.path not in given_up else ():
                 _absorb(found, part, task, notes)
                 if any(isinstance(error, GivenUp) for error in found.broken):
                     given_up.add(part.path)
                 yield found
+            if watched is not None:
+                watched.end()
     if notes.broken and not any(notes.formats.values()):
         raise notes.broken[0]
     task.selection.settle()

@@ -16,6 +16,7 @@ from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
 from pantrace.judges import BUDGET, AnyRubric, Managed, guidelines_from, is_managed, with_guidelines
 from pantrace.model import Run, Sample, Score, with_samples
+from pantrace.wire.pace import pace
 
 from .access import named_project, required_project
 from .judging import bench_of
@@ -36,8 +37,16 @@ class Grading:
 
     def judged(self) -> Iterator[tuple[Sample, list[Score], list[Row]]]:
         """Each sample with its scores, and with the rows of a table that they make."""
-        for sample, scores in judge_all(self.run.samples, self.rubrics, self.judges):
+        for sample, scores in judge_all(_taken(self.run.samples), self.rubrics, self.judges):
             yield sample, scores, [row(self.run.name, sample, None, score) for score in scores]
+
+
+def _taken(samples: Iterable[Sample]) -> Iterator[Sample]:
+    """Samples whose judges answer long after they were read: how far it is, is how many were judged."""
+    for sample in samples:
+        if (watched := pace()) is not None:
+            watched.taken += 1
+        yield sample
 
 
 def grading(

@@ -20,6 +20,8 @@ class Pace:
         """How many samples there will be at most, where that is known."""
         self.skipped = 0
         """Samples that need nothing done, of those that were expected."""
+        self.taken = 0
+        """Samples that were read for work that is behind the reading; 0 where each is done before the next is read."""
         self.expected = 0
         """Bytes of all inputs; 0 until they are known."""
         self._done = 0
@@ -54,7 +56,10 @@ class Pace:
         self._done += size
 
     def done(self) -> float:
-        """Bytes that are read."""
+        """Bytes that are read; of those whose samples wait for something else, the share that is done."""
+        return self._read() * min(self.samples / self.taken, 1.0) if self.taken else self._read()
+
+    def _read(self) -> float:
         inside = 0.0
         if self._place is not None:
             with suppress(ValueError, OSError, AttributeError):  # the file was closed just now
