@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -161,26 +162,66 @@ def held(name: str, columns: int, text: str) -> None:
     assert text == golden.read_text()
 
 
-@pytest.mark.parametrize("columns", [80, 120])
+def words_of(name: str) -> list[str]:
+    return [SELECT if word == "SELECT" else word for word in SCREENS[name][0].split()]
+
+
 @pytest.mark.parametrize("name", SCREENS)
-def test_screen(name: str, columns: int, folder: Path) -> None:
-    line, code, expected = SCREENS[name]
-    words = [SELECT if word == "SELECT" else word for word in line.split()]
-    # In colour on the narrow screen, without it on the wide one: the letters must be the same as in the file.
-    plain = columns == 120
-    seen = pantrace(*words, folder=folder, columns=columns, variables={"NO_COLOR": "1"} if plain else None)
+def test_screen(name: str, folder: Path) -> None:
+    _, code, expected = SCREENS[name]
+    seen = pantrace(*words_of(name), folder=folder)
     untroubled(seen)
     assert seen.code == code, seen.text
     for text in expected:
         assert text in seen.words, seen.text
-    assert not (plain and seen.colours)
-    if not plain and name in ("eval", "error"):
+    if name in ("eval", "error"):
         assert "red" in seen.colours
-    held(name, columns, seen.text)
+    held(name, 80, seen.text)
+
+
+IN_A_ROW = """
+import json, shutil, sys
+from pathlib import Path
+from pantrace.cli import main
+for name, words in json.load(open("commands.json")).items():
+    for made in Path().glob("out*"):
+        shutil.rmtree(made) if made.is_dir() else made.unlink()
+    try:
+        main(words)
+        code = 0
+    except SystemExit as end:
+        code = end.code
+    sys.stdout.flush()
+    print("==== the end of", name, code, flush=True)
+"""
+"""All commands in one process: another hundred processes would take minutes."""
+END = re.compile(r"==== the end of (\S+) (\S+)")
+
+
+@pytest.mark.parametrize(("columns", "plain"), [(80, True), (120, True), (120, False)])
+def test_screens_of_other_terminals(columns: int, plain: bool, folder: Path) -> None:
+    """Without colour, and on a wide screen with and without: the letters are the same as in the files."""
+    (folder / "commands.json").write_text(json.dumps({name: words_of(name) for name in SCREENS}))
+    variables = {"NO_COLOR": "1"} if plain else None
+    seen = watch(sys.executable, "-c", IN_A_ROW, folder=folder, columns=columns, variables=variables)
+    untroubled(seen)
+    ended, lines = [], []
+    for line in seen.lines:
+        if (end := END.fullmatch(line)) is None:
+            lines.append(line)
+            continue
+        name = end[1]
+        assert int(end[2]) == SCREENS[name][1], name
+        held(name, columns, "\n".join(lines))
+        ended.append(name)
+        lines.clear()
+    assert ended == list(SCREENS)
+    assert (not seen.colours) if plain else ("red" in seen.colours)
 
 
 def test_no_screen_is_left_behind() -> None:
-    wanted = {f"{name}.{columns}.txt" for name in SCREENS for columns in (80, 120)} | {"demo.80.txt"}
+    wanted = {f"{name}.{columns}.txt" for name in SCREENS for columns in (80, 120)}
+    wanted |= {"demo.80.txt", "demo.120.txt"}
     assert {path.name for path in FOLDER.iterdir()} == wanted
 
 
@@ -203,10 +244,12 @@ def test_help_and_wrong_usage(name: str, capsys: pytest.CaptureFixture[str], mon
     assert capsys.readouterr().err.startswith("error: No such option")
 
 
-def test_the_demo(tmp_path: Path) -> None:
+@pytest.mark.parametrize("columns", [80, 120])
+def test_the_demo(columns: int, tmp_path: Path) -> None:
     for part in ("demo", "examples"):
         shutil.copytree(ROOT / part, tmp_path / part)
-    seen = watch(sys.executable, "demo/demo.py", folder=tmp_path)
+    variables = {"NO_COLOR": "1"} if columns == 120 else None
+    seen = watch(sys.executable, "demo/demo.py", folder=tmp_path, columns=columns, variables=variables)
     untroubled(seen)
     assert seen.code == 0, seen.text
     for text in (
@@ -217,6 +260,7 @@ def test_the_demo(tmp_path: Path) -> None:
         "Open demo-out/report.html to see it.",
     ):
         assert text in seen.words
-    held("demo", 80, seen.text)
+    assert ("red" in seen.colours) == (columns == 80)
+    held("demo", columns, seen.text)
     assert (tmp_path / "demo-out/report.html").stat().st_size > 100_000
     assert (tmp_path / "demo-out/results/run.json").exists()

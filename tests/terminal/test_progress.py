@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from msgspec.structs import replace
 
 import pantrace as library
 from pantrace.cli.progress import line_text
+from pantrace.engine.executor import Engine
 from pantrace.model import Sample, Step, Text
 from pantrace.wire.json import encode
-from pantrace.wire.pace import Pace
+from pantrace.wire.pace import Pace, watching
 from pseudo_terminal import PANTRACE, ROOT, Seen, pantrace, untroubled, watch
 
 MANY = 800
@@ -159,6 +161,40 @@ def test_what_other_processes_have_done_counts(tmp_path: Path) -> None:
     pace.end()
     pace.add(samples=7, size=150)
     assert (pace.samples, pace.done()) == (7, 250)
+
+
+def test_what_waits_for_judges_is_not_done() -> None:
+    pace = Pace()
+    pace.expected = 1000
+    pace.add(size=800)
+    pace.taken, pace.samples = 40, 10
+    assert pace.done() == 200
+    pace.add(size=200)
+    pace.samples = 40
+    assert pace.done() == 1000
+
+
+def test_judge_and_other_processes_tell_how_far_they_are(tmp_path: Path) -> None:
+    for number in (1, 2):
+        shutil.copy(ROOT / "examples/explain/cases.explain.jsonl", tmp_path / f"{number}.explain.jsonl")
+    size = sum(path.stat().st_size for path in tmp_path.iterdir())
+    shares: list[tuple[int, float]] = []
+
+    def count(_: Sample) -> None:
+        pace.samples += 1
+        shares.append((pace.expected, pace.done()))
+
+    with watching(Pace()) as pace:
+        library.judge(tmp_path, rubrics="safety", on_sample=count)
+    # All six were read before the first was judged.
+    assert [(expected, round(done * 6 / size, 6)) for expected, done in shares] == [(size, n) for n in range(1, 7)]
+    two = Engine(jobs=2)
+    for work in (partial(library.measure, tmp_path), partial(library.check, tmp_path, rules="stateless-handoff")):
+        shares.clear()
+        with watching(Pace()) as pace:
+            work(engine=two, on_sample=count)
+        assert [pace.samples, pace.expected, pace.done()] == [6, size, size]
+        assert shares[0] == (size, 0) and shares[-1] == (size, size / 2)  # the second part is done when it is counted
 
 
 def test_the_first_drawings_may_come_before_the_first_sample(folder: Path) -> None:

@@ -122,7 +122,10 @@ def _group(
         passed=passed,
         waste=_together([each.main.waste for each in members]),
         waste_unknown=sum(each.main.waste.tokens is None for each in members),
-        variants=tuple(Variant(text=text, samples=count) for text, count in variants.most_common()),
+        variants=tuple(
+            Variant(text=text, samples=count)
+            for text, count in sorted(variants.items(), key=lambda each: (-each[1], each[0]))
+        ),
         examples=tuple(_example(each.diagnosed, each.main) for each in _chosen(members, examples)),
     )
 

@@ -107,8 +107,8 @@ def diagnosis_of(tally: Tally, examples: int) -> Diagnosis:
         passed=tally.passed,
         unjudged=tally.unjudged.total(),
         not_run=tally.not_run,
-        failed_by=dict(by.most_common()),
-        unjudged_because=dict(tally.unjudged.most_common()),
+        failed_by=_most_first(by),
+        unjudged_because=_most_first(tally.unjudged),
         unjudged_examples=tally.unjudged_examples,
         seen_in_unjudged=tuple(unjudged_groups(tally, examples)),
         groups=tuple(group(failures, tally.seen_in_passed, examples)),
@@ -204,3 +204,8 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
         "times": finding.times,
         "detail": finding.detail,
     }
+
+
+def _most_first(counts: Counter[str]) -> dict[str, int]:
+    """Of equal counts by name: the order of samples depends on where the recordings lay."""
+    return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))

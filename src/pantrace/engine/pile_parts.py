@@ -19,6 +19,7 @@ from .input_part import InputPart, open_part, parts_of
 from .measure import References
 from .read import GivenUp, Notes, inputs, split_children
 from .select import Selection
+from .twice import Twice
 
 
 @dataclass(kw_only=True)
@@ -32,6 +33,7 @@ class PartNotes:
     references: References | None = None
     """Only what was counted."""
     selection: Selection = field(default_factory=Selection)
+    twice: Twice = field(default_factory=Twice)
 
 
 @dataclass(kw_only=True)
@@ -54,7 +56,8 @@ class PileTask:
             name = self.names.get(part.path) or run.name or Path(part.path).name
             if part.number == 0:
                 found.results = [(name, each) for each in run.results]
-            samples = found.selection.wanted(split_children(run.samples) if self.sub_agents else run.samples)
+            all_samples = found.twice.watch(run.samples, part.path) if self.names else run.samples
+            samples = found.selection.wanted(split_children(all_samples) if self.sub_agents else all_samples)
             use(name, samples if references is None else map(references.join, samples))
         except ReadError as error:
             if not self.names:
@@ -122,6 +125,7 @@ def _absorb(found: PartNotes, part: InputPart, task: PartsTask[Any], notes: Note
         notes.on_broken(error)
     notes.formats[part.format] = notes.formats.get(part.format, 0) + found.selection.read
     notes.results += found.results
+    notes.twice.absorb(found.twice)
     task.selection.absorb(found.selection)
     if task.references is not None and found.references is not None:
         task.references.absorb(found.references)

@@ -4,7 +4,7 @@ Nothing is left out for it: the two may hold different things. But who adds them
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pantrace.model import Sample
@@ -29,14 +29,27 @@ class Twice:
     def see(self, sample: Sample, path: str) -> None:
         """Note a sample of a file. Only sessions count: a case may well be in two logs, and ids such as `1` are used by
         everybody."""
-        if len(sample.id) < _LONG or sample.case is not None:
-            return
-        first = self._first.get((sample.id, sample.epoch))
+        if len(sample.id) >= _LONG and sample.case is None:
+            self._note((sample.id, sample.epoch), path)
+
+    def watch(self, samples: Iterable[Sample], path: str) -> Iterator[Sample]:
+        """The samples of a file, each noted."""
+        for sample in samples:
+            self.see(sample, path)
+            yield sample
+
+    def absorb(self, other: Twice) -> None:
+        """Take in what was noted in another process, of one file."""
+        for key, path in other._first.items():
+            self._note(key, path)
+
+    def _note(self, key: tuple[str, int | None], path: str) -> None:
+        first = self._first.get(key)
         if first is None:
             if len(self._first) < _REMEMBERED:
-                self._first[sample.id, sample.epoch] = path
+                self._first[key] = path
         elif first != path:
-            files = self._files.setdefault(sample.id, [first])
+            files = self._files.setdefault(key[0], [first])
             if path not in files:
                 files.append(path)
 
