@@ -105,8 +105,10 @@ SELECT = "select name, count(*) as n from scores where name in ('ANSWERS', 'RECO
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run directory of the bundled recordings."""
     folder = tmp_path_factory.mktemp("results")
-    words = [*PANTRACE, "eval", ROOT / "examples", "--plan", ROOT / "examples/eval.toml", "--out", folder / "results"]
-    subprocess.run(words, env=environment({}), check=True, capture_output=True)
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    # Paths as they are given decide the order of samples: nothing may depend on where this checkout lies.
+    words = [*PANTRACE, "eval", "examples", "--plan", "examples/eval.toml", "--out", "results"]
+    subprocess.run(words, cwd=folder, env=environment({}), check=True, capture_output=True)
     return folder / "results"
 
 
@@ -181,11 +183,11 @@ def test_screen(name: str, folder: Path) -> None:
 
 IN_A_ROW = """
 import json, shutil, sys
-from pathlib import Path
 from pantrace.cli import main
 for name, words in json.load(open("commands.json")).items():
-    for made in Path().glob("out*"):
-        shutil.rmtree(made) if made.is_dir() else made.unlink()
+    shutil.rmtree("out", ignore_errors=True)
+    shutil.rmtree("results")
+    shutil.copytree("kept", "results")
     try:
         main(words)
         code = 0
@@ -202,6 +204,7 @@ END = re.compile(r"==== the end of (\S+) (\S+)")
 def test_screens_of_other_terminals(columns: int, plain: bool, folder: Path) -> None:
     """Without colour, and on a wide screen with and without: the letters are the same as in the files."""
     (folder / "commands.json").write_text(json.dumps({name: words_of(name) for name in SCREENS}))
+    shutil.copytree(folder / "results", folder / "kept")
     variables = {"NO_COLOR": "1"} if plain else None
     seen = watch(sys.executable, "-c", IN_A_ROW, folder=folder, columns=columns, variables=variables)
     untroubled(seen)

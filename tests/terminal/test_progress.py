@@ -7,7 +7,6 @@ import random
 import re
 import shutil
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 import pantrace as library
 from pantrace.cli.progress import line_text
 from pantrace.engine.executor import Engine
+from pantrace.library.measure import measuring
 from pantrace.model import Sample, Step, Text
 from pantrace.wire.json import encode
 from pantrace.wire.pace import Pace, watching
@@ -189,10 +189,13 @@ def test_judge_and_other_processes_tell_how_far_they_are(tmp_path: Path) -> None
     # All six were read before the first was judged.
     assert [(expected, round(done * 6 / size, 6)) for expected, done in shares] == [(size, n) for n in range(1, 7)]
     two = Engine(jobs=2)
-    for work in (partial(library.measure, tmp_path), partial(library.check, tmp_path, rules="stateless-handoff")):
+    for work in (
+        lambda: [*measuring([tmp_path], metrics=["contains"], engine=two).rows(count)],
+        lambda: library.check(tmp_path, rules="stateless-handoff", engine=two, on_sample=count),
+    ):
         shares.clear()
         with watching(Pace()) as pace:
-            work(engine=two, on_sample=count)
+            work()
         assert [pace.samples, pace.expected, pace.done()] == [6, size, size]
         assert shares[0] == (size, 0) and shares[-1] == (size, size / 2)  # the second part is done when it is counted
 
