@@ -158,6 +158,11 @@ def detect(path: Path) -> tuple[Format, str]:
         raise UnknownFormat(why.message, path=str(path), place=why.place, remedy=why.remedy)
     if head.kind == "zip" and not head.members:
         raise UnknownFormat("the archive is cut off or damaged", path=str(path), remedy="it may still be being written")
+    if head.kind != "directory":
+        from .recognised import recognised
+
+        if (known := recognised(head)) is not None:
+            raise UnknownFormat(f"{known.what}, which pantrace does not read", path=str(path), remedy=known.remedy)
     raise UnknownFormat(
         f"{NO_FORMAT} this {head.kind if head.kind != 'text' else 'file'}",
         path=str(path),
