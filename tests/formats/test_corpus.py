@@ -1,6 +1,7 @@
 """The corpus, file by file: which format each is, and that detection agrees.
 
 `unknown`: not a recording. `refused X`: a file of another tool that is not read; the refusal names it. `tree X`: the
+file is part of a directory that X reads as one.
 """
 
 from __future__ import annotations
