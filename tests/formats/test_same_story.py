@@ -63,7 +63,7 @@ NOTES = {
     "atif/harbor_claude_code_note.trajectory.json": [36, 36, 24],
     "atif/harbor_codex.trajectory.json": [36, 36, 24],
 }
-"""Recordings, and the output tokens of each call. Gemini's has 8 thoughts in each; mini-swe-agent's last is a command."""
+"""Recordings, and the output tokens of each call. Gemini has 8 thoughts in each; mini-swe-agent ends by a command."""
 
 
 def story(trajectory: Trajectory) -> dict[str, Any]:
