@@ -9,6 +9,7 @@ from __future__ import annotations
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 
@@ -17,6 +18,7 @@ from pantrace.engine.read import Notes, read_pile
 from pantrace.errors import UnknownFormat
 from pantrace.formats import NO_FORMAT, detect
 
+DOCS = Path(__file__).parents[2] / "docs"
 TABLE = [
     ("*README.md", "unknown"),
     # SQLite's own files, which other programs leave beside a database that they open.
@@ -188,6 +190,14 @@ def test_every_file_is_claimed_as_the_table_says() -> None:
         if actual != kind:
             wrong.append(f"{path.relative_to(CORPUS)}: {actual}, the table says {kind}")
     assert wrong == []
+
+
+@needs_corpus
+def test_the_docs_name_every_file_with_what_is_found_in_it() -> None:
+    found = run_path(str(DOCS / "make_corpus.py"))
+    # What SQLite leaves beside a database comes and goes with its readers.
+    told = [line for line in found["page"](CORPUS).splitlines() if ".db-" not in line]
+    assert told == (DOCS / "corpus.md").read_text().splitlines(), "run docs/make_corpus.py"
 
 
 RECORDINGS = [path for path in FILES if expected(path).split()[0] not in ("unknown", "refused", "tree", "not")]
