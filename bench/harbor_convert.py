@@ -68,7 +68,7 @@ def pantrace_keeps_all(path: Path) -> Work:
 
 PEER = "harbor"
 PLAIN = "pantrace: plain"
-WHOLE = "pantrace: with all that ATIF has no word for"
+WHOLE = "pantrace: with everything that ATIF has no field for"
 
 if __name__ == "__main__":
     work = {PEER: harbor_converts, PLAIN: pantrace_converts, WHOLE: pantrace_keeps_all}

@@ -219,8 +219,8 @@ def measure_table() -> str:
 
 
 def function_table() -> str:
-    """Every function of the library with the first line of its docstring and its parameters."""
-    lines = ["| function | what it does | options |", "|---|---|---|"]
+    """Every function of the library with the first sentence of its docstring; below, its parameters."""
+    lines, below = ["| function | what it does |", "|---|---|"], []
     for name in pantrace.__all__:
         function = getattr(pantrace, name)
         if not callable(function):
@@ -229,10 +229,17 @@ def function_table() -> str:
         first = [
             each.name if each.kind is not each.VAR_POSITIONAL else f"*{each.name}" for each in given if _leads(each)
         ]
-        options = [f"`{each.name}`" for each in given if not _leads(each) and not each.name.startswith("on_")]
-        told = (inspect.getdoc(function) or "").partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")
-        lines.append(f"| `{name}({', '.join(first)})` | {told} | {', '.join(options)} |")
-    return "\n".join(lines)
+        options = [_with_default(each) for each in given if not _leads(each) and not each.name.startswith("on_")]
+        told = (inspect.getdoc(function) or "").partition("\n\n")[0].replace("\n", " ")
+        lines.append(f"| `{name}({', '.join(first)})` | {_cell(told)} |")
+        below += [f"- `{name}`: {', '.join(options)}"] if options else []
+    return "\n".join([*lines, "", "Parameters that are given by name, with their defaults:", "", *below])
+
+
+def _with_default(parameter: inspect.Parameter) -> str:
+    """A parameter by its name; with its default where that says something."""
+    said = parameter.default not in (parameter.empty, None, ())
+    return f"`{parameter.name}={parameter.default!r}`" if said else f"`{parameter.name}`"
 
 
 def _leads(parameter: inspect.Parameter) -> bool:

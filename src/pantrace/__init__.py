@@ -6,21 +6,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .engine.compare_runs import compare
     from .engine.convert import convert, write
-    from .engine.diagnose import diagnose
     from .engine.power import power
     from .engine.read import read
     from .engine.record import recorder
     from .engine.validate import validate
     from .library.aggregate import aggregate
     from .library.check import check
+    from .library.compare import compare, trend
+    from .library.diagnose import diagnose
     from .library.evaluate import evaluate
     from .library.judge import judge
     from .library.measure import measure
     from .library.plot import plot
     from .library.report import report
     from .library.results import open_results
+    from .library.run import run
     from .library.sources import select
 
 __version__ = "0.1.0"
@@ -28,9 +29,9 @@ __version__ = "0.1.0"
 _HOMES = {
     "aggregate": "library.aggregate",
     "check": "library.check",
-    "compare": "engine.compare_runs",
+    "compare": "library.compare",
     "convert": "engine.convert",
-    "diagnose": "engine.diagnose",
+    "diagnose": "library.diagnose",
     "evaluate": "library.evaluate",
     "judge": "library.judge",
     "measure": "library.measure",
@@ -40,7 +41,9 @@ _HOMES = {
     "read": "engine.read",
     "recorder": "engine.record",
     "report": "library.report",
+    "run": "library.run",
     "select": "library.sources",
+    "trend": "library.compare",
     "validate": "engine.validate",
     "write": "engine.convert",
 }
@@ -61,7 +64,9 @@ __all__ = [
     "read",
     "recorder",
     "report",
+    "run",
     "select",
+    "trend",
     "validate",
     "write",
 ]

@@ -12,7 +12,6 @@ import pytest
 import pantrace
 from pantrace.engine.compare_runs import Comparisons, distinct_names, exit_code
 from pantrace.engine.convert import write_run
-from pantrace.engine.trend import trend
 from pantrace.errors import UsageError
 from pantrace.model import Case, Run, Sample, Scale, Score
 
@@ -196,7 +195,7 @@ def history(tmp_path: Path, *passed: int, times: bool = True) -> list[str]:
 
 def test_a_history_marks_the_changes_that_hold_up(tmp_path: Path) -> None:
     runs = history(tmp_path, 50, 52, 70, 71, 60)
-    found = trend(*reversed(runs))
+    found = pantrace.trend(*reversed(runs))
     assert found.runs == ("day0", "day1", "day2", "day3", "day4")
     assert (found.in_time, found.correction) == (True, "Bonferroni over 4 tests")
     (points,) = [each.points for each in found.trends]
@@ -219,21 +218,21 @@ def test_a_slow_slide_is_seen_where_no_step_is(tmp_path: Path) -> None:
     runs = history(tmp_path, 80, 77, 74, 71, 68)
     steps = [pantrace.compare(*runs[day : day + 2]).comparisons[0].verdict for day in range(4)]
     assert set(steps) == {"inconclusive"}
-    assert any(point.holds_up for point in trend(*runs).trends[0].points)
+    assert any(point.holds_up for point in pantrace.trend(*runs).trends[0].points)
 
 
 def test_runs_that_do_not_say_when_stand_as_given(tmp_path: Path) -> None:
     runs = history(tmp_path, 50, 52, 70, times=False)
-    found = trend(runs[2], runs[0], runs[1])
+    found = pantrace.trend(runs[2], runs[0], runs[1])
     assert (found.runs, found.in_time) == (("day2", "day0", "day1"), False)
 
 
 def test_a_history_of_one_run_or_of_nothing_is_refused(tmp_path: Path) -> None:
     runs = history(tmp_path, 50, 52)
     with pytest.raises(UsageError, match="two runs"):
-        trend(runs[0])
+        pantrace.trend(runs[0])
     with pytest.raises(UsageError, match="there are: ok"):
-        trend(*runs, metrics=["oK"])
+        pantrace.trend(*runs, metrics=["oK"])
     with pytest.raises(UsageError, match="two runs"):
         pantrace.compare(runs[0])
 

@@ -22,6 +22,7 @@ from pantrace.engine.select import Selection
 from pantrace.engine.where import parse_where
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.judges import Settings
+from pantrace.library.diagnose import diagnose_with
 from pantrace.model import Case, ExpectedCall, Outcome, Run, Sample
 from pantrace.store import RunDirectory
 from scripted import Scripted
@@ -57,8 +58,7 @@ def test_a_torn_file_keeps_what_is_whole(tmp_path: Path) -> None:
     notes = Notes.keeping()
     assert diagnose_pile([path], notes).failed == 1
     assert len(notes.broken) == 1
-    with pytest.raises(ReadError):
-        pantrace.diagnose(path)
+    assert len(pantrace.diagnose(path).broken) == 1
 
 
 def test_nothing_to_read_is_an_error_and_not_an_empty_diagnosis(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_one_question_for_each_group(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / "src/agent.py").write_text("key = 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH'\ngrep = 1\n")
     judge = Scripted(lambda _: ANSWER)
-    found = pantrace.diagnose(path, judging=judging(judge), code=tmp_path / "src")
+    found = diagnose_with([path], judging(judge), source=tmp_path / "src")
     assert len(judge.requests) == 2
     assert [each.root_cause for each in found.opinions] == ["It is blind."] * 2
     assert found.opinions[0].evidence == ({"sample": "a", "epoch": None, "step": 2},)
@@ -159,7 +159,7 @@ def test_one_question_for_each_group(tmp_path: Path) -> None:
 
 def test_a_judge_that_answers_nonsense_leaves_the_diagnosis_as_it_is(tmp_path: Path) -> None:
     path = pile(tmp_path / "a.trace.jsonl", failing("a"))
-    found = pantrace.diagnose(path, judging=judging(Scripted(lambda _: "¯\\_(ツ)_/¯")))
+    found = diagnose_with([path], judging(Scripted(lambda _: "¯\\_(ツ)_/¯")))
     assert causes(found) == {"tool_error grep": 1}
     assert found.opinions[0].problem == "the reply holds no JSON object with a root_cause"
 

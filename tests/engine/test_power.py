@@ -76,7 +76,7 @@ def test_backwards_is_the_same_equation() -> None:
 
 def test_means_are_millers_formula() -> None:
     assert pantrace.power(delta=0.03, scores=True).cases == 969
-    assert pantrace.power(delta=0.03, sampling_variance=1 / 6, trials=10).cases == 1260
+    assert pantrace.power(delta=0.03, sampling_variance=1 / 6, samples_per_case=10).cases == 1260
     spread = Spread(between=1 / 9, within=1 / 6)
     assert planned_cases(0.03, spread, 10) == pytest.approx(samples_needed(0.03, 1 / 9, 1 / 6, 10))
     assert planned_power(0.03, planned_cases(0.03, spread, 10), spread, 10) == pytest.approx(0.8, abs=1e-6)
@@ -92,7 +92,7 @@ def test_the_assumptions_are_told() -> None:
 
 def test_the_cheapest_way_is_where_the_derivative_is_zero() -> None:
     """n (C + 2 K T) with n as w^2 + 2 s^2 / K is least at K = sqrt(s^2 C / (w^2 T)): 1/6, 1/9, C 20, T 1: 5.48."""
-    plan = pantrace.power(delta=0.03, trials=2, case_cost=20.0)
+    plan = pantrace.power(delta=0.03, samples_per_case=2, case_cost=20.0)
     assert plan.cheapest is not None
     assert plan.cheapest.trials in (5, 6)
     assert plan.cheapest.cost == min(way.cost for way in plan.ways)

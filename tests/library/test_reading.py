@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import pantrace
@@ -57,6 +59,30 @@ def test_a_sample_is_a_transcript_in_a_notebook() -> None:
     hostile = Sample(id="<b>", trajectory=Trajectory(steps=(Step(role="agent", parts=(Text(text="<img src=x>"),)),)))
     assert "<img" not in hostile._repr_html_()
     assert "&lt;b&gt;" in hostile._repr_html_()
+
+
+def test_rich_prints_the_same_transcript_and_takes_no_text_for_a_style() -> None:
+    from rich.console import Console
+
+    sample = next(iter(pantrace.read(EXAMPLES / "opencode/bad_tool_calls.json").samples))
+    hostile = Sample(id="h", trajectory=Trajectory(steps=(Step(role="agent", parts=(Text(text="[red]x[/red]"),)),)))
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(sample, hostile, pantrace.read(EXAMPLES / "inspect/basic.eval"))
+    shown = console.export_text()
+    for words in ("turn 1", "calls no_such_tool: ", "no_such_tool failed: ", "[red]x[/red]", "mockllm/model"):
+        assert words in shown
+
+
+def test_every_time_of_the_model_has_a_datetime_view() -> None:
+    from pantrace import model
+
+    times = {"at", "created", "started", "ended"}
+    structs = [each for each in vars(model).values() if isinstance(each, type) and issubclass(each, msgspec.Struct)]
+    found = [(each, name) for each in structs for name in times & {*each.__struct_fields__}]
+    assert len(found) > 8
+    views = {name for each in structs for kind in each.__mro__ for name in ((kind, view) for view in vars(kind))}
+    for each, name in found:
+        assert any((kind, f"{name}_datetime") in views for kind in each.__mro__), (each, name)
 
 
 def test_a_run_shows_what_its_file_says_of_it() -> None:

@@ -17,12 +17,12 @@ GROUPS = {
         "show": "List samples with tokens and cost, or print one of them.",
         "view": "Show runs and recordings in the browser, and label them.",
         "report": "Write runs and recordings as one HTML or Markdown file.",
-        "detect": "Say which format a file is, and what data it holds.",
+        "detect": "Say which format a file has, and what data is in it.",
     },
     "Convert": {
         "convert": "Write recordings as another format, and say what was lost.",
-        "validate": "Say whether files are as their format demands.",
-        "migrate": "Bring files of an older version of their format up to date.",
+        "validate": "Check files against the rules of their format.",
+        "migrate": "Update files of an older version of their format.",
         "redact": "Replace secrets in recordings.",
         "formats": "List the formats that can be read and written.",
     },
@@ -34,7 +34,7 @@ GROUPS = {
     "Judge": {
         "judge": "Grade recordings by rubrics, with a language model as judge.",
         "calibrate": "Compare judges with people's labels.",
-        "rubrics": "List the rubrics that judges grade by, or show some whole.",
+        "rubrics": "List the rubrics that judges grade by, or show some.",
     },
     "Run": {
         "run": "Put questions to an agent, record what it does, and decide.",

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
-
-from pantrace.errors import UsageError
 
 from .arguments import as_json, expand, from_format, sources
 from .output import harmless, print_json, say, table
 
 if TYPE_CHECKING:
     from pantrace.engine.aggregate import Group
-    from pantrace.engine.metric_values import Evaluation
-    from pantrace.engine.read import Notes
+    from pantrace.library.aggregate import Aggregates
     from pantrace.model import Unit
 
 
@@ -41,93 +38,32 @@ def command(
     null_as_zero: bool,
     as_json: bool,
 ) -> None:
-    """Means over several evaluations: eval JSON files, or recordings whose samples have scores.
+    """Average several evaluations: eval JSON files, or recordings whose samples have scores.
 
-    A file that stores only results is one evaluation; a file or folder with scored samples is one, by the means of its
-    scores. Null is left out and counted. The plain mean lets each evaluation count the same, with a t interval over
-    evaluations; the weighted one lets each count by its steps, clicks, episodes or cases.
+    A file that stores only results is one evaluation. So is a file or folder with scored samples: its numbers are the
+    means of the scores. Null is left out and counted. In the plain mean each evaluation counts the same, with a t
+    interval over evaluations; the weighted mean weights them by steps, clicks, episodes or cases.
 
     \b
     pantrace aggregate experiments/*.json
     pantrace aggregate experiments/ --by backend --by dsl_mode --json
     """
-    from pantrace.engine.aggregate import aggregate, group_evaluations
-    from pantrace.engine.metric_values import copies_among, read_evaluations, warnings_of, without_groups
-    from pantrace.engine.read import Notes
-    from pantrace.metrics import full_address
+    from pantrace.library.aggregate import aggregate
 
     from .left_out import tell_left_out
 
-    fields = [name for text in by for name in text.split(",")]
-    notes = Notes.keeping()
-    found = read_evaluations(expand(sources), format=from_, by=fields, notes=notes)
-    wanted = {full_address(name) for name in metrics} | {*metrics}
-    for each in found:
-        each.metrics = {
-            name: values
-            for name, values in each.metrics.items()
-            if (name in wanted or name.partition(".")[0] in wanted if metrics else values.headline or as_json)
-        }
-    if not any(each.metrics for each in found):
-        listed = ", ".join(metrics) if metrics else "a stored result or a score"
-        raise UsageError(f"nothing to aggregate: no input has {listed}")
-    apart = without_groups(found) if fields else found
-    whole = aggregate(apart, null_as_zero=null_as_zero)
-    groups = group_evaluations(found, fields, null_as_zero=null_as_zero) if fields else []
+    found = aggregate(
+        *expand(sources), by=by, metrics=metrics, null_as_zero=null_as_zero, headlines=not as_json, format=from_
+    )
     if as_json:
-        print_json(_document(found, whole, groups, fields, null_as_zero, notes))
+        print_json(found.to_dict())
     else:
-        _print(groups or [whole], fields, [name for name, each in whole.metrics.items() if each.evaluations])
-        _explain(whole, apart, null_as_zero)
-        tell_left_out(notes)
-    for warning in (*warnings_of(apart), *copies_among(apart)):
+        averaged = [name for name, each in found.whole.metrics.items() if each.evaluations]
+        _print(found.groups or [found.whole], found.by, averaged)
+        _explain(found)
+        tell_left_out(found.notes)
+    for warning in found.warnings:
         say(f"warning: {warning}")
-
-
-def _document(
-    found: list[Evaluation], whole: Group, groups: list[Group], by: list[str], null_as_zero: bool, notes: Notes
-) -> dict[str, Any]:
-    from .left_out import left_out
-
-    return {
-        **whole.documented(),
-        "null_as_zero": null_as_zero,
-        "evaluations": [
-            {
-                "path": each.path,
-                "format": each.format,
-                "name": each.name,
-                "by": dict(zip(by, each.group, strict=True)),
-                "samples": each.samples,
-                "withdrawn": each.withdrawn,
-                "metrics": {
-                    name: measured.estimate.value if measured.estimate else None
-                    for name, measured in each.metrics.items()
-                },
-            }
-            for each in found
-        ],
-        "totals": whole.totals,
-        "metrics": _summaries(whole),
-        "groups": [
-            {
-                "by": group.by,
-                "evaluations": group.evaluations,
-                **group.documented(),
-                "totals": group.totals,
-                "metrics": _summaries(group),
-            }
-            for group in groups
-        ],
-        **left_out(notes),
-    }
-
-
-def _summaries(group: Group) -> dict[str, Any]:
-    from pantrace.engine.aggregate import Summary
-
-    fields = [name for name in Summary.__struct_fields__ if name != "metric"]
-    return {name: {field: getattr(each, field) for field in fields} for name, each in group.metrics.items()}
 
 
 def _print(groups: list[Group], by: list[str], metrics: list[str]) -> None:
@@ -172,13 +108,16 @@ def _words(unit: Unit | None, value: float | None, low: float | None = None, hig
     return f"{told(value)}{span}"
 
 
-def _explain(whole: Group, found: list[Evaluation], null_as_zero: bool) -> None:
+def _explain(found: Aggregates) -> None:
+    from pantrace.engine.metric_values import without_groups
     from pantrace.engine.reliability import reliability_words
 
-    units = {name: unit for each in found for name, unit in each.units.items()}
+    whole, null_as_zero = found.whole, found.null_as_zero
+    apart = without_groups(found.evaluations) if found.by else found.evaluations
+    units = {name: unit for each in apart for name, unit in each.units.items()}
     totals = ", ".join(f"{value:.0f} {units[name]}" for name, value in whole.totals.items())
-    noun = "evaluation" if len(found) == 1 else "evaluations"
-    click.echo(f"{len(found)} {noun}{': ' + totals if totals else ''}")
+    noun = "evaluation" if len(apart) == 1 else "evaluations"
+    click.echo(f"{len(apart)} {noun}{': ' + totals if totals else ''}")
     methods = {each.method for each in whole.metrics.values()} | {
         each.weighted_method for each in whole.metrics.values()
     }

@@ -74,7 +74,7 @@ max_unpacked = click.option(
     metavar="SIZE",
     expose_value=False,
     callback=_allow,
-    help="Unpack compressed inputs up to this size (4GB) even if they are packed tighter than recordings are.",
+    help="Unpack compressed inputs up to this size (4GB), even if they are suspiciously compressed.",
 )
 
 
@@ -139,7 +139,7 @@ def metric_names(help_text: str) -> Callable[[Any], Any]:
     )
 
 
-sub_agents = click.option("--sub-agents", is_flag=True, help="Take each sub-agent as a sample of its own, too.")
+sub_agents = click.option("--sub-agents", is_flag=True, help="Also take each sub-agent as a sample of its own.")
 
 
 def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -155,18 +155,9 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
         limit: int | None,
         **others: Any,
     ) -> Any:
-        from datetime import UTC, datetime
+        from pantrace.library.sources import select
 
-        from pantrace.engine.select import Selection, parse_since
-        from pantrace.engine.where import parse_where
-
-        chosen = Selection(
-            since=parse_since(since, datetime.now(UTC)) if since else None,
-            until=parse_since(until, datetime.now(UTC), "--until") if until else None,
-            sessions=samples,
-            where=tuple(parse_where(text) for text in wheres),
-            limit=limit,
-        )
+        chosen = select(where=wheres, sample=samples, since=since, until=until, limit=limit)
         try:
             given = command(*arguments, chosen=chosen, **others)
         except (click.exceptions.Exit, NothingWritten):

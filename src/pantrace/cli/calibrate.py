@@ -57,14 +57,14 @@ def command(
     from_: str | None,
     as_json: bool,
 ) -> None:
-    """Hold judges against labels: do they agree with people, and do they tell good from bad?
+    """Compare judges with labels: do they agree with people, and can they tell good from bad?
 
     SRC is a run directory or any recording with scores. Labels have the columns sample and label, and perhaps epoch
     and metric; or a column for each metric. They are grades on the metric's scale, pass and fail, or words with
     an --order.
 
-    What is found is kept with the hash of the rubric and the names of the models. `eval` and `gate` look there
-    before they rest on a judge.
+    The result is stored with the hash of the rubric and the names of the models. `eval` and `gate` use it to see
+    whether a judge may decide.
 
     \b
     pantrace calibrate results/today --labels labels.csv

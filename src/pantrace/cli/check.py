@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -54,7 +54,7 @@ def command(
     plugins: tuple[str, ...],
     min_pass_rate: float | None,
     ci: bool,
-    as_: str,
+    as_: Literal["nothing", "pass"],
     junit: str | None,
     out: str | None,
     verbose: bool,
@@ -75,11 +75,8 @@ def command(
     """
     from pathlib import Path
 
-    from pantrace.engine.check import CheckReport, as_junit, run_rules, unknown_tools
-    from pantrace.engine.check import as_json as report_json
-    from pantrace.engine.measure import load_plugins
-    from pantrace.engine.read import Notes, read_pile, split_children, watch
-    from pantrace.rules import load_rules
+    from pantrace.engine.check import as_junit
+    from pantrace.library.check import check
     from pantrace.wire.json import encode
     from pantrace.wire.output import writing
 
@@ -88,41 +85,35 @@ def command(
     if not rules and not plugins:
         raise click.UsageError("name a rule file or a pack with --rules, or checks with --plugin")
     keep_inputs(sources, beside=[*rules, *plugins], others=[out, junit])
-    loaded = [load_rules(name) for name in rules]
-    checks = [(each, each.settings()) for each in load_plugins([Path(path) for path in plugins]).values()]
-    notes = Notes.keeping()
     paths = expand(sources)
-    run = read_pile(paths, format=from_, notes=notes)
-    report = CheckReport(inputs=[str(path) for path in paths], not_applicable_passes=as_ == "pass")
     with progress("samples") as count:
-        samples = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
-        run_rules(watch(samples, count), loaded, checks, report)
-    for path, data in ((out, encode(report_json(report), indent=2) + b"\n"), (junit, as_junit(report))):
+        report = check(
+            *paths,
+            rules=rules,
+            plugins=plugins,
+            min_pass_rate=CI_RATE if ci and min_pass_rate is None else min_pass_rate,
+            count_not_applicable_as=as_,
+            sub_agents=sub_agents,
+            selection=chosen,
+            format=from_,
+            on_sample=count,
+        )
+    for path, data in ((out, encode(report.to_dict(), indent=2) + b"\n"), (junit, as_junit(report))):
         if path:
             with writing(Path(path)) as file:
                 file.write(data)
-    rate = min_pass_rate if min_pass_rate is not None else CI_RATE if ci else 1.0
-    code = _exit_code(report, rate)
+    code = {True: 0, False: 1, None: 3}[report.passed]
     if as_json:
-        print_json(report_json(report))
+        print_json(report.to_dict())
     else:
-        _tell(report, code, rate, verbose)
-    tell_left_out(notes)
-    for word in unknown_tools(report, loaded):
+        _tell(report, code, report.min_pass_rate, verbose)
+    tell_left_out(report.notes)
+    for word in report.unknown_tools():
         say(f"warning: no recording has a tool {word!r}; is it spelt as the agent calls it?")
     raise click.exceptions.Exit(code)
 
 
-def _exit_code(report: CheckReport, demanded: float) -> int:
-    rate = report.pass_rate(report.scores)
-    if rate is None or report.count(report.scores)["errored"]:
-        return 3
-    return 0 if rate >= demanded else 1
-
-
 def _tell(report: CheckReport, code: int, demanded: float, verbose: bool) -> None:
-    from pantrace.engine.check import as_json as report_json
-
     counts = report.count(report.scores)
     _tell_verdict(report, counts, code, demanded)
     for kinds, words in ((("failed",), "broke a rule"), (("errored",), "could not be checked")):
@@ -135,7 +126,7 @@ def _tell(report: CheckReport, code: int, demanded: float, verbose: bool) -> Non
             shown = found if verbose else found[:LISTED]
             named_reasons(f"{few(len(found), 'sample')} {words}:", shown, len(found), "-v lists all of them")
     rows = []
-    for name, each in report_json(report)["checks_by_id"].items():
+    for name, each in report.to_dict()["checks_by_id"].items():
         rate = each["pass_rate"]
         numbers = [str(each[key]) for key in ("passed", "failed", "not_applicable", "errored")]
         rows.append([name, each["name"], *numbers, "-" if rate is None else f"{rate * 100:.3g} %"])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,17 +11,13 @@ from pantrace.errors import UsageError
 
 from .answer import sentence
 from .arguments import as_json, expand, keep_inputs, max_unpacked, metric_names
-from .compare_judging import Judging, Pairwise, judging
+from .compare_judging import Judging, judging
 from .output import harmless, print_json, say, table
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pantrace.engine.compare import Side
     from pantrace.engine.compare_result import Comparison, Flip
     from pantrace.engine.compare_runs import Comparisons
     from pantrace.engine.trend import History
-    from pantrace.model import Run, Sample
 
 
 @click.command("compare")
@@ -79,7 +75,7 @@ def command(
     Runs are run directories or any recordings with scores. Cases are paired. For each metric you get a sentence, then
     both means and their difference with its interval and p-value (adjusted over all tests), the method's name, and a
     verdict: better, worse, equivalent (only with --margin), or inconclusive. Further runs are compared with the first,
-    too. One run alone is taken apart: comparative cases by their workflow, others by --split.
+    too. A single run is split: comparative cases by their workflow, others by --split.
 
     \b
     pantrace compare results/monday results/tuesday
@@ -90,9 +86,12 @@ def command(
     """
     from pathlib import Path
 
-    from pantrace.engine.compare_runs import compare_sources, exit_code
+    from pantrace.engine.compare_runs import exit_code
     from pantrace.engine.trend import trend_of_sources
+    from pantrace.library.compare import compare_named, pairwise
     from pantrace.wire.output import writing
+
+    from .judge import tell_judging
 
     if trend and (gate or margins or all_pairs or markdown or split or rubrics):
         raise UsageError("--trend shows a history: it goes with --metric, --cluster, --pair-by and --json only")
@@ -101,29 +100,37 @@ def command(
     if trend:
         history = trend_of_sources(sources, metrics=metrics, cluster=cluster, pair_by=pair_by)
         if as_json:
-            print_json(history)
+            print_json(history.to_dict())
         else:
             _tell_history(history)
         return
-    asked = Pairwise.of(rubrics, judge)
-    if split is not None or len(sources) == 1:
-        found = _compare_parts(sources, split, cluster, metrics, margins, all_pairs, asked)
-    else:
-        found = compare_sources(
-            sources,
-            metrics=metrics,
-            cluster=cluster,
-            pair_by=pair_by,
-            margins=margins,
-            all_pairs=all_pairs,
-            more=lambda sides: asked.ask(sides, [_samples(files) for _, files in sources], pair_by),
-        )
+    asked = pairwise(
+        rubrics,
+        judge.model,
+        base_url=judge.base_url,
+        cache=judge.cache,
+        replay=judge.replay,
+        redact=not judge.no_redact,
+    )
+    found = compare_named(
+        sources,
+        asked,
+        metrics=metrics,
+        pair_by=pair_by,
+        cluster=cluster,
+        split=split,
+        all_pairs=all_pairs,
+        margins=margins,
+    )
+    for note in asked.notes:
+        say(note)
+    if asked.bench is not None:
+        tell_judging(asked.bench)
     if markdown:
         with writing(Path(markdown)) as file:
             file.write(as_markdown(found).encode())
     if as_json:
-        first, second = runs[:2] if len(runs) > 1 else found.runs[:2]
-        print_json({"first": first, "second": second, **all_fields(found)})
+        print_json(found.to_dict())
     else:
         tell_comparisons(found, flips)
     if not gate:
@@ -133,53 +140,7 @@ def command(
     raise click.exceptions.Exit(code)
 
 
-def _samples(files: list[Path]) -> Iterable[Sample]:
-    from pantrace.engine.read import Notes, read_pile
-
-    return read_pile(files, notes=Notes()).samples
-
-
-def _compare_parts(
-    sources: list[tuple[str, list[Path]]],
-    split: str | None,
-    cluster: str | None,
-    metrics: tuple[str, ...],
-    margins: tuple[str, ...],
-    all_pairs: bool,
-    asked: Pairwise,
-) -> Comparisons:
-    from pantrace.engine.comparative import compare_split, samples_of
-    from pantrace.engine.read import Notes, read_pile
-
-    if cluster is not None:
-        raise UsageError("--cluster does not go with --split: the pairs of one run are its scenarios")
-    files = [file for _, several in sources for file in several]
-
-    def read() -> Run:
-        return read_pile(files, notes=Notes())
-
-    def ask(sides: list[Side], name: str) -> None:
-        asked.ask(sides, [samples_of(read(), name, side.name) for side in sides], "case")
-
-    found = compare_split(read, split, metrics=metrics, margins=margins, all_pairs=all_pairs, more=ask)
-    if found is None:
-        raise UsageError(
-            f"{sources[0][0]} alone: a comparison takes two runs, or one that --split NAME takes apart "
-            "(agent, or a label's name)"
-        )
-    return found
-
-
 GATE = {0: "passed", 1: "failed: proven worse", 3: "could not decide, which is not a pass"}
-
-
-def all_fields(found: Comparisons) -> dict[str, Any]:
-    """All fields, those that are empty too."""
-    return {
-        "runs": found.runs,
-        "correction": found.correction,
-        "comparisons": [{name: getattr(each, name) for name in each.__struct_fields__} for each in found.comparisons],
-    }
 
 
 def tell_comparisons(found: Comparisons, flips: int = 0) -> None:

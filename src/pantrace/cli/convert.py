@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from pantrace.engine.select import Selection
     from pantrace.model import Loss
 
-SUFFIXES = {".eval": "inspect", ".trace.jsonl": "native", ".trace.jsonl.zst": "native"}
-"""File names that say which format is to be written."""
-
 
 @click.command("convert")
 @sources
@@ -59,10 +56,10 @@ def command(
 ) -> None:
     """Write recordings as another format and report what was lost.
 
-    PATH is a file, a directory or a pattern; several are read as one pile. The last one may be the output, if it does
-    not exist yet. What the target cannot hold is measured by reading back what was written: the summary says what was
-    not kept, --loss FILE lists every value. Broken records are named and left out. Inputs are never changed; an output
-    appears only when all of it is written and measured.
+    PATH is a file, a directory or a pattern; several are read as one run. The last one may be the output, if it does
+    not exist yet. The loss is measured by reading back what was written: the summary says what was not kept, --loss
+    FILE lists every value. Broken records are named and left out. Inputs are never changed; an output appears only when
+    it is complete and measured.
 
     \b
     pantrace convert session.json log.eval
@@ -75,7 +72,8 @@ def command(
     from contextlib import ExitStack
     from pathlib import Path
 
-    from pantrace.engine.convert import convert, parse_options, to_stream
+    from pantrace.engine.convert import convert, to_stream
+    from pantrace.engine.target import parse_options
     from pantrace.formats import by_name
 
     sources, out, to = _target(sources, out, to)
@@ -90,7 +88,7 @@ def command(
         raise UsageError(f"{to} is not text, which a terminal could not show: name a file with -o")
     keep_inputs(sources, recordings=[out], others=[loss])
     paths = expand(sources)
-    chosen.sub_agents = not no_sub_agents
+    chosen.sub_agents = not no_sub_agents  # in place: the selection tells afterwards what it left out
     refusal: LossRefused | NothingWritten | None = None
     with ExitStack() as stack:
         on_loss = _loss_writer(stack, Path(loss)) if loss else None
@@ -118,7 +116,7 @@ def command(
     if refusal is not None:
         raise refusal
     if as_json:
-        print_json(summary(report))
+        print_json(report.to_dict())
     else:
         tell(report, verbose=verbose, listed=loss is not None)
 
@@ -132,20 +130,22 @@ def _target(sources: tuple[str, ...], out: str | None, to: str | None) -> tuple[
         sources = tuple(inputs)
     to = to or (_format_of(out, None) if out else None)
     if to is None:
-        named = f"{out} does not say which format to write" if out else "no format to write is named"
         if out is None and len(sources) > 1 and Path(sources[-1]).is_file() and _format_of(sources[-1], None):
             raise UsageError(f"{sources[-1]} is there already; name it with -o to write it anew")
-        known = ", ".join(f"{suffix} is {name}" for suffix, name in SUFFIXES.items())
-        raise UsageError(f"{named}: add --to FORMAT (`pantrace formats` lists them; {known})")
+        from pantrace.engine.target import no_format
+
+        raise no_format(out)
     return sources, "-" if out is None else out, to
 
 
 def _format_of(name: str, to: str | None) -> str | None:
     from pathlib import Path
 
+    from pantrace.engine.target import format_named_by
+
     if to is not None:
         return to if Path(name).suffix else None
-    return next((form for suffix, form in SUFFIXES.items() if name.endswith(suffix)), None)
+    return format_named_by(name)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -165,36 +165,6 @@ def _loss_writer(stack: ExitStack, path: Path) -> Callable[[Loss], None]:
 
 def void(_: Any) -> None:
     """Takes a value and gives none."""
-
-
-def summary(report: Report) -> dict[str, Any]:
-    """A report as the JSON of --json."""
-    from .left_out import left_out
-
-    return {
-        "to": report.to,
-        "read": report.notes.formats,
-        "written": report.samples,
-        "outputs": [str(path) for path in report.outputs],
-        "loss_measured": report.measured,
-        "values": report.values,
-        "shares": report.shares,
-        "losses": [
-            {"path": path, "what": what, "why": why, "count": count}
-            for (path, what, why), count in report.losses.most_common()
-        ],
-        "carried": [{"path": path, "count": count} for path, count in report.carried.most_common()],
-        "refused": [{"sample": sample, "why": why} for sample, why in report.refused],
-        "repairs": [
-            {"path": path, "what": what, "count": count} for (path, what), count in report.repairs.most_common()
-        ],
-        "invalid_as_in_source": [{"sample": sample, "what": what} for sample, what in report.faults],
-        "renamed": [{"sample": old, "as": new} for old, new in report.renamed],
-        "named": [{"sample": sample, "file": name} for sample, name in report.named],
-        "reading": report.notes.unread.plain() if report.notes.unread is not None else None,
-        "headers": [{"input": name, "lost": count} for name, count in report.headers.items()],
-        **left_out(report.notes),
-    }
 
 
 def tell(report: Report, *, verbose: bool = False, listed: bool = False) -> None:

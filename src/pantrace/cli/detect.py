@@ -28,7 +28,7 @@ LISTED = 100
 @click.option("--quick", is_flag=True, help="Only name the format; do not read the samples.")
 @as_json
 def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: bool) -> None:
-    """Say which format a file is, by its content, and what data it holds.
+    """Say which format a file has, by its content, and what data is in it.
 
     Without a path, list what well-known tools keep on this machine (Claude Code, Codex, OpenCode, Gemini CLI, Qwen
     Code, Copilot, OpenHands; logs/ and .adk here), by tool and project. Nothing is opened for that.
@@ -42,8 +42,6 @@ def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: b
     """
     from pantrace.engine.read import Notes
 
-    from .left_out import left_out
-
     if not sources:
         _tell_home(as_json)
         return
@@ -55,7 +53,7 @@ def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: b
         except ReadError as error:
             found.append(_unread(path, error))
     if as_json:
-        print_json({"inputs": found, **left_out(notes)})
+        print_json({"inputs": found, **notes.left_out()})
     else:
         table(
             ["path", "format", "version", "samples", "steps", "calls", "also"],

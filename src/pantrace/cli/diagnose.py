@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING
 import click
 
 from pantrace.errors import UsageError
-from pantrace.library.access import cache_file, reach
 
 from .arguments import as_json, expand, from_format, keep_inputs, output, selecting, sources
 from .output import console, harmless, print_json, say, table
 from .progress import progress
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pantrace.diagnosis import Diagnosis, Group, Opinion
     from pantrace.diagnosis.question import Question
-    from pantrace.engine.judge import Access, Bench
-    from pantrace.engine.read import Notes
     from pantrace.engine.select import Selection
 
 LISTED = 8
@@ -32,10 +30,12 @@ ERRORS = 3
 @sources
 @from_format
 @click.option("--reference", metavar="PATH", help="What is expected, joined by sample or case id, else by prompt.")
-@click.option("--examples", type=click.IntRange(0, 100), default=3, show_default=True, help="Of each group.")
+@click.option("--examples", type=click.IntRange(0, 100), default=3, show_default=True, help="Examples for each group.")
 @output("Write the diagnosis: .md reads well in a pull request, .json has all.")
 @click.option(
-    "--trace-analysis", metavar="FILE", help="Write what openadapt-evals' TraceAnalyzer tells of GUI runs (JSON)."
+    "--trace-analysis",
+    metavar="FILE",
+    help="Write an analysis of GUI runs as openadapt-evals' TraceAnalyzer does (JSON).",
 )
 @click.option(
     "--judge",
@@ -45,10 +45,10 @@ ERRORS = 3
 )
 @click.option("--base-url", metavar="URL", help="Another server that speaks the provider's protocol.")
 @click.option("--source", "folder", metavar="DIR", help="With --judge: show it the agent's code, too.")
-@click.option("--max-chars", type=click.IntRange(min=2000), default=60_000, show_default=True, help="In one question.")
+@click.option("--max-chars", type=click.IntRange(min=2000), default=60_000, show_default=True, help="Longest question.")
 @click.option("--cache", metavar="FILE", help="Where replies are kept; by default in the user's cache folder.")
 @click.option("--replay", is_flag=True, help="Answer from the cache only.")
-@click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop asking beyond so many calls.")
+@click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop after N calls.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0.1), default=120.0, show_default=True, help="Seconds for a reply."
 )
@@ -80,7 +80,7 @@ def command(
 ) -> None:
     """Say why samples failed.
 
-    For each failed sample: the first step that went wrong, and its cause. Failing tools, circles, missing and wrong
+    Finds the first step that went wrong in each failed sample, and its cause: failing tools, loops, missing and wrong
     calls, broken contracts, limits, errors, prompts without an answer. Samples are grouped by cause, with what was
     spent after that step. docs/diagnose.md says how a cause is found.
 
@@ -92,12 +92,7 @@ def command(
     from pathlib import Path
 
     from pantrace.diagnosis import as_markdown
-    from pantrace.diagnosis.agent_code import read_code
-    from pantrace.engine.diagnose import diagnose_pile
-    from pantrace.engine.diagnose_judge import questions_for, with_opinions
-    from pantrace.engine.judge import Access
-    from pantrace.engine.measure import References
-    from pantrace.engine.read import Notes, read_pile
+    from pantrace.library.diagnose import diagnose
     from pantrace.wire.json import encode
     from pantrace.wire.output import writing
 
@@ -107,59 +102,48 @@ def command(
     ending = Path(out or "").suffix.lower()
     if out is not None and ending not in (".md", ".json"):
         raise UsageError(f"-o {out}: the name must end in .md or .json")
-    if model is None and (folder or replay) and not dry_run:
-        raise UsageError(f"{'--source' if folder else '--replay'} needs --judge (--dry-run shows what would be asked)")
-    if examples == 0 and (model or dry_run):
-        raise UsageError("--examples 0 leaves a judge nothing to look at")
     keep_inputs(sources, beside=[reference], others=[out, cache, trace_analysis])
-    judging = None
-    if model is not None or dry_run:
-        access = Access(timeout=timeout, attempts=retries + 1, calls=budget_calls)
-        judging = _bench(model, base_url, access, cache, replay, dry_run, no_redact, max_chars)
-    code = read_code(Path(folder), judging.clean) if folder and judging is not None else None
-    notes = Notes.keeping()
-    references = References.of(read_pile([Path(reference)], notes=Notes())) if reference else None
     paths = expand(sources)
-    unfinished: list[Path] = []
     with progress("samples") as count:
-        found = diagnose_pile(
-            paths,
-            notes,
-            format=from_,
-            references=references,
-            selection=chosen,
+        found = diagnose(
+            *paths,
+            reference=reference,
             examples=examples,
+            judge=model,
+            base_url=base_url,
+            source=folder,
+            max_chars=max_chars,
+            cache=cache,
+            replay=replay,
+            budget_calls=budget_calls,
+            timeout=timeout,
+            retries=retries,
+            redact=not no_redact,
+            dry_run=dry_run,
+            selection=chosen,
+            format=from_,
             on_sample=count,
-            on_unfinished=unfinished.append,
         )
-    to_tell = list(references.to_tell(reference)) if references is not None else []
-    if judging is not None and found.groups:
-        questions = questions_for(
-            found, paths, judging, format=from_, references=references, selection=chosen, code=code
-        )
-        if dry_run:
-            _print_questions(questions)
-            return
-        found = with_opinions(found, questions, judging)
+    if dry_run and found.groups:
+        _print_questions(found.questions)
+        return
     if out is not None:
-        text = as_markdown(found) if ending == ".md" else encode(_json(found, notes), indent=2).decode() + "\n"
+        text = as_markdown(found) if ending == ".md" else encode(found.to_dict(), indent=2).decode() + "\n"
         with writing(Path(out)) as file:
             file.write(text.encode("utf-8", "replace"))
     if trace_analysis is not None:
         _write_trace_analysis(trace_analysis, paths, from_, chosen)
     if as_json:
-        print_json(_json(found, notes))
+        print_json(found.to_dict())
     else:
         _print(found)
-    for told in to_tell:
+    tell_left_out(found.notes)
+    for told in found.remarks:
         say(told)
-    tell_left_out(notes)
-    for path in unfinished:
-        say(f"{path}: the run has not come to its end; what it holds so far was diagnosed")
     for written in filter(None, (out, trace_analysis)):
         say(f"wrote {written}")
-    if judging is not None:
-        tell_judging(judging)
+    if found.judging is not None:
+        tell_judging(found.judging)
         if found.opinions and all(each.problem is not None for each in found.opinions):
             say(f"the judge gave no usable answer: {found.opinions[0].problem}")
             raise click.exceptions.Exit(3)
@@ -179,45 +163,13 @@ def _write_trace_analysis(target: str, paths: list[Path], format_name: str | Non
         file.write(encode(whole, indent=1) + b"\n")
 
 
-def _bench(
-    model: str | None,
-    base_url: str | None,
-    access: Access,
-    cache: str | None,
-    replay: bool,
-    dry_run: bool,
-    no_redact: bool,
-    characters: int,
-) -> Bench:
-    from msgspec.structs import replace
-
-    from pantrace.engine.judge import Bench, bench
-    from pantrace.judges import Settings
-    from pantrace.normalise.secrets import Redactor
-
-    judges = reach((model,) if model else (), base_url, asking=not dry_run and not replay)
-    settings = Settings(models=judges.models, characters=characters)
-    if dry_run:
-        return Bench(None, settings, None if no_redact else Redactor(known=judges.secrets))
-    access = replace(access, keys=judges.keys, secrets=judges.secrets, base_url=judges.base_url)
-    return bench(settings, access, cache=cache_file(cache), replay=replay, redact=not no_redact)
-
-
-def _print_questions(questions: list[Question]) -> None:
+def _print_questions(questions: Sequence[Question]) -> None:
     from pantrace.diagnosis.question import SYSTEM
 
     click.echo(harmless(f"--- system\n{SYSTEM}\n"))
     for number, each in enumerate(questions, 1):
         click.echo(harmless(f"=== group {number}\n{each.prompt}\n"))
     say(f"{len(questions)} calls. Nothing was sent.")
-
-
-def _json(found: Diagnosis, notes: Notes) -> dict[str, object]:
-    from pantrace.diagnosis import as_json as diagnosis_json
-
-    from .left_out import left_out
-
-    return diagnosis_json(found) | left_out(notes)
 
 
 def _print(found: Diagnosis) -> None:

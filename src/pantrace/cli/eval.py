@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,26 +18,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pantrace.engine.intake import Done
-    from pantrace.engine.judge import Bench
-    from pantrace.engine.plan import JudgeTable, Ready
     from pantrace.engine.select import Selection
     from pantrace.engine.summary import EvalSummary
-    from pantrace.judges import Project
+    from pantrace.library.results import Results
 
 
 @click.command("eval")
 @sources
-@click.option("--out", "out", required=True, metavar="DIR", help="Run directory to write, or to go on with.")
+@click.option("--out", "out", required=True, metavar="DIR", help="Run directory to write, or to continue.")
 @click.option("--plan", "plan", metavar="FILE", help="Plan (TOML, or an eval_config.yaml); `pantrace init` writes one.")
 @from_format
-@click.option("--judge", "models", multiple=True, metavar="PROVIDER:MODEL", help="Judge what is to be judged.")
+@click.option(
+    "--judge", "models", multiple=True, metavar="PROVIDER:MODEL", help="Ask this model to grade; repeat for a panel."
+)
 @click.option("--base-url", metavar="URL", help="Server of the judge (any that speaks OpenAI's protocol).")
 @google_cloud
 @click.option("--cache", metavar="FILE", help="Where the judges' replies are kept; by default in the user's cache.")
 @click.option("--replay", is_flag=True, help="Judge from the cache only.")
-@click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop judging beyond so many tokens.")
-@click.option("--budget-usd", type=click.FloatRange(min=0, min_open=True), metavar="X", help="Stop beyond this cost.")
-@click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop judging after so many questions.")
+@click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop judging after N tokens.")
+@click.option(
+    "--budget-usd", type=click.FloatRange(min=0, min_open=True), metavar="X", help="Stop judging at this cost."
+)
+@click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop judging after N questions.")
 @click.option("--no-redact", is_flag=True, help="Send texts to judges as they are, secrets included.")
 @calibration_files
 @click.option("--gate", is_flag=True, help="Exit 1 if a sample fails, 3 if one could not be decided.")
@@ -96,151 +99,111 @@ def command(
     """
     from pathlib import Path
 
-    from msgspec.structs import replace
-
-    from pantrace.engine.comparative import compare_evaluated
-    from pantrace.engine.evaluate import evaluate_into
     from pantrace.engine.foreign_plan import is_config, unused_paths
-    from pantrace.engine.plan import load_plan, prepare
-    from pantrace.engine.reports import decided_samples, write_explain_report
-    from pantrace.engine.select import Selection
-    from pantrace.engine.summary import gate_code, summarise
-    from pantrace.engine.workshop import LOG, SUMMARY, write_workshop
-    from pantrace.judges import Managed
+    from pantrace.engine.workshop import LOG, SUMMARY
+    from pantrace.library.evaluate import evaluate_planned, read_plan
 
-    from .compare import all_fields, tell_comparisons
-    from .compare import as_markdown as compared_markdown
-    from .decided import decision_words, tell_doubts, tell_failures, tell_numbers, tell_verdict
-    from .google_cloud import named_project
-    from .judge import tell_judging
-    from .left_out import left_out
-
-    path = Path(plan) if plan else None
-    loaded, text, folder = load_plan(path)
-    if path is not None and is_config(path) and (told := unused_paths(path)):
+    planned = read_plan(plan, calibrations)
+    if plan is not None and is_config(Path(plan)) and (told := unused_paths(Path(plan))):
         say(told)
-    ready = prepare(loaded, folder, text, str(path or "plan"), calibrations=[*map(Path, calibrations)])
     keep_inputs(
         sources,
-        beside=[plan, *calibrations, str(ready.reference) if ready.reference else None],
+        beside=map(str, planned.beside),
         recordings=[out, report],
         others=[junit, markdown, cache, *(str(Path(workshop) / each) for each in (SUMMARY, LOG) if workshop)],
     )
-    given: dict[str, Any] = {
-        "models": list(dict.fromkeys(models)) or None,
-        "base_url": base_url,
-        "budget_tokens": budget_tokens,
-        "budget_usd": budget_usd,
-        "budget_calls": budget_calls,
-        "redact": False if no_redact else None,
-    }
-    asked = replace(loaded.judge, **{name: value for name, value in given.items() if value is not None})
-    managed = any(isinstance(rubric, Managed) for rubric in ready.rubrics)
-    # Cases may require managed metrics, too: whoever names a project wants them asked for.
-    vertex = named_project(project, location, base_url) if managed or project or location else None
-    judging = _judging(ready, asked, vertex, cache, replay)
+    table = planned.judge_table(
+        judges=models,
+        base_url=base_url,
+        budget_tokens=budget_tokens,
+        budget_usd=budget_usd,
+        budget_calls=budget_calls,
+        redact=not no_redact,
+    )
     paths = expand(sources)
     with progress("samples") as count:
-        done = evaluate_into(
+        results = evaluate_planned(
+            planned,
             paths,
             Path(out),
-            ready,
-            text,
+            table,
+            project=project,
+            location=location,
+            cache=cache,
+            replay=replay,
+            selection=chosen,
             format=from_,
-            selection=None if chosen == Selection() else chosen,
             on_sample=count,
-            judging=judging,
         )
-    summary = summarise(Path(out), ready.checks)
-    sides = compare_evaluated(Path(out))
-    write_reports(Path(out), summary, junit, markdown, more=compared_markdown(sides) if sides is not None else "")
-    if report:
-        write_explain_report(Path(out), Path(report))
-    if workshop:
-        write_workshop(Path(out), Path(workshop))
-    code, rate = None, 1.0
-    if gating := gate or min_pass_rate is not None or loaded.gate is not None:
-        rate = min_pass_rate if min_pass_rate is not None else loaded.gate.min_pass_rate if loaded.gate else 1.0
-        used = {each.profile for each in summary.decisions}
-        complete = (loaded.gate is not None and loaded.gate.complete) or any(
-            each.complete for each in ready.profiles.values() if each.name in used
-        )
-        code = gate_code(summary, rate, complete=complete)
+    gating = gate or min_pass_rate is not None or planned.plan.gate is not None
+    files = Files(junit=junit, markdown=markdown, report=report, workshop=workshop)
+    code = tell_evaluation(results, files, gating, min_pass_rate, by, verbose=verbose, as_json=as_json)
+    if gating:
+        raise click.exceptions.Exit(code)
+
+
+@dataclass(frozen=True)
+class Files:
+    """What is written beside the run directory."""
+
+    junit: str | None = None
+    markdown: str | None = None
+    report: str | None = None
+    workshop: str | None = None
+
+
+def tell_evaluation(
+    results: Results,
+    files: Files,
+    gating: bool,
+    min_pass_rate: float | None,
+    by: str | None,
+    *,
+    verbose: bool = False,
+    as_json: bool = False,
+) -> int:
+    """Write the files that were asked for and print the answer; gives the exit code of the gate."""
+    from pathlib import Path
+
+    from pantrace.engine.comparative import compare_evaluated
+    from pantrace.engine.reports import write_explain_report
+    from pantrace.engine.workshop import write_workshop
+
+    from .compare import as_markdown as compared_markdown
+    from .compare import tell_comparisons
+    from .decided import decision_words, tell_doubts, tell_failures, tell_numbers, tell_verdict
+    from .judge import tell_judging
+
+    out = results.path
+    summary = results.summary
+    sides = compare_evaluated(out)
+    more = compared_markdown(sides) if sides is not None else ""
+    write_reports(out, summary, files.junit, files.markdown, more=more)
+    if files.report:
+        write_explain_report(out, Path(files.report))
+    if files.workshop:
+        write_workshop(out, Path(files.workshop))
+    decided = results.as_planned(summary, min_pass_rate=min_pass_rate) if gating else None
     if as_json:
-        print_json(
-            {
-                "out": out,
-                **_counts(done),
-                **left_out(done.notes),
-                "judging": judging.summary() if judging else None,
-                "summary": summary,
-                "decisions": decided_samples(Path(out)),
-                **({"comparison": all_fields(sides)} if sides is not None else {}),
-            }
-        )
-        if code is not None:
-            say(f"{'passed' if code == 0 else 'not passed'}: {decision_words(summary.decisions)}")
+        print_json(results.to_dict(summary))
+        if decided is not None:
+            say(f"{'passed' if decided else 'not passed'}: {decision_words(summary.decisions)}")
     else:
-        tell_verdict(summary, code, rate, out)
-        tell_failures(summary, Path(out), verbose)
+        code = decided.exit_code if decided is not None else None
+        tell_verdict(summary, code, decided.min_pass_rate if decided is not None else 1.0, str(out))
+        tell_failures(summary, out, verbose)
         tell_numbers(summary, verbose, by)
         if sides is not None:
             click.echo(f"\n{' against '.join(reversed(sides.runs))}:\n")
             tell_comparisons(sides, flips=10)
-        _tell_done(done, out)
-        if judging is not None:
-            tell_judging(judging)
-    if gating:
-        tell_doubts(Path(out), summary, ready.calibrations, None, complete)
-        raise click.exceptions.Exit(code or 0)
-
-
-def _judging(ready: Ready, table: JudgeTable, vertex: Project | None, cache: str | None, replay: bool) -> Bench | None:
-    """The judges that the plan or the command line names; None when there is nothing that they would do."""
-    from msgspec.structs import replace
-
-    from pantrace.engine.judge import Access, bench
-    from pantrace.judges import Managed, Settings
-    from pantrace.library.access import cache_file, reach
-
-    judges = reach(table.models, table.base_url, asking=not replay)
-    if replay and not judges.models and not any(isinstance(rubric, Managed) for rubric in ready.rubrics):
-        from pantrace.errors import UsageError
-
-        raise UsageError("--replay needs a judge: replies are kept by its name")
-    if not judges.models and not ready.rubrics and vertex is None:
-        return None
-    access = Access(
-        keys=judges.keys,
-        secrets=judges.secrets,
-        base_url=judges.base_url,
-        timeout=table.timeout,
-        attempts=table.retries + 1,
-        vertex=replace(vertex, base_url=None) if vertex and judges.models else vertex,
-        concurrency=table.concurrency,
-        tokens=table.budget_tokens,
-        dollars=table.budget_usd,
-        calls=table.budget_calls,
-    )
-    settings = Settings(
-        models=judges.models,
-        samples=table.samples,
-        combine=table.combine,
-        temperature=table.temperature,
-        max_tokens=table.max_tokens,
-        seed=table.seed,
-        weighted=table.weighted,
-        characters=table.max_chars,
-    )
-    judging = bench(settings, access, cache=cache_file(cache), replay=replay, redact=table.redact)
-    judging.open()
-    return judging
-
-
-def _counts(done: Done) -> dict[str, object]:
-    names = ("measured", "reused", "renewed", "superseded", "removed")
-    damaged = [*done.anew, *(str(path) for path in done.damaged)]
-    return {**{name: getattr(done, name) for name in names}, "damaged": damaged, "undone": done.undone}
+        if results.done is not None:
+            _tell_done(results.done, str(out))
+        if results.judging is not None:
+            tell_judging(results.judging)
+    if decided is None:
+        return 0
+    tell_doubts(out, summary, decided.calibrations, None, decided.complete)
+    return decided.exit_code
 
 
 def _tell_done(done: Done, out: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +11,7 @@ from .complete import complete_profiles
 from .output import print_json, say
 
 if TYPE_CHECKING:
+    from pantrace.library.gate import Gate
     from pantrace.policy import Profile
 
 
@@ -65,10 +66,10 @@ def command(
 ) -> None:
     """Decide a run directory by a profile, without measuring or judging again.
 
-    What could not be evaluated does not pass. A profile that names a metric that nobody knows is refused. --json and
-    --markdown name every sample's decision and its reasons.
+    What could not be evaluated does not pass. A profile with an unknown metric is refused. --json and --markdown have
+    every sample's decision and its reasons.
 
-    With --baseline, every metric of which an end is good must be proven no worse than in the baseline by more than its
+    With --baseline, every metric with a good direction must be proven no worse than in the baseline by more than its
     margin (without a margin: proven better). Both runs are only read for that.
 
     \b
@@ -80,12 +81,12 @@ def command(
     """
     from pathlib import Path
 
-    from pantrace.engine.compare_runs import compare, exit_code
     from pantrace.errors import UsageError
+    from pantrace.library.gate import against_baseline, both, decide_by_profile
     from pantrace.policy import profile_names
     from pantrace.store import is_run_directory
 
-    from .compare import GATE, all_fields, tell_comparisons
+    from .compare import tell_comparisons
 
     if not is_run_directory(Path(directory)):
         raise UsageError(f"{directory} is not a run directory; `pantrace eval … --out DIR` makes one")
@@ -102,72 +103,56 @@ def command(
     # Before anything is decided: a baseline that cannot be compared with is an error, not a decision.
     against = None
     if baseline is not None:
-        against = compare(baseline, directory, metrics=metrics, margins=margins, cluster=cluster)
-    told: dict[str, Any] = {}
-    codes: list[int] = []
+        against = against_baseline(Path(directory), baseline, margins=margins, metrics=metrics, cluster=cluster)
+    decided = None
     if profile is not None:
-        code, told = _decide(
-            directory, profile, min_pass_rate, complete, junit, markdown, report, calibrations, verbose, as_json
+        decided = decide_by_profile(
+            Path(directory), profile, min_pass_rate=min_pass_rate, complete=complete, calibrations=calibrations
         )
-        codes.append(code)
+        _tell_decided(decided, directory, junit, markdown, report, verbose=verbose, as_json=as_json)
     if against is not None:
-        told["baseline"] = all_fields(against)
-        codes.append(exit_code(against.comparisons))
-        if not as_json:
-            tell_comparisons(against)
-        say(f"gate (no worse than {baseline}): {GATE[codes[-1]]}")
+        if against.baseline is not None and not as_json:
+            tell_comparisons(against.baseline)
+        say(against.sentence)
+    found = decided if against is None else against if decided is None else both(decided, against)
+    assert found is not None
     if as_json:
-        print_json(told)
-    # Failed beats undecided, and both beat passed.
-    raise click.exceptions.Exit(1 if 1 in codes else max(codes))
+        print_json(found.to_dict())
+    raise click.exceptions.Exit(found.exit_code)
 
 
-def _decide(
+def _tell_decided(
+    decided: Gate,
     directory: str,
-    profile: str,
-    rate: float,
-    complete: bool,
     junit: str | None,
     markdown: str | None,
     report: str | None,
-    calibrations: tuple[str, ...],
+    *,
     verbose: bool,
     as_json: bool,
-) -> tuple[int, dict[str, Any]]:
-    """Decide by a profile, write and tell it; gives the exit code and the JSON."""
+) -> None:
+    """Write the files that were asked for, and print the answer."""
     from pathlib import Path
 
-    from pantrace.engine.calibration_files import calibrations_for
-    from pantrace.engine.evaluate import decide_again
-    from pantrace.engine.known_names import refuse_unknown
-    from pantrace.engine.reports import decided_samples, write_explain_report
-    from pantrace.engine.summary import gate_code, summarise
-    from pantrace.policy import load_profile, profile_names
+    from pantrace.engine.reports import write_explain_report
 
     from .decided import decision_words, tell_doubts, tell_failures, tell_numbers, tell_verdict
     from .eval import write_reports
 
-    out = Path(directory)
-    chosen = load_profile(profile)
-    refuse_unknown(chosen, out, file=None if profile in profile_names() else Path(profile))
-    known = calibrations_for(out, [*map(Path, calibrations)])
-    decide_again(out, chosen, known)
-    summary = summarise(out)
+    out, summary, chosen = Path(directory), decided.summary, decided.profile
+    assert summary is not None
+    assert chosen is not None
     write_reports(out, summary, junit, markdown, chosen.name)
     if report:
         write_explain_report(out, Path(report), chosen.name)
-    demanded = complete or chosen.complete
-    code = gate_code(summary, rate, chosen.name, complete=demanded)
     if as_json:
         mine = [each for each in summary.decisions if each.profile == chosen.name]
-        say(f"{'passed' if code == 0 else 'not passed'}: {decision_words(mine)}")
+        say(f"{'passed' if decided else 'not passed'}: {decision_words(mine)}")
     else:
-        tell_verdict(summary, code, rate, directory, chosen.name)
+        tell_verdict(summary, decided.exit_code, decided.min_pass_rate, directory, chosen.name)
         tell_failures(summary, out, verbose, chosen.name)
         tell_numbers(summary, verbose, only=_deciding(chosen))
-    tell_doubts(out, summary, known, chosen.name, demanded)
-    told = {"profile": chosen.name, "profiles": profile_names(), "summary": summary}
-    return code, {**told, "decisions": decided_samples(out, chosen.name)}
+    tell_doubts(out, summary, decided.calibrations, chosen.name, decided.complete)
 
 
 def _deciding(profile: Profile) -> set[str]:

@@ -19,7 +19,7 @@ FORMAT = "openadapt-eval"
 
 def evaluation_options(texts: tuple[str, ...]) -> Record:
     """The fields that were set; a UsageError names those that there are."""
-    from pantrace.engine.convert import parse_options
+    from pantrace.engine.target import parse_options
     from pantrace.formats import by_name
 
     pairs = [text.partition("=") for text in texts]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pantrace.errors import UsageError
-from pantrace.library.access import cache_file, reach
 
 from .arguments import as_json, expand, from_format, keep_inputs, option, output, selecting, sources, sub_agents
-from .google_cloud import google_cloud, named_project, required_project
+from .google_cloud import google_cloud
 from .output import harmless, print_json, say, table
 from .progress import progress
 
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
 
     from pantrace.engine.judge import Bench
     from pantrace.engine.measure import Row
-    from pantrace.engine.read import Notes
     from pantrace.engine.select import Selection
     from pantrace.judges import AnyRubric
-    from pantrace.model import Run, Sample, Score
+    from pantrace.library.judge import Grading
+    from pantrace.model import Sample, Score
 
 MAX_CHARS = 100_000
 """What the engine takes where nobody says otherwise."""
@@ -67,24 +66,26 @@ KINDS = ("json", "jsonl", "csv", "parquet", "native")
     help="How often each judge is asked.",
 )
 @click.option(
-    "--combine", type=click.Choice(["mean", "majority"]), help="By default grades by mean, pass and fail by majority."
+    "--combine",
+    type=click.Choice(["mean", "majority"]),
+    help="How verdicts are combined; by default grades by mean, pass and fail by majority.",
 )
-@click.option("--temperature", type=float, metavar="T", help="By default 0 where a judge is asked once, 0.7 for more.")
+@click.option("--temperature", type=float, metavar="T", help="By default 0 for one repeat, 0.7 for more.")
 @click.option("--seed", type=int, metavar="N", help="Sent to the provider, plus the number of the repeat.")
-@click.option("--weighted", is_flag=True, help="Weigh grades by log-probabilities, where the provider tells them.")
-@click.option("--max-tokens", type=click.IntRange(min=16), default=2000, show_default=True, help="Of one reply.")
+@click.option("--weighted", is_flag=True, help="Weight grades by log-probabilities, if the provider returns them.")
+@click.option("--max-tokens", type=click.IntRange(min=16), default=2000, show_default=True, help="Longest reply.")
 @click.option(
     "--max-chars",
     type=click.IntRange(min=2000),
     default=MAX_CHARS,
     show_default=True,
-    help="Of one prompt.",
+    help="Longest prompt.",
 )
 @click.option("--cache", metavar="FILE", help="Where replies are kept; by default in the user's cache folder.")
 @click.option("--replay", is_flag=True, help="Answer from the cache only, and say what is missing.")
-@click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop asking beyond so many tokens.")
-@click.option("--budget-usd", type=click.FloatRange(min=0, min_open=True), metavar="X", help="Stop beyond this cost.")
-@click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop asking beyond so many calls.")
+@click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop after N tokens.")
+@click.option("--budget-usd", type=click.FloatRange(min=0, min_open=True), metavar="X", help="Stop at this cost.")
+@click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop after N calls.")
 @click.option("--concurrency", type=click.IntRange(1, 256), default=8, show_default=True, help="Questions at once.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0.1), default=120.0, show_default=True, help="Seconds for a reply."
@@ -133,97 +134,71 @@ def command(
 ) -> None:
     """Grade recordings by rubrics, with a language model as judge.
 
-    Without --judge nothing is sent, and every score is unscored. Replies are kept in a cache: a second run asks
-    nothing, a run that was stopped goes on. What got no usable verdict is unscored with its reason, never a number.
-    Secrets are replaced before anything is sent. docs/judges.md says more.
+    Without --judge nothing is sent, and every score is unscored. Replies are cached: a second run asks nothing, and a
+    run that was stopped continues. Without a usable verdict a score is unscored, with the reason, never a number.
+    Secrets are replaced before anything is sent. See docs/judges.md.
 
-    A rubric vertex:NAME_VERSION is one that Vertex AI keeps: it judges by itself, in your project, without --judge.
+    Rubrics named vertex:NAME_VERSION are run by Vertex AI in your project, without --judge.
 
-    Exit code: 3 when something was to be judged and nothing could be.
+    Exit code: 0, or 3 if nothing could be judged.
 
     \b
     pantrace judge runs/ --rubric HelpfulnessExplain --judge openai:gpt-4.1-mini
-    pantrace judge runs/ --rubric my.toml --judge openai:qwen3 --base-url http://127.0.0.1:8000/v1 --samples 5
+    pantrace judge runs/ --rubric my.toml --judge openai:qwen3 --base-url http://127.0.0.1:8000/v1 --repeats 5
     pantrace judge runs/ --rubric tool_use_quality --dry-run
     pantrace judge rows.jsonl --rubric metric_definitions.json:recommendation_quality --judge google:gemini-2.5-flash
     pantrace judge runs/ --rubric pair-programming.yaml --judge openai:gpt-4.1-mini
     pantrace judge runs/ --rubric vertex:general_quality_v1 --guidelines pair-programming.yaml --project my-project
     """
-    from pantrace.engine.judge import Access, Bench, bench
-    from pantrace.engine.read import Notes, read_pile, split_children
-    from pantrace.engine.rubric_selection import select_rubrics
-    from pantrace.judges import Managed, Settings, guidelines_from, is_managed, with_guidelines
-    from pantrace.model import with_samples
-    from pantrace.normalise.secrets import Redactor
+    from pantrace.engine.plan import JudgeTable
+    from pantrace.library.access import cache_file
+    from pantrace.library.judge import grading
 
     from .left_out import tell_left_out
 
-    asked = select_rubrics(names)
-    if asked.measured:
-        listed = ", ".join(asked.measured)
-        if not asked.rubrics:
-            raise UsageError(f"nothing to judge: `pantrace measure` and `pantrace eval` measure {listed}")
-        say(f"not judged but measured, by `pantrace measure` and `pantrace eval`: {listed}")
-    rubrics = asked.rubrics
-    if guidelines is not None:
-        rubrics = with_guidelines(rubrics, guidelines_from(guidelines))
     kind = None if out is None or dry_run else format_ or _kind_of(out)
     if not dry_run:
         _refuse_outputs(sources, names, out, kind, cache)
-    managed = any(isinstance(rubric, Managed) for rubric in rubrics)
-    judges = reach(models, base_url, asking=not dry_run and not replay)
-    settings = Settings(
-        models=judges.models,
+    table = JudgeTable(
+        models=list(models),
+        base_url=base_url,
         samples=repeats,
         combine=combine,  # type: ignore[arg-type]
         temperature=temperature,
-        max_tokens=max_tokens,
         seed=seed,
         weighted=weighted,
-        characters=max_chars,
-    )
-    if replay and not models and not managed:
-        raise UsageError("--replay needs --judge: replies are kept by the name of the judge")
-    kept = cache_file(cache)
-    vertex = None
-    if managed and not dry_run and not replay:
-        # Whoever names a managed metric wants it; a definition file may hold some among others.
-        find = required_project if any(map(is_managed, names)) else named_project
-        vertex = find(project, location, None if models else base_url)
-    access = Access(
-        keys=judges.keys,
-        secrets=judges.secrets,
-        base_url=judges.base_url,
-        vertex=vertex,
+        max_tokens=max_tokens,
+        max_chars=max_chars,
+        redact=not no_redact,
         timeout=timeout,
-        attempts=retries + 1,
+        retries=retries,
         concurrency=concurrency,
-        tokens=budget_tokens,
-        dollars=budget_usd,
-        calls=budget_calls,
+        budget_tokens=budget_tokens,
+        budget_usd=budget_usd,
+        budget_calls=budget_calls,
     )
+    ready = grading(
+        expand(sources),
+        names,
+        table,
+        guidelines=guidelines,
+        project=project,
+        location=location,
+        cache=cache,
+        replay=replay,
+        dry_run=dry_run,
+        sub_agents=sub_agents,
+        selection=chosen,
+        format=from_,
+    )
+    if ready.measured:
+        say(f"not judged but measured, by `pantrace measure` and `pantrace eval`: {', '.join(ready.measured)}")
     if dry_run:
-        judging = Bench(None, settings, None if no_redact else Redactor(known=judges.secrets))
+        _dry_run(ready, cache_file(cache), as_json)
     else:
-        judging = bench(settings, access, cache=kept, replay=replay, redact=not no_redact)
-        judging.open()
-    notes = Notes.keeping()
-    paths = expand(sources)
-
-    def read(notes: Notes) -> Run:
-        run = read_pile(paths, format=from_, notes=notes)
-        return with_samples(run, split_children(run.samples)) if sub_agents else run
-
-    if not dry_run:
-        chosen.look_up(lambda: read(Notes.keeping()).samples)
-    run = read(notes)
-    picked = chosen.apply(run.samples)
-    if dry_run:
-        _dry_run(picked, rubrics, judging, kept, as_json)
-    else:
-        _judge(with_samples(run, picked), rubrics, judging, out, kind, as_json)
-    tell_left_out(notes)
-    if not dry_run and judging.statuses["unscored"] and not judging.statuses["scored"]:
+        _judge(ready, out, kind, as_json)
+    tell_left_out(ready.notes)
+    if not dry_run and ready.judges.statuses["unscored"] and not ready.judges.statuses["scored"]:
         raise click.exceptions.Exit(3)
 
 
@@ -238,15 +213,15 @@ def _refuse_outputs(
         keep_inputs(sources, beside=beside, others=[out, cache])
 
 
-def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | None, kind: Any, as_json: bool) -> None:
+def _judge(ready: Grading, out: str | None, kind: Any, as_json: bool) -> None:
     from pathlib import Path
 
     import msgspec
 
     from pantrace.engine.convert import write_run
-    from pantrace.engine.judge import judge_all
-    from pantrace.engine.measure import Row, row
+    from pantrace.engine.measure import Row
     from pantrace.engine.tables import write_table
+    from pantrace.library.scores import Scores
     from pantrace.model import with_samples
 
     rows: list[Row] = []
@@ -254,14 +229,14 @@ def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | No
     with progress("samples") as count:
 
         def told() -> Iterator[tuple[Sample, list[Score]]]:
-            for sample, scores in judge_all(run.samples, rubrics, judging):
-                rows.extend(row(run.name, sample, None, score) for score in scores)
+            for sample, scores, found in ready.judged():
+                rows.extend(found)
                 count(sample)
                 yield sample, scores
 
         if native:
             together = (msgspec.structs.replace(sample, scores=(*sample.scores, *scores)) for sample, scores in told())
-            write_run(with_samples(run, together), Path(str(out)), to="native", measure=False)
+            write_run(with_samples(ready.run, together), Path(str(out)), to="native", measure=False)
         else:
             for _ in told():
                 pass
@@ -270,11 +245,10 @@ def _judge(run: Run, rubrics: Sequence[AnyRubric], judging: Bench, out: str | No
     elif out is not None:
         say(f"wrote {write_table(rows, Path(out), kind, Row.__struct_fields__)} scores to {out}")
     if as_json:
-        scores = [{name: getattr(each, name) for name in Row.__struct_fields__} for each in rows]
-        print_json({"summary": judging.summary(), "scores": scores})
+        print_json(Scores(rows, judging=ready.judges.summary()).to_dict())
         return
-    _print(rows, rubrics)
-    tell_judging(judging)
+    _print(rows, ready.rubrics)
+    tell_judging(ready.judges)
 
 
 def _kind_of(out: str) -> str:
@@ -321,18 +295,12 @@ def tell_judging(judging: Bench) -> None:
         say(f"{count} unscored: {problem}")
 
 
-def _dry_run(
-    samples: Iterable[Sample],
-    rubrics: Sequence[AnyRubric],
-    unasked: Bench,
-    cache: Path,
-    as_json: bool,
-) -> None:
+def _dry_run(ready: Grading, cache: Path, as_json: bool) -> None:
     import msgspec
 
     from pantrace.engine.judge import plan_questions
 
-    found = list(plan_questions(samples, rubrics, unasked, cache))
+    found = list(plan_questions(ready.run.samples, ready.rubrics, ready.judges, cache))
     total = {
         "calls": sum(each.calls for each in found),
         "cached": sum(each.cached for each in found),

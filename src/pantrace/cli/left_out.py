@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .output import say
 
@@ -19,16 +19,3 @@ def tell_left_out(notes: Notes) -> None:
         counts = Counter(each.reason for each in notes.ignored)
         reasons = ", ".join(f"{reason} ({count})" for reason, count in counts.most_common())
         say(f"ignored: {reasons}; `pantrace detect` lists them")
-
-
-def left_out(notes: Notes) -> dict[str, list[dict[str, Any]]]:
-    """The same for --json, each by itself."""
-    return {
-        "broken": [{"path": each.path, "place": each.place, "message": each.message} for each in notes.broken],
-        "ignored": ignored_entries(notes),
-    }
-
-
-def ignored_entries(notes: Notes) -> list[dict[str, Any]]:
-    """What was not read in directories, with the reason."""
-    return [{"path": str(each.path), "reason": each.reason} for each in notes.ignored]

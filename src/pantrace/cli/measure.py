@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,11 +29,11 @@ from .output import say, table
 from .progress import progress
 
 if TYPE_CHECKING:
-    from pantrace.engine.measure import Chosen, Row
+    from pantrace.engine.measure import Row
     from pantrace.engine.overview import Line, Overview
-    from pantrace.engine.read import Notes
     from pantrace.engine.reduce import Total
     from pantrace.engine.select import Selection
+    from pantrace.library.measure import Measuring
     from pantrace.model import Sample
     from pantrace.stats.moments import Moments
 
@@ -104,27 +104,15 @@ def command(
 
     Exit code: 0, or 3 if a metric (a plugin) could not be run on some sample.
     """
-    from itertools import chain
-    from pathlib import Path
     from time import time
 
-    from pantrace.engine.measure import References, choose
-    from pantrace.engine.read import Notes, read_pile, split_children
-    from pantrace.metrics import full_address
+    from pantrace.library.measure import measuring
 
     from .gui_evaluation import evaluation_options, write_evaluation
     from .left_out import tell_left_out
 
     if by in PER:  # what --by meant before there were groups
         per, by = by, None
-    for option, file, setting in (
-        ("--prices", prices, "token_usage.prices"),
-        ("--milestones", milestones, f"{GUI}.milestones"),
-    ):
-        metric = setting.partition(".")[0]
-        if file and metrics and metric not in [full_address(name).partition(".")[0] for name in metrics]:
-            raise UsageError(f"{option} is for the metric {metric}, which is not among those measured")
-        settings = (*settings, f"{setting}={file}") if file else settings
     kind = _kind(format_, out, as_json, as_csv)
     recordings, others = ([out], []) if kind == "openadapt-eval" else ([], [out])
     keep_inputs(sources, beside=[reference, prices, milestones, *plugins], recordings=recordings, others=others)
@@ -134,55 +122,38 @@ def command(
     if (mode := getattr(given, "dsl_mode", None)) is not None:
         settings = (*settings, f"{GUI}.dsl_mode={mode}")  # what is written is what was compared
     begun = time()
-    checks = choose(metrics, settings, [Path(path) for path in plugins])
-    if kind == "openadapt-eval" and GUI not in [check.name for check, _ in checks]:
-        raise UsageError(f"--format openadapt-eval holds the metrics of GUI agents: measure {GUI}, too")
-    notes = Notes.keeping()
-    run = read_pile(expand(sources), format=from_, notes=notes)
-    samples = chosen.apply(split_children(run.samples) if sub_agents else run.samples)
-    references = References.of(read_pile([Path(reference)], notes=Notes())) if reference else None
-    if references is not None:
-        samples = map(references.join, samples)
-        if not chosen.narrows:
-            # Asked for behind the samples: by then it is known which references nobody ran.
-            samples = chain(samples, _when_asked(references.not_run))
     group = _grouping(by) if by is not None else None
-    turns = per == "turn"
-    measuring = _Measuring(checks, notes, chosen, turns, not no_stored and not turns, set(metrics), group)
-    failed: dict[str, list[str]] = {}
+    found = measuring(
+        expand(sources),
+        metrics=metrics,
+        reference=reference,
+        per=per,
+        settings=settings,
+        prices=prices,
+        milestones=milestones,
+        plugins=plugins,
+        stored=not no_stored,
+        sub_agents=sub_agents,
+        selection=chosen,
+        format=from_,
+    )
+    if kind == "openadapt-eval" and GUI not in [check.name for check, _ in found.checks]:
+        raise UsageError(f"--format openadapt-eval holds the metrics of GUI agents: measure {GUI}, too")
     with progress("samples", printing=out is None and kind != "table") as count:
-        rows = chain(measuring.rows(samples, count), *([] if chosen.narrows else [measuring.stored_rows()]))
+        grouped = _Grouped(found, group, count)
         if given is not None:
             assert out is not None
-            gui = [each for each in checks if each[0].name == GUI]
-            tell = write_evaluation(_noting(rows, failed), out, gui, run, given, begun)
+            gui = [each for each in found.checks if each[0].name == GUI]
+            tell = write_evaluation(grouped.rows(), out, gui, found.run, given, begun)
         else:
-            tell = _write(_noting(rows, failed), kind, out, checks, metrics, measuring, _Shape(per, by, verbose))
+            tell = _write(grouped, kind, out, _Shape(per, by, verbose))
     tell()
-    if references is not None:
-        for told in references.to_tell(reference):
-            say(told)
-    for told in measuring.to_tell():
+    for told in found.remarks():
         say(told)
-    tell_left_out(notes)
-    for metric, reasons in failed.items():
+    tell_left_out(found.notes)
+    for metric, reasons in found.failed.items():
         say(f"{metric} failed on {len(reasons)} samples or turns: {reasons[0]}")
-    raise click.exceptions.Exit(3 if failed else 0)
-
-
-def _when_asked(make: Callable[[], Iterator[Sample]]) -> Iterator[Sample]:
-    """The samples that a function gives, called when the first of them is wanted."""
-    yield from make()
-
-
-def _noting(rows: Iterable[Row], failed: dict[str, list[str]]) -> Iterator[Row]:
-    """The same rows; our metrics that could not be run are noted by metric, with the reasons."""
-    for each in rows:
-        from pantrace.engine.measure import kind_of
-
-        if each.status == "failed" and kind_of(each) == "check":
-            failed.setdefault(each.metric, []).append(each.explanation or "")
-        yield each
+    raise click.exceptions.Exit(3 if found.failed else 0)
 
 
 def _kind(format_: str | None, out: str | None, as_json: bool, as_csv: bool) -> str:
@@ -229,65 +200,23 @@ class _Shape:
 
 
 @dataclass
-class _Measuring:
-    """What is measured, and what is left to be told when it is done."""
+class _Grouped:
+    """The rows that are measured, and the group of the sample that they are of."""
 
-    checks: list[Chosen]
-    notes: Notes
-    chosen: Selection
-    by_turn: bool
-    stored: bool
-    wanted: set[str]
-    group: Callable[[Sample], str] | None = None
+    measuring: Measuring
+    group: Callable[[Sample], str] | None
+    count: Callable[[Sample], None]
     current: str = ""
-    """The group of the sample whose rows are being made."""
-    samples: int = 0
-    without_turn: int = 0
 
-    def rows(self, samples: Iterable[Sample], count: Callable[[Sample], None]) -> Iterator[Row]:
-        from pantrace.engine.measure import measure_samples, row
+    def rows(self) -> Iterator[Row]:
+        return self.measuring.rows(self._begin)
 
-        seen: Sample | None = None
-        for sample, turn, scores in measure_samples(samples, self.checks, by_turn=self.by_turn):
-            if sample is not seen:
-                seen, self.samples = sample, self.samples + 1
-                count(sample)
-                self.current = self.group(sample) if self.group is not None else ""
-            self.without_turn += self.by_turn and turn is None
-            for score in scores:
-                yield row(self.notes.reading, sample, turn, score)
-            if self.stored:
-                for score in sample.scores:
-                    if not self.wanted or score.name in self.wanted:
-                        yield row(self.notes.reading, sample, None, score)
-
-    def stored_rows(self) -> Iterator[Row]:
-        """What the sources store for whole runs; to be asked behind the samples."""
-        from pantrace.engine.measure import stored_row
-
-        for run, found in self.notes.results if self.stored else ():
-            if not self.wanted or found.name in self.wanted:
-                yield stored_row(run, found)
-
-    def to_tell(self) -> Iterator[str]:
-        if not self.samples and not self.chosen.found_nothing:
-            yield "there was no sample to measure"
-        if self.without_turn:
-            yield f"{self.without_turn} samples were not recorded, have no turn and are left out (--per turn)"
-        whole = [check.name for check, _ in self.checks if self.by_turn and not check.per_turn]
-        if whole and (self.wanted or len(whole) == len(self.checks)):
-            yield f"left out by --per turn, since they measure only whole samples: {', '.join(whole)}"
+    def _begin(self, sample: Sample) -> None:
+        self.count(sample)
+        self.current = self.group(sample) if self.group is not None else ""
 
 
-def _write(
-    rows: Iterator[Row],
-    kind: str,
-    out: str | None,
-    checks: list[Chosen],
-    wanted: tuple[str, ...],
-    measuring: _Measuring,
-    shape: _Shape,
-) -> Callable[[], None]:
+def _write(grouped: _Grouped, kind: str, out: str | None, shape: _Shape) -> Callable[[], None]:
     """Measure and write all rows; gives what is to be said of them when the progress is gone."""
     from pathlib import Path
 
@@ -295,6 +224,8 @@ def _write(
     from pantrace.engine.overview import Overview
     from pantrace.engine.tables import encode_table, write_table
 
+    measuring = grouped.measuring
+    checks, wanted, rows = measuring.checks, tuple(measuring.wanted), grouped.rows()
     if kind == "table" and shape.per is not None:
         from .measured_rows import tell_rows
 
@@ -303,7 +234,7 @@ def _write(
         groups: dict[str, Overview] = {}
         for each in rows:
             if not each.details.get("labels"):
-                groups.setdefault(measuring.current, Overview(checks)).add(each)
+                groups.setdefault(grouped.current, Overview(checks)).add(each)
         return lambda: _print_tables(groups, wanted, measuring.samples, shape)
     columns = Row.__struct_fields__
     rows = only_measures(rows, wanted) if wanted else rows

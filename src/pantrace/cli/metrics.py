@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Also the metrics of this Python file.")
 @as_json
 def command(names: tuple[str, ...], plugins: tuple[str, ...], as_json: bool) -> None:
-    """List all measures with unit and direction, or tell of some metrics their formula, when they do not apply, source,
+    """List all measures with unit and direction, or explain metrics: formula, when they do not apply, source,
     measures and settings.
 
     \b

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 from typing import TYPE_CHECKING
 
 import click
-
-from pantrace.errors import UsageError
 
 from .arguments import as_json, expand, from_format, keep_inputs, metric_names, output, sources
 from .output import print_json, say
@@ -26,7 +23,7 @@ KINDS = ("png", "svg", "pdf", "html", "vl.json")
     "--labels",
     multiple=True,
     metavar="A,B",
-    help="A name for each evaluation, in order, instead of the files' names; repeat or part by commas.",
+    help="A name for each evaluation, in order, instead of the files' names; repeat, or separate with commas.",
 )
 @metric_names("Only this metric; repeat for more.")
 @click.option(
@@ -62,8 +59,8 @@ def command(
 ) -> None:
     """Draw evaluations: eval JSON files, or recordings whose samples have scores.
 
-    What is null or not in a file is a gap marked n/a, never a bar of zero. Nothing is fetched from a network; the HTML
-    page holds all it needs.
+    A missing value is a gap marked n/a, never a bar of zero. Nothing is loaded from the network; the HTML page contains
+    everything it needs.
 
     \b
     pantrace plot eval_base.json eval_ft.json --labels "Base,Fine-tuned" -o comparison.png
@@ -73,36 +70,22 @@ def command(
     """
     from pathlib import Path
 
-    from pantrace.engine.metric_values import read_evaluations, warnings_of
-    from pantrace.engine.plot import figure, kind_of, label_names, save
-    from pantrace.engine.read import Notes
-    from pantrace.metrics import full_address
+    from pantrace.engine.plot import kind_of
+    from pantrace.library.plot import plot
 
     from .left_out import tell_left_out
 
     keep_inputs(sources, others=[out])
-    target = Path(out)
-    written = format_ or kind_of(target)
-    notes = Notes.keeping()
-    found = read_evaluations(expand(sources), format=from_, cluster=cluster, notes=notes)
-    if not found:
-        raise UsageError("nothing to draw: no input has a stored result or a score")
-    asked = [full_address(name) for name in metrics]
-    named = label_names(found, [name.strip() for row in csv.reader(labels) for name in row])
-    save(figure(kind, found, named, asked, title, cluster), target, written)
-    for warning in warnings_of(found):
+    written = format_ or kind_of(Path(out))
+    drawn = plot(
+        *expand(sources), kind=kind, metrics=metrics, labels=labels, cluster=cluster, title=title, format=from_
+    )
+    drawn.save(out, kind=written)
+    for warning in drawn.warnings:
         say(f"warning: {warning}")
-    tell_left_out(notes)
+    tell_left_out(drawn.notes)
     if as_json:
-        print_json(
-            {
-                "output": out,
-                "kind": kind,
-                "evaluations": [
-                    {"label": label, "path": each.path, "format": each.format, "metrics": list(each.metrics)}
-                    for label, each in zip(named, found, strict=True)
-                ],
-            }
-        )
+        print_json(drawn.to_dict())
     else:
-        say(f"drew {len(found)} {'evaluation' if len(found) == 1 else 'evaluations'} to {out}")
+        count = len(drawn.evaluations)
+        say(f"drew {count} {'evaluation' if count == 1 else 'evaluations'} to {out}")

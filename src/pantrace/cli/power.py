@@ -27,13 +27,13 @@ def _number(text: str | None) -> float | None:
 
 
 @click.command("power")
-@click.option("--delta", metavar="X", help="The difference that must be seen, such as 0.03.")
-@click.option("--cases", type=int, metavar="N", help="The cases that there are: which difference do they see?")
+@click.option("--delta", metavar="X", help="The difference to find, such as 0.03.")
+@click.option("--cases", type=int, metavar="N", help="How many cases you have: which difference do they show?")
 @click.option("--run", "runs", multiple=True, metavar="DIR", help="Take variances from this run; twice: from a pair.")
 @click.option("--metric", metavar="NAME", help="Which number of the run.")
 @click.option("--cluster", metavar="NAME", help="Cases of the run that belong together.")
 @click.option("--scores", is_flag=True, help="Plan for scores, not for pass or fail.")
-@click.option("--variance", metavar="V", help="Variance of what the change does to a case.  [default: 1/9]")
+@click.option("--variance", metavar="V", help="Variance of the effect on a case.  [default: 1/9]")
 @click.option("--sampling-variance", metavar="V", help="Variance of one trial of a case.  [default: 1/6; --scores: 0]")
 @click.option("--correlation", type=float, default=0.9, show_default=True, help="Of cases' means, with one --run.")
 @click.option("--samples-per-case", type=click.IntRange(min=1), default=1, show_default=True, metavar="K")
@@ -61,10 +61,10 @@ def command(
     power: float,
     as_json: bool,
 ) -> None:
-    """Say how many cases a comparison of two runs needs to see a difference, or what so many cases can see.
+    """Say how many cases a comparison of two runs needs, or what difference N cases can show.
 
-    It plans for pass or fail, each case tried once, unless you say otherwise. The assumptions are printed; a run that
-    exists makes better ones.
+    The default is pass or fail with one trial of each case. The assumptions are printed; an existing run gives better
+    ones.
 
     \b
     pantrace power --delta 0.05
@@ -84,15 +84,14 @@ def command(
         sampling_variance=_number(sampling_variance),
         correlation=correlation,
         scores=scores,
-        trials=samples_per_case,
+        samples_per_case=samples_per_case,
         alpha=alpha,
-        wanted=power,
+        power=power,
         case_cost=case_cost,
         trial_cost=trial_cost,
     )
     if as_json:
-        sides = None if plan.cases is None else plan.cases * plan.trials
-        print_json({**{name: getattr(plan, name) for name in plan.__struct_fields__}, "trials_per_side": sides})
+        print_json(plan.to_dict())
         return
     _tell(plan, backwards=delta is None, case_cost=case_cost)
 

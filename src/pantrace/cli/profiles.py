@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("names", nargs=-1, metavar="[NAME|FILE]...", shell_complete=complete_profiles)
 @as_json
 def command(names: tuple[str, ...], as_json: bool) -> None:
-    """List the profiles that decide whether a sample passes, or show some of them whole.
+    """List the profiles that decide whether a sample passes, or show some of them in full.
 
     \b
     pantrace profiles

@@ -42,9 +42,9 @@ def command(
 ) -> None:
     """Replace secrets in recordings: keys, tokens, passwords, private keys, connection strings.
 
-    Each secret becomes [redacted:KIND]; the input is not changed, the output has its format unless --to names another.
-    Secrets are found by their form or by the name before them, in keys, run headers, JSON and base64 inside texts, too.
-    What has neither is not found: read what is left before you publish it.
+    Each secret becomes [redacted:KIND]. The input is not changed; the output has the same format unless --to names
+    another. Secrets are found by their form or by the name before them, also in keys, run headers, and JSON and base64
+    inside texts. Others are not found: read the output before you publish it.
 
     \b
     pantrace redact session.json -o clean/

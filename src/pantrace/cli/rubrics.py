@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("names", nargs=-1, metavar="[NAME|FILE]...")
 @as_json
 def command(names: tuple[str, ...], as_json: bool) -> None:
-    """List the rubrics that judges can grade by, or show some of them whole.
+    """List the rubrics that judges can grade by, or show some of them in full.
 
     Of a metric-definition file (FILE.json) all metrics are listed with where their inputs come from; FILE.json:NAME
     shows one of them whole.

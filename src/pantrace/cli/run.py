@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
 import signal
 import sys
 from contextlib import ExitStack
@@ -20,7 +18,7 @@ from .progress import progress
 if TYPE_CHECKING:
     from pantrace.engine.run import Ran
     from pantrace.engine.select import Selection
-    from pantrace.engine.simulated_user import SimulatedUser
+    from pantrace.library.run_result import RunResult
 
 
 @click.command("run")
@@ -31,41 +29,40 @@ if TYPE_CHECKING:
     "agents",
     multiple=True,
     metavar="[NAME=]SPEC",
-    help="Who is asked; several, with names, take turns and are compared.",
+    help="The agent; several, with names, take turns and are compared.",
 )
-@click.option("--out", required=True, metavar="DIR", help="Run directory to write, or to go on with.")
+@click.option("--out", required=True, metavar="DIR", help="Run directory to write, or to continue.")
 @click.option("--plan", metavar="FILE", help="Plan for the evaluation that follows (TOML).")
 @click.option("--no-eval", is_flag=True, help="Record only; do not evaluate.")
 @click.option("--gate", is_flag=True, help="Exit 1 if a sample fails, 3 if one could not be decided.")
-@click.option("--trials", type=click.IntRange(1), metavar="N", help="Run each case so often (1).")
+@click.option("--trials", type=click.IntRange(1), metavar="N", help="Run each case N times (1).")
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Trials at the same time (1).")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds a trial may take (600).")
 @click.option("--max-output", type=size, metavar="SIZE", help="What an agent may print in a trial (50MB).")
-@click.option("--rate", type=click.FloatRange(0, min_open=True), metavar="N", help="Begin at most N trials a minute.")
-@click.option("--retries", type=click.IntRange(0, 10), metavar="N", help="Ask again when nobody was reached (2).")
+@click.option("--rate", type=click.FloatRange(0, min_open=True), metavar="N", help="Start at most N trials a minute.")
+@click.option("--retries", type=click.IntRange(0, 10), metavar="N", help="Ask again if the agent was not reached (2).")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the agent.")
 @click.option("--base-url", metavar="URL", help="Server of an openai: agent.")
 @click.option("--column", "columns", multiple=True, metavar="FIELD=NAME", help="Column of a table: question, id, ...")
-@click.option("--fixtures", metavar="DIR", help="Begin each trial with a copy of DIR/CASE, or of DIR.")
-@click.option("--again", is_flag=True, help="Run trials again in which the agent did not answer.")
+@click.option("--fixtures", metavar="DIR", help="Start each trial with a copy of DIR/CASE, or of DIR.")
+@click.option("--again", is_flag=True, help="Repeat trials in which the agent did not answer.")
 @click.option("--collect", is_flag=True, help="Record what the agents send over OpenTelemetry.")
 @click.option("--keep-workspaces", is_flag=True, help="Keep the directories in which agents worked.")
-@click.option("--follow-up", is_flag=True, help="Of recordings, ask all prompts again, not only the first.")
+@click.option("--follow-up", is_flag=True, help="Ask all prompts of recordings again, not only the first.")
 @click.option("--user", metavar="PROVIDER:MODEL", help="Model that plays the user of scenarios.")
 @click.option("--user-url", metavar="URL", help="Server of that model.")
-@click.option("--max-turns", type=click.IntRange(1), metavar="N", help="Turns that a simulated user has (10).")
-@click.option("--budget-usd", type=click.FloatRange(0, min_open=True), metavar="X", help="Begin no trial beyond it.")
-@click.option("--budget-tokens", type=click.IntRange(1), metavar="N", help="Begin no trial beyond it.")
-@click.option("--budget-trials", type=click.IntRange(1), metavar="N", help="Begin no trial beyond it.")
+@click.option("--max-turns", type=click.IntRange(1), metavar="N", help="Most turns of a simulated user (10).")
 @click.option(
-    "--budget-minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="Begin no trial beyond it."
+    "--budget-usd", type=click.FloatRange(0, min_open=True), metavar="X", help="Start no trial beyond this cost."
+)
+@click.option("--budget-tokens", type=click.IntRange(1), metavar="N", help="Start no trial after N tokens.")
+@click.option("--budget-trials", type=click.IntRange(1), metavar="N", help="Start no more than N trials.")
+@click.option(
+    "--budget-minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="Start no trial after N minutes."
 )
 @selecting
 @as_json
-@click.pass_context
 def command(
-    context: click.Context,
-    /,
     sources: tuple[str, ...],
     agents: tuple[str, ...],
     out: str,
@@ -85,10 +82,10 @@ def command(
 ) -> None:
     """Put questions to an agent, record what it does, and say how it did.
 
-    The dataset is anything that holds cases: eval sets, Explain cases, golden questions, a table (CSV or JSON lines)
-    with a question in each row, or recordings, whose first prompts are asked again. The recordings go to
-    recordings/ in the run directory, and are then evaluated as `pantrace eval` does. The same command after
-    an interruption goes on where it was: what is recorded is not run again.
+    The dataset is anything with cases: eval sets, Explain cases, golden questions, a table (CSV or JSON lines) with a
+    question in each row, or recordings, whose first prompts are asked again. Recordings are written to recordings/ in
+    the run directory and evaluated as `pantrace eval` does. Run the same command again after an interruption and it
+    continues; nothing is run twice.
 
     \b
     An agent is one of
@@ -109,59 +106,29 @@ def command(
     """
     from pathlib import Path
 
-    from msgspec.structs import replace
-
-    from pantrace.agents import Surroundings
-    from pantrace.engine.collect import collecting
-    from pantrace.engine.plan import load_plan
     from pantrace.engine.read import Notes
-    from pantrace.engine.run import Budget, function_recorder, read_recording, run_cases
-    from pantrace.engine.run_cases import dataset, questions
-    from pantrace.engine.run_trial import Conditions
-    from pantrace.store import WORKSPACES
+    from pantrace.library.evaluate import read_plan
+    from pantrace.library.run import evaluate_recorded, record, together
 
-    loaded, _, folder = load_plan(Path(plan) if plan else None)
-    table = replace(loaded.run, **{name: value for name, value in given.items() if value is not None})
-    named = _named(agents) or table.agents or ({"": table.agent} if table.agent else {})
-    if not named:
-        raise UsageError("nobody is asked: name an agent with --agent, or in [run] of the plan")
-    paths = expand(sources) if sources else [folder / each for each in table.dataset]
-    if not paths:
-        raise UsageError("there is no dataset: name one, or put it in [run] of the plan")
+    planned = None if no_eval else read_plan(plan)
     notes = Notes.keeping()
-    samples = dataset(paths, {**table.columns, **_pairs(columns, "--column")}, notes)
-    cases = list(questions(chosen.apply(samples), follow_up=follow_up or table.follow_up))
-    set_ = {**table.options, **_pairs(options, "--option"), **({"base_url": base_url} if base_url else {})}
-    fixtures = given["fixtures"] or (str(folder / table.fixtures) if table.fixtures else None)
-    conditions = Conditions(
-        folder=Path(out) / WORKSPACES,
-        read=read_recording,
-        environment=dict(os.environ),
-        seconds=table.timeout,
-        most_output=table.max_output,
-        fixtures=Path(fixtures) if fixtures else None,
-        retries=table.retries,
-        keep_workspaces=keep_workspaces,
-        user=_user(table.user, table.user_url, table.max_turns),
-    )
     with ExitStack() as stack:
         _end_agents_when_ended(stack)
-        if collect:
-            receiver = stack.enter_context(collecting(Path(out) / WORKSPACES / "collected"))
-            conditions = dataclasses.replace(conditions, collector=receiver)
         count = stack.enter_context(progress("trials"))
         try:
-            ran = run_cases(
-                cases,
-                named,
+            ran = record(
+                expand(sources),
+                _named(agents),
                 Path(out),
-                conditions,
-                trials=table.trials,
-                jobs=table.jobs,
-                pause=60 / table.rate if table.rate else 0.0,
-                budget=Budget(table.budget_trials, table.budget_minutes, table.budget_tokens, table.budget_usd),
+                plan=plan,
+                given={**given, "follow_up": follow_up or None},
+                options={**_pairs(options, "--option"), **({"base_url": base_url} if base_url else {})},
+                columns=_pairs(columns, "--column"),
                 again=again,
-                around=Surroundings(recorder=function_recorder, options=set_, keys=_keys()),
+                collect=collect,
+                keep_workspaces=keep_workspaces,
+                selection=chosen,
+                notes=notes,
                 on_sample=count,
             )
         except (KeyboardInterrupt, SystemExit):
@@ -169,17 +136,21 @@ def command(
             raise
     for error in notes.broken:
         say(f"left out: {error}")
-    if as_json and no_eval:
-        print_json({"agents": [_as_plain(each) for each in ran]})
     for each in ran:
         _tell(each)
-    gate = gate or loaded.gate is not None
-    incomplete = any(each.left for each in ran)
-    if not no_eval:
-        _evaluate(context, ran, plan, gate and not incomplete, as_json)
-    if gate and incomplete:
+    results = []
+    with progress("samples") as count:
+        for each in ran if planned is not None else ():
+            results.append(evaluate_recorded(planned, each, count))  # type: ignore[arg-type]
+    found = together(ran, results, notes)
+    gate = gate or _plans_gate(plan)
+    if as_json:
+        print_json(found.to_dict())
+    code = _tell_results(found, gate and found.complete, as_json)
+    if gate and not found.complete:
         say("gate: not every trial was run, which is not a pass")
-        raise click.exceptions.Exit(3)
+        code = 3
+    raise click.exceptions.Exit(code)
 
 
 def _end_agents_when_ended(stack: ExitStack) -> None:
@@ -189,23 +160,28 @@ def _end_agents_when_ended(stack: ExitStack) -> None:
         stack.callback(signal.signal, number, former)
 
 
-def _evaluate(context: click.Context, ran: list[Ran], plan: str | None, gate: bool, as_json: bool) -> None:
-    from .eval import command as evaluate
+def _plans_gate(plan: str | None) -> bool:
+    from pathlib import Path
+
+    from pantrace.engine.plan import load_plan
+
+    return load_plan(Path(plan) if plan else None)[0].gate is not None
+
+
+def _tell_results(found: RunResult, gate: bool, as_json: bool) -> int:
+    """The evaluation of each agent, and their comparison; gives the exit code of the gate."""
+    from .compare import tell_comparisons
+    from .eval import Files, tell_evaluation
 
     codes = []
-    for each in ran:
-        try:
-            context.invoke(
-                evaluate, sources=(str(each.recordings),), out=str(each.out), plan=plan, gate=gate, as_json=as_json
-            )
-        except click.exceptions.Exit as ended:
-            codes.append(ended.exit_code)
-    if len(ran) > 1 and not as_json:
-        from .compare import command as compare
-
-        context.invoke(compare, runs=tuple(str(each.out) for each in ran))
-    if any(codes):
-        raise click.exceptions.Exit(1 if 1 in codes else max(codes))
+    for each in found.results:
+        if as_json:
+            codes.append(each.gate().exit_code if gate else 0)
+        else:
+            codes.append(tell_evaluation(each, Files(), gate, None, None))
+    if found.comparison is not None and not as_json:
+        tell_comparisons(found.comparison, flips=10)
+    return 1 if 1 in codes else max(codes, default=0)
 
 
 def _tell(each: Ran) -> None:
@@ -226,12 +202,6 @@ def _tell(each: Ran) -> None:
         say(f"  {each.superseded} recordings set aside: their cases have changed, or they held no answer")
     if each.left:
         say(f"  {each.left} trials were not run: {each.stopped} is used up; the same command goes on")
-
-
-def _as_plain(each: Ran) -> dict[str, Any]:
-    failed = [{"trial": name, "reason": why} for name, why in each.failed]
-    counts = {name: getattr(each, name) for name in ("name", "ran", "reused", "superseded", "left", "tokens", "usd")}
-    return {**counts, "unpriced": each.unpriced, "failed": failed, "recordings": str(each.recordings)}
 
 
 def _named(agents: tuple[str, ...]) -> dict[str, str]:
@@ -257,23 +227,3 @@ def _pairs(given: tuple[str, ...], option: str) -> dict[str, str]:
             raise UsageError(f"{option} {each!r} has no =; write {option} KEY=VALUE")
         found[key] = value
     return found
-
-
-def _keys() -> dict[str, str]:
-    """Keys of servers that agents are asked at, from the usual variables."""
-    found = {"openai": os.environ.get("OPENAI_API_KEY"), "http": os.environ.get("PANTRACE_AGENT_KEY")}
-    return {name: key for name, key in found.items() if key}
-
-
-def _user(model: str | None, url: str | None, turns: int) -> SimulatedUser | None:
-    from pantrace.engine.simulated_user import SimulatedUser
-
-    if model is None:
-        return None
-    from pantrace.judges.providers import Provider
-    from pantrace.library.access import reach
-
-    reached = reach([model], url, asking=True)
-    (name,) = reached.models
-    key = reached.keys[name.partition(":")[0]]
-    return SimulatedUser(name, lambda: Provider(name, key=key, base_url=reached.base_url), turns)

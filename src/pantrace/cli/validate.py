@@ -28,10 +28,10 @@ LISTED = 20
 @verbose
 @as_json
 def command(sources: tuple[str, ...], from_: str | None, verbose: bool, as_json: bool) -> None:
-    """Say whether files are as their format demands, and name every place where they are not.
+    """Check files against the rules of their format, and name every place that breaks them.
 
-    An error is something that a reader would fail on or misread; a warning is something that only the format's document
-    demands. Values that have no place in pantrace's model are counted and named.
+    An error is something that a reader would fail on or misread. A warning breaks only a rule of the format's document.
+    Values without a place in pantrace's model are counted and named.
 
     \b
     pantrace validate out.json
@@ -39,46 +39,22 @@ def command(sources: tuple[str, ...], from_: str | None, verbose: bool, as_json:
 
     Exit code: 0 clean or warnings only, 1 errors, 2 unreadable.
     """
-    from pantrace.engine.balance import Balance
-    from pantrace.engine.read import Notes
-    from pantrace.engine.validate import file_violations
-    from pantrace.errors import ReadError
+    from pantrace.engine.validate import validate_files
 
-    from .left_out import ignored_entries, tell_left_out
+    from .left_out import tell_left_out
 
-    found: list[Violation] = []
-    unreadable: list[ReadError] = []
-    notes = Notes(unread=(unread := Balance()))
-    paths = expand(sources)
-    for path in paths:
-        try:
-            found += file_violations(path, from_, notes)
-        except ReadError as error:
-            unreadable.append(error.at(path=str(path)))
-    errors = sum(violation.level == "error" for violation in found)
+    found = validate_files(expand(sources), from_)
     if as_json:
-        print_json(
-            {
-                "files": [str(path) for path in paths],
-                "errors": errors,
-                "warnings": len(found) - errors,
-                "violations": found,
-                "unreadable": [
-                    {"path": each.path, "place": each.place, "message": each.message} for each in unreadable
-                ],
-                "reading": unread.plain(),
-                "ignored": ignored_entries(notes),
-            }
-        )
+        print_json(found.to_dict())
     else:
-        _tell(paths, found, unreadable, verbose)
-    for each in unreadable:
+        _tell(found.files, found, found.unreadable, verbose)
+    for each in found.unreadable:
         say(f"error: {each}")
     if not as_json:
-        tell_left_out(notes)
-        if (told := unread.sentence()) is not None:
+        tell_left_out(found.notes)
+        if found.notes.unread is not None and (told := found.notes.unread.sentence()) is not None:
             say(told)
-    raise click.exceptions.Exit(2 if unreadable else 1 if errors else 0)
+    raise click.exceptions.Exit(2 if found.unreadable else 1 if found.errors else 0)
 
 
 def _tell(paths: list[Path], found: list[Violation], unreadable: list[ReadError], verbose: bool) -> None:

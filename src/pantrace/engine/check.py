@@ -16,6 +16,7 @@ from pantrace.rules import RuleFile, rule_scores, tool_names
 from pantrace.wire.times import time_text
 
 from .measure import Chosen, scores_of
+from .read import Notes
 from .table import Table, Tabular
 
 
@@ -27,8 +28,15 @@ class CheckReport(Tabular):
     not_applicable_passes: bool = False
     sessions: list[tuple[Sample, list[Score]]] = field(default_factory=list)
     tools_seen: set[str] = field(default_factory=set)
-    broken: list[ReadError] = field(default_factory=list)
-    """Records that could not be read and are left out."""
+    rules: list[RuleFile] = field(default_factory=list)
+    min_pass_rate: float = 1.0
+    """The share of checks that must pass."""
+    notes: Notes = field(default_factory=Notes.keeping)
+
+    @property
+    def broken(self) -> list[ReadError]:
+        """Records that could not be read and are left out."""
+        return self.notes.broken
 
     @property
     def scores(self) -> list[Score]:
@@ -56,14 +64,27 @@ class CheckReport(Tabular):
 
     @property
     def passed(self) -> bool | None:
-        """Whether every rule that applied was kept; None: none applied, or one could not be evaluated."""
-        counts = self.count(self.scores)
-        if counts["failed"]:
-            return False
-        return None if counts["errored"] or not counts["passed"] else True
+        """Whether enough of the rules that applied were kept; None: none applied, or one could not be evaluated."""
+        rate = self.pass_rate(self.scores)
+        if rate is None or self.count(self.scores)["errored"]:
+            return None
+        return rate >= self.min_pass_rate
+
+    def unknown_tools(self) -> list[str]:
+        """Tool words of the rules of which no recording has any name: perhaps misspelt. Without recordings nobody
+        knows."""
+        found = []
+        recorded = any(sample.trajectory is not None for sample, _ in self.sessions)
+        for each in self.rules if recorded else ():
+            for word, listed in each.tools.items():
+                if not set(listed) & self.tools_seen:
+                    found.append(word)
+            aliased = {name for listed in each.tools.values() for name in listed}
+            found += sorted(tool_names(each) - aliased - self.tools_seen)
+        return found
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as `--json` prints it."""
+        """The report, as `pantrace check --json` prints it."""
         return as_json(self)
 
     def table(self) -> Table:
@@ -87,7 +108,12 @@ class CheckReport(Tabular):
         counts = {name.replace("_", " "): count for name, count in self.count(self.scores).items() if count}
         told = ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing to check"
         sentence = f"{len(self.sessions)} {'sample' if len(self.sessions) == 1 else 'samples'}: {told}"
-        return Table(columns, [*rows], sentence=sentence, notes=[f"left out: {error}" for error in self.broken])
+        notes = [
+            f"no recording has a tool {word!r}: is it spelt as the agent calls it?" for word in self.unknown_tools()
+        ]
+        return Table(
+            columns, [*rows], sentence=sentence, notes=[*notes, *(f"left out: {each}" for each in self.broken)]
+        )
 
 
 def run_rules(
@@ -130,19 +156,6 @@ def _tools(sample: Sample) -> set[str]:
         for part in step.parts
         if isinstance(part, ToolCall)
     }
-
-
-def unknown_tools(report: CheckReport, rules: list[RuleFile]) -> list[str]:
-    """Tool words of the rules of which no recording has any name: perhaps misspelt. Without recordings nobody knows."""
-    found = []
-    recorded = any(sample.trajectory is not None for sample, _ in report.sessions)
-    for each in rules if recorded else ():
-        for word, listed in each.tools.items():
-            if not set(listed) & report.tools_seen:
-                found.append(word)
-        aliased = {name for listed in each.tools.values() for name in listed}
-        found += sorted(tool_names(each) - aliased - report.tools_seen)
-    return found
 
 
 def as_json(report: CheckReport) -> dict[str, Any]:

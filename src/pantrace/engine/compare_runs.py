@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
-from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,6 +38,8 @@ class Comparisons(Record, Tabular, frozen=True, kw_only=True):
     comparisons: tuple[Comparison, ...]
     only: tuple[tuple[str, str, int, int], ...] = ()
     """Of each pair of runs: how many cases only the first has, and only the second."""
+    paths: tuple[str, ...] = ()
+    """The runs as they were given; none where one run was taken apart."""
 
     __repr__ = Tabular.__repr__
 
@@ -48,8 +49,11 @@ class Comparisons(Record, Tabular, frozen=True, kw_only=True):
         return {each.metric: each.verdict for each in self.comparisons}
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as `--json` prints it."""
-        plain: dict[str, Any] = msgspec.to_builtins(self)
+        """All fields, empty ones included, as `pantrace compare --json` prints them."""
+        first, second = (self.paths or self.runs)[:2]
+        every = [{name: getattr(each, name) for name in each.__struct_fields__} for each in self.comparisons]
+        found = {"first": first, "second": second, "runs": self.runs, "correction": self.correction}
+        plain: dict[str, Any] = msgspec.to_builtins({**found, "comparisons": every})
         return plain
 
     def table(self) -> Table:
@@ -84,23 +88,6 @@ Source = tuple[str, Sequence[Path]]
 """A run as it was named, and the files that it stands for."""
 
 
-def compare(
-    *paths: str | PathLike[str],
-    metrics: Sequence[str] = (),
-    cluster: str | None = None,
-    pair_by: str = "case",
-    margins: Iterable[str | float] = (),
-    all_pairs: bool = False,
-) -> Comparisons:
-    """Compare runs by the measures that they share, or by those named: the others against the first, or all pairs.
-
-    A margin is a number, a share of the first run's mean ("5%"), or either for one metric ("cost=5%")."""
-    sources = [(fspath(path), [Path(path)]) for path in paths]
-    return compare_sources(
-        sources, metrics=metrics, cluster=cluster, pair_by=pair_by, margins=margins, all_pairs=all_pairs
-    )
-
-
 def compare_sources(
     sources: Sequence[Source],
     *,
@@ -111,7 +98,10 @@ def compare_sources(
     all_pairs: bool = False,
     more: Callable[[list[Side]], None] = lambda _sides: None,
 ) -> Comparisons:
-    """The same of runs that may stand for several files; `more` may add numbers to their sides."""
+    """Compare runs by the measures that they share, or by those named: the others against the first, or all pairs.
+
+    A margin is a number, a share of the first run's mean ("5%"), or either for one metric ("cost=5%"). `more` may add
+    numbers to the sides."""
     if len(sources) < 2:
         raise UsageError("a comparison takes two runs or more")
     margins = list(margins)
@@ -123,12 +113,14 @@ def compare_sources(
         named = [(side.name, files[0]) for side, (_, files) in zip(sides, sources, strict=True)]
         found = compare_stored(_pairs(named, all_pairs), metrics=metrics, margin=margin)
         if not found:
-            told = " and ".join(name for name, _ in sources)
-            raise UsageError(f"{told} share no metric that has a number on both sides")
+            named_all = " and ".join(name for name, _ in sources)
+            raise UsageError(f"{named_all} share no metric that has a number on both sides")
         _refuse_idle_margins(margins, found)
-        return _told(sides, found, [])
-    more(sides)
-    return compare_cases(sides, metrics=metrics, margins=margins, all_pairs=all_pairs)
+        told = _told(sides, found, [])
+    else:
+        more(sides)
+        told = compare_cases(sides, metrics=metrics, margins=margins, all_pairs=all_pairs)
+    return replace(told, paths=tuple(name for name, _ in sources))
 
 
 def compare_cases(

@@ -6,7 +6,8 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,43 +40,37 @@ from .loss_report import Report
 from .overwriting import Output, refuse_overwriting
 from .read import UNFORESEEN, Notes, open_run, read_pile, split_children, watch
 from .select import Selection
+from .target import format_named_by, no_format, parse_options
 from .weigh import Scales
 
 OnLoss = Callable[[Loss], None]
 
 
-def parse_options(target: Format, given: dict[str, str]) -> Record:
-    """The writer's options from their texts; a UsageError that lists what there is."""
-    known = {each.name: each for each in msgspec.structs.fields(target.options)}
-    for name in given:
-        if name not in known:
-            listed = ", ".join(known) or "none"
-            raise UsageError(f"{target.name} has no option {name!r}; its options: {listed}")
-    try:
-        return msgspec.convert(given, target.options, strict=False)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"wrong option for {target.name}: {error}") from None
-
-
 def convert(
-    sources: str | Path | Iterable[str | Path],
-    target: str | Path,
+    sources: str | PathLike[str] | Iterable[str | PathLike[str]],
+    target: str | PathLike[str],
     *,
-    to: str,
+    to: str | None = None,
     format: str | None = None,  # noqa: A002
     options: dict[str, str] | Record | None = None,
-    selection: Selection | None = None,
     strict: bool = False,
     measure: bool = True,
     carry: bool = True,
+    sub_agents: bool = True,
+    selection: Selection | None = None,
     on_loss: OnLoss | None = None,
     on_sample: Callable[[Sample], None] | None = None,
 ) -> Report:
-    """Read one or many inputs, write them as format `to`, and report what the target could not carry.
+    """Write recordings as another format, and report what was lost.
 
-    With `strict`, any loss and any broken record is an error and no output is left behind. Without `carry`, nothing is
-    kept under a key of ours: the output is plain, and what the target has no place for is lost."""
-    paths = [Path(each) for each in ([sources] if isinstance(sources, (str, Path)) else sources)]
+    Without `to`, the name of the output says the format: log.eval, all.trace.jsonl. With `strict`, any loss and any
+    broken record is an error, and no output is left behind. Without `measure`, losses are not measured, which is
+    faster. Without `carry`, the output is plain: nothing is kept under a `pantrace` key."""
+    paths = [Path(each) for each in ([sources] if isinstance(sources, (str, PathLike)) else sources)]
+    if (to := to or format_named_by(target)) is None:
+        raise no_format(target)
+    if not sub_agents:
+        selection = replace(selection or Selection(), sub_agents=False)
     refuse_overwriting(paths, [Output(Path(target), recording=True)])
     report = Report(to=to, notes=Notes() if strict else Notes.keeping(), measured=measure)
     report.notes.unread = (
@@ -102,8 +97,12 @@ def convert(
     return report
 
 
-def write(run: Run, target: str | Path, *, to: str, options: dict[str, str] | Record | None = None) -> Report:
-    """Write a run as format `to`; gives a report of what the target could not carry."""
+def write(
+    run: Run, target: str | PathLike[str], *, to: str | None = None, options: dict[str, str] | Record | None = None
+) -> Report:
+    """Write a run as a format, and report what was lost. Without `to`, the name of the output says the format."""
+    if (to := to or format_named_by(target)) is None:
+        raise no_format(target)
     read = [Path(run.source.path)] if run.source and run.source.path else []
     refuse_overwriting(read, [Output(Path(target), recording=True)])
     return write_run(run, Path(target), to=to, options=options, read=read)

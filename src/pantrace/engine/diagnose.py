@@ -4,77 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
-from pantrace.diagnosis import Diagnosis, Group, Tally, as_json, diagnose_sample, diagnosis_of
-from pantrace.diagnosis.agent_code import read_code
+from pantrace.diagnosis import Diagnosis, Tally, diagnose_sample, diagnosis_of
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import Format
 from pantrace.model import Sample
 from pantrace.store import Result, RunDirectory, is_run_directory
 
-from .judge import Bench
 from .measure import References
 from .read import Notes, inputs, open_run, read_pile
 from .select import Selection
-from .table import Table, Tabular
 
 EXAMPLES = 3
-
-
-class DiagnosisTable(Diagnosis, Tabular, frozen=True, kw_only=True):
-    """A diagnosis that can be handed on as a table."""
-
-    __repr__ = Tabular.__repr__
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it, as `--json` prints it."""
-        return as_json(self)
-
-    def table(self) -> Table:
-        """One row for each group of failures with one cause."""
-        columns: dict[str, type] = {"samples": int, "share": float, "cause": str, "subject": str, "title": str}
-        columns |= {"certain": bool, "example": str}
-        rows = [
-            (each.samples, each.share, each.cause, each.subject, each.title, each.certain, _first(each))
-            for each in self.groups
-        ]
-        return Table(columns, [*rows], sentence=self.sentence)
-
-
-def _first(group: Group) -> str | None:
-    return group.examples[0].sample if group.examples else None
-
-
-def diagnose(
-    *sources: str | Path,
-    format: str | None = None,  # noqa: A002
-    reference: str | Path | None = None,
-    selection: Selection | None = None,
-    examples: int = EXAMPLES,
-    judging: Bench | None = None,
-    code: str | Path | None = None,
-) -> DiagnosisTable:
-    """Why did samples of these files and run directories fail? A broken record raises a ReadError.
-
-    With `judging` (see pantrace.engine.judge.bench) its judge is asked about each group, with the agent's `code` if
-    that directory is named."""
-    paths = [Path(each) for each in sources]
-    references = References.of(read_pile([Path(reference)], notes=Notes())) if reference is not None else None
-    found = diagnose_pile(paths, Notes(), format=format, references=references, selection=selection, examples=examples)
-    if judging is None or judging.judge is None or not found.groups:
-        return _tabular(found)
-    from .diagnose_judge import questions_for, with_opinions
-
-    files = read_code(Path(code), judging.clean) if code is not None else None
-    asked = questions_for(found, paths, judging, format=format, references=references, selection=selection, code=files)
-    return _tabular(with_opinions(found, asked, judging))
-
-
-def _tabular(found: Diagnosis) -> DiagnosisTable:
-    return DiagnosisTable(**{name: getattr(found, name) for name in found.__struct_fields__})
 
 
 def diagnose_pile(
@@ -88,7 +31,8 @@ def diagnose_pile(
     on_sample: Callable[[Sample], None] = lambda _: None,
     on_unfinished: Callable[[Path], None] = lambda _: None,
 ) -> Diagnosis:
-    """The same, with notes of what could not be read. `on_unfinished` is told of runs that never came to their end."""
+    """Why samples of these files and run directories failed. `on_unfinished` is called with runs that never came to
+    their end."""
     tally = Tally()
     for number, (source, result) in enumerate(results_of(paths, format, notes, selection, on_unfinished)):
         sample = result.sample if references is None else references.join(result.sample)

@@ -75,17 +75,30 @@ class Report(Tabular):
         _count(self.only_for_pantrace, kind_of(general(path)), values, own)
 
     def to_dict(self) -> dict[str, Any]:
-        """What was written, the shares, and every kind of loss."""
+        """What was written and every kind of loss, as `pantrace convert --json` prints it."""
         return {
             "to": self.to,
+            "read": self.notes.formats,
             "written": self.samples,
             "outputs": [str(path) for path in self.outputs],
+            "loss_measured": self.measured,
             "values": self.values,
             "shares": self.shares,
-            "losses": self.table().to_dict(),
-            "carried": dict(self.carried),
-            "refused": dict(self.refused),
-            "broken": [str(error) for error in self.notes.broken],
+            "losses": [
+                {"path": path, "what": what, "why": why, "count": count}
+                for (path, what, why), count in self.losses.most_common()
+            ],
+            "carried": [{"path": path, "count": count} for path, count in self.carried.most_common()],
+            "refused": [{"sample": sample, "why": why} for sample, why in self.refused],
+            "repairs": [
+                {"path": path, "what": what, "count": count} for (path, what), count in self.repairs.most_common()
+            ],
+            "invalid_as_in_source": [{"sample": sample, "what": what} for sample, what in self.faults],
+            "renamed": [{"sample": old, "as": new} for old, new in self.renamed],
+            "named": [{"sample": sample, "file": name} for sample, name in self.named],
+            "reading": self.notes.unread.plain() if self.notes.unread is not None else None,
+            "headers": [{"input": name, "lost": count} for name, count in self.headers.items()],
+            **self.notes.left_out(),
         }
 
     def table(self) -> Table:

@@ -85,7 +85,7 @@ class JudgeTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seed: int | None = None
     """Sent to the provider, plus the number of the sample."""
     weighted: bool = False
-    """Weigh grades by their log-probabilities, where the provider tells them."""
+    """Weight grades by their log-probabilities, if the provider returns them."""
     max_tokens: Annotated[int, Meta(ge=16)] = 2_000
     """Longest reply."""
     max_chars: Annotated[int, Meta(ge=2000)] = BUDGET
@@ -99,11 +99,11 @@ class JudgeTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     concurrency: Annotated[int, Meta(ge=1, le=256)] = 8
     """Questions at once."""
     budget_tokens: Annotated[int, Meta(ge=1)] | None = None
-    """Stop asking beyond so many tokens; the next run goes on."""
+    """Stop after this many tokens; the next run continues."""
     budget_usd: Annotated[float, Meta(gt=0)] | None = None
-    """Stop asking beyond this cost."""
+    """Stop at this cost."""
     budget_calls: Annotated[int, Meta(ge=1)] | None = None
-    """Stop asking after so many questions."""
+    """Stop after this many questions."""
     calibrations: list[str] = []
     """Files of `pantrace calibrate`: which judges may decide."""
 
@@ -121,9 +121,9 @@ class RunTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Questions that are put to agents before anything is evaluated (`pantrace run`)."""
 
     dataset: list[str] = []
-    """Where the cases lie, relative to the plan."""
+    """Files with the cases, relative to the plan."""
     agent: str | None = None
-    """Who is asked."""
+    """The agent that is asked."""
     agents: dict[str, str] = {}
     """Several by name: they take turns and are compared."""
     options: dict[str, str] = {}
@@ -139,27 +139,27 @@ class RunTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_output: Annotated[int, Meta(ge=1)] = 50_000_000
     """Bytes that an agent may print in a trial."""
     rate: Annotated[float, Meta(gt=0)] | None = None
-    """Begin at most so many trials a minute."""
+    """Start at most this many trials a minute."""
     retries: Annotated[int, Meta(ge=0, le=10)] = 2
-    """How often to ask again when nobody was reached."""
+    """How often to ask again if the agent was not reached."""
     fixtures: str | None = None
-    """Begin each trial with a copy of this directory's folder of the case's name, or of the directory itself."""
+    """Start each trial with a copy of the folder with the case's name in this directory, or of the directory itself."""
     follow_up: bool = False
-    """Of recordings, ask all prompts again, not only the first."""
+    """Ask all prompts of recordings again, not only the first."""
     user: str | None = None
     """PROVIDER:MODEL that plays the user of scenarios."""
     user_url: str | None = None
     """Server of that model."""
     max_turns: Annotated[int, Meta(ge=1)] = 10
-    """Turns that a simulated user has."""
+    """Most turns of a simulated user."""
     budget_trials: Annotated[int, Meta(ge=1)] | None = None
-    """Begin no trial beyond so many."""
+    """Start no more than this many trials."""
     budget_tokens: Annotated[int, Meta(ge=1)] | None = None
-    """Begin no trial once so many tokens are used."""
+    """Start no trial after this many tokens."""
     budget_usd: Annotated[float, Meta(gt=0)] | None = None
-    """Begin no trial beyond this cost."""
+    """Start no trial beyond this cost."""
     budget_minutes: Annotated[float, Meta(gt=0)] | None = None
-    """Begin no trial after so many minutes."""
+    """Start no trial after this many minutes."""
 
 
 class Plan(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):

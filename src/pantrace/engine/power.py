@@ -60,8 +60,10 @@ class Plan(Record, Tabular, frozen=True, kw_only=True):
     __repr__ = Tabular.__repr__
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as `--json` prints it."""
-        plain: dict[str, Any] = msgspec.to_builtins(self)
+        """All of it, as `pantrace power --json` prints it."""
+        every = {name: getattr(self, name) for name in self.__struct_fields__}
+        sides = None if self.cases is None else self.cases * self.trials
+        plain: dict[str, Any] = msgspec.to_builtins({**every, "trials_per_side": sides})
         return plain
 
     def table(self) -> Table:
@@ -93,14 +95,17 @@ def power(
     sampling_variance: float | None = None,
     correlation: float = CORRELATION,
     scores: bool = False,
-    trials: int = 1,
+    samples_per_case: int = 1,
     alpha: float = ALPHA,
-    wanted: float = POWER,
+    power: float = POWER,
     case_cost: float = 0.0,
     trial_cost: float = 1.0,
 ) -> Plan:
-    """Plan a paired comparison. With `delta`: how many cases find it. With `cases`: which difference they find. With
-    both: how often. Variances come from `runs` (one, or two of which the differences are taken), or are assumed."""
+    """Say how many cases a comparison of two runs needs.
+
+    With `delta`: how many cases find that difference. With `cases`: which difference they find. With both: how often.
+    Variances come from `runs` (one, or a pair), or are assumed."""
+    trials, wanted = samples_per_case, power
     _refuse_nonsense(delta, cases, variance, sampling_variance, correlation, trials)
     if runs:
         if variance is not None or sampling_variance is not None:

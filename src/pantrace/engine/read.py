@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -55,6 +56,13 @@ class Notes:
         notes = cls()
         notes.on_broken = notes.broken.append
         return notes
+
+    def left_out(self) -> dict[str, list[dict[str, Any]]]:
+        """Broken records and ignored files as plain data, the same for every result."""
+        return {
+            "broken": [{"path": each.path, "place": each.place, "message": each.message} for each in self.broken],
+            "ignored": [{"path": str(each.path), "reason": each.reason} for each in self.ignored],
+        }
 
 
 def read(path: str | Path, *, format: str | None = None, on_broken: OnBroken = raise_broken) -> Run:  # noqa: A002

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from pantrace.errors import UsageError
 from pantrace.model import Record, Unit
@@ -12,6 +14,7 @@ from pantrace.stats import Estimate
 from .compare import Side, address_among, average_of, compare_metric
 from .compare_result import Comparison
 from .compare_runs import Source, read_sides
+from .table import Table, Tabular
 
 
 class Point(Record, frozen=True, kw_only=True):
@@ -35,7 +38,7 @@ class Trend(Record, frozen=True, kw_only=True):
     points: tuple[Point, ...]
 
 
-class History(Record, frozen=True, kw_only=True):
+class History(Record, Tabular, frozen=True, kw_only=True):
     """Measures over runs in time."""
 
     runs: tuple[str, ...]
@@ -45,19 +48,35 @@ class History(Record, frozen=True, kw_only=True):
     correction: str
     trends: tuple[Trend, ...]
 
+    __repr__ = Tabular.__repr__
 
-def trend(
-    *paths: str | Path, metrics: Sequence[str] = (), cluster: str | None = None, pair_by: str = "case"
-) -> History:
-    """The history of the measures that these runs share, or of those named."""
-    sources = [(str(path), [Path(path)]) for path in paths]
-    return trend_of_sources(sources, metrics=metrics, cluster=cluster, pair_by=pair_by)
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as `pantrace compare --trend --json` prints it."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain
+
+    def table(self) -> Table:
+        """One row for each metric and run."""
+        columns: dict[str, type] = {"metric": str, "run": str, "created": float}
+        columns |= dict.fromkeys(("mean", "low", "high", "change"), float) | {"since": str, "verdict": str}
+        columns |= {"holds_up": bool}
+        rows = [(each.metric, *_flat(point)) for each in self.trends for point in each.points]
+        sentence = f"{len(self.runs)} runs, {len(self.trends)} {'metric' if len(self.trends) == 1 else 'metrics'}"
+        return Table(columns, [*rows], sentence=sentence, notes=[f"p adjusted: {self.correction}"])
+
+
+def _flat(point: Point) -> tuple[Any, ...]:
+    estimate, change = point.estimate, point.change
+    mean = (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
+    difference = None if change is None or change.difference is None else change.difference.value
+    since, verdict = (None, None) if change is None else (change.runs[0], change.verdict)
+    return (point.run, point.created, *mean, difference, since, verdict, point.holds_up)
 
 
 def trend_of_sources(
     sources: Sequence[Source], *, metrics: Sequence[str] = (), cluster: str | None = None, pair_by: str = "case"
 ) -> History:
-    """The same of runs that may stand for several files."""
+    """The history of the measures that these runs share, or of those named."""
     if len(sources) < 2:
         raise UsageError("a trend takes two runs or more")
     sides = read_sides(sources, cluster, pair_by)

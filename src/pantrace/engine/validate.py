@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from os import PathLike
@@ -26,18 +26,36 @@ from .table import Table, Tabular
 class Violations(list[Violation], Tabular):
     """What is not as a format demands; empty where all is well."""
 
+    def __init__(self, found: Iterable[Violation] = (), files: Iterable[Path] = ()):
+        super().__init__(found)
+        self.files = [*files]
+        self.unreadable: list[ReadError] = []
+        """Files that could not be read at all."""
+        self.notes = Notes(unread=Balance())
+
     __repr__ = Tabular.__repr__
 
     @property
     def errors(self) -> list[Violation]:
-        """Those that a reader would fail on or lie about; the others are warnings."""
+        """Those that a reader would fail on or misread; the others are warnings."""
         return [each for each in self if each.level == "error"]
 
     def to_dict(self) -> dict[str, Any]:
-        """Counts and violations, as `--json` prints them."""
+        """Counts and violations, as `pantrace validate --json` prints them."""
         count = len(self.errors)
+        unread = self.notes.unread
         plain: dict[str, Any] = msgspec.to_builtins(
-            {"errors": count, "warnings": len(self) - count, "violations": list(self)}
+            {
+                "files": [str(path) for path in self.files],
+                "errors": count,
+                "warnings": len(self) - count,
+                "violations": list(self),
+                "unreadable": [
+                    {"path": each.path, "place": each.place, "message": each.message} for each in self.unreadable
+                ],
+                "reading": unread.plain() if unread is not None else None,
+                "ignored": self.notes.left_out()["ignored"],
+            }
         )
         return plain
 
@@ -49,20 +67,33 @@ class Violations(list[Violation], Tabular):
         return Table(columns, [*rows], sentence=f"{count} errors, {len(self) - count} warnings")
 
 
-def validate(path_or_data: str | Path | Any, format: str | None = None) -> Violations:  # noqa: A002
-    """Violations of a file, or of one decoded record before it is written (then `format` must be named)."""
-    return Violations(_found(path_or_data, format))
+def validate(path_or_data: str | PathLike[str] | Any, format: str | None = None) -> Violations:  # noqa: A002
+    """Check a file or a directory against the rules of its format, and name every place that breaks them.
 
-
-def _found(path_or_data: str | Path | Any, format: str | None) -> list[Violation]:  # noqa: A002
+    It also takes one decoded record, before it is written; then `format` must be named. A file that cannot be read
+    raises a ReadError."""
     if isinstance(path_or_data, (str, PathLike)):
-        return list(file_violations(Path(path_or_data), format))
+        found = validate_files([Path(path_or_data)], format)
+        if found.unreadable:
+            raise found.unreadable[0]
+        return found
     if format is None:
         raise UsageError("validating data needs the name of its format")
     chosen = by_name(format)
-    if chosen.check is not None:
-        return list(chosen.check(path_or_data))
-    return list(_load_violations(chosen, path_or_data))
+    return Violations(
+        chosen.check(path_or_data) if chosen.check is not None else _load_violations(chosen, path_or_data)
+    )
+
+
+def validate_files(paths: Sequence[Path], format: str | None = None) -> Violations:  # noqa: A002
+    """The violations of several files or directories; those that cannot be read at all are listed as such."""
+    found = Violations(files=paths)
+    for path in paths:
+        try:
+            found.extend(file_violations(path, format, found.notes))
+        except ReadError as error:
+            found.unreadable.append(error.at(path=str(path)))
+    return found
 
 
 def file_violations(path: Path, format_name: str | None, notes: Notes | None = None) -> Iterator[Violation]:

@@ -11,6 +11,8 @@ from pantrace.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pantrace.judges import Project
+
 _KEYS = {
     "openai": ("OPENAI_API_KEY",),
     "anthropic": ("ANTHROPIC_API_KEY",),
@@ -84,3 +86,39 @@ def cache_file(named: str | os.PathLike[str] | None) -> Path:
     if named:
         return Path(named)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pantrace" / "judge.sqlite"
+
+
+def named_project(project: str | None, location: str | None, base_url: str | None) -> Project | None:
+    """The project that the options or the environment name; None where they name none. Half a name is refused."""
+    from pantrace.judges import Project
+
+    found = project or os.environ.get("GOOGLE_CLOUD_PROJECT")
+    place = location or os.environ.get("GOOGLE_CLOUD_LOCATION")
+    if found and place:
+        return Project(project=found, location=place, base_url=base_url)
+    if project or location:
+        lacking = "--location (or GOOGLE_CLOUD_LOCATION)" if project else "--project (or GOOGLE_CLOUD_PROJECT)"
+        raise UsageError(f"Vertex AI's metrics need {lacking}, too")
+    return None
+
+
+def required_project(project: str | None, location: str | None, base_url: str | None) -> Project:
+    """The same; a UsageError where none is named."""
+    found = named_project(project, location, base_url)
+    if found is None:
+        raise UsageError(
+            "Vertex AI's metrics need a Google Cloud project and a location: --project and --location,"
+            " or GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION"
+        )
+    return found
+
+
+def agent_keys() -> dict[str, str]:
+    """Keys of servers that agents are asked at, from the usual variables."""
+    found = {"openai": os.environ.get("OPENAI_API_KEY"), "http": os.environ.get("PANTRACE_AGENT_KEY")}
+    return {name: key for name, key in found.items() if key}
+
+
+def environment() -> dict[str, str]:
+    """What agents that are programs inherit."""
+    return dict(os.environ)

@@ -2,41 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
+from typing import Literal
 
 from pantrace.engine.check import CheckReport, run_rules
 from pantrace.engine.measure import load_plugins
-from pantrace.engine.read import Notes, split_children
+from pantrace.engine.read import split_children, watch
 from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
-from pantrace.model import Run
+from pantrace.model import Run, Sample
 from pantrace.rules import load_rules
 
-from .sources import Recordings, listed, pile_of
+from .sources import Recordings, listed, pile_of, refuse_other
 
 
 def check(
     *sources: Recordings,
     rules: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
     plugins: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
+    min_pass_rate: float | None = None,
+    count_not_applicable_as: Literal["nothing", "pass"] = "nothing",
     sub_agents: bool = False,
     selection: Selection | None = None,
     format: str | None = None,  # noqa: A002
+    on_sample: Callable[[Sample], None] = lambda _: None,
 ) -> CheckReport:
     """Check recordings against rule files or packs: what must be said, called, or called first.
 
-    A rule that does not apply to a recording is not a pass. `.passed` is True when every rule that applied was kept,
-    None when none applied or one could not be evaluated."""
+    A rule that does not apply to a recording is not a pass. `.passed` says whether every rule that applied was kept, or
+    the share `min_pass_rate` of them. It is None if no rule applied or one could not be evaluated."""
+    refuse_other("count_not_applicable_as", count_not_applicable_as, ("nothing", "pass"))
     loaded = [load_rules(name) for name in listed(rules)]
     checks = [(each, each.settings()) for each in load_plugins([*map(Path, listed(plugins))]).values()]
     if not loaded and not checks:
-        raise UsageError("name a rule file or a pack: rules=..., or metrics of your own: plugins=...")
-    notes = Notes.keeping()
-    run = pile_of(sources, format, notes)
+        raise UsageError("name a rule file or a pack (rules), or a file with checks of your own (plugins)")
+    report = CheckReport(
+        inputs=[str(each.name if isinstance(each, Run) else each) for each in sources],
+        not_applicable_passes=count_not_applicable_as == "pass",
+        rules=loaded,
+        min_pass_rate=1.0 if min_pass_rate is None else min_pass_rate,
+    )
+    run = pile_of(sources, format, report.notes)
     samples = split_children(run.samples) if sub_agents else run.samples
-    report = CheckReport(inputs=[str(each.name if isinstance(each, Run) else each) for each in sources])
-    run_rules(selection.apply(samples) if selection is not None else samples, loaded, checks, report)
-    report.broken = notes.broken
-    return report
+    chosen = selection.apply(samples) if selection is not None else samples
+    return run_rules(watch(chosen, on_sample), loaded, checks, report)

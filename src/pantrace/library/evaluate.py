@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,106 @@ from msgspec.structs import replace
 
 from pantrace.engine.evaluate import evaluate_into
 from pantrace.engine.intake import Done
+from pantrace.engine.judge import Bench
 from pantrace.engine.overwriting import Output, refuse_overwriting
-from pantrace.engine.plan import load_plan, prepare
+from pantrace.engine.plan import JudgeTable, Plan, Ready, load_plan, prepare
 from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
+from pantrace.judges import Managed
+from pantrace.model import Sample
 
+from .access import named_project
 from .judging import bench_of
 from .results import Results
 from .sources import listed, outside_loop
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan that was read, and what it needs of other files."""
+
+    plan: Plan
+    text: str
+    ready: Ready
+    beside: list[Path]
+    """Files that are read beside the recordings: nothing may be written over them."""
+
+    def judge_table(
+        self,
+        *,
+        judges: Sequence[str] = (),
+        base_url: str | None = None,
+        budget_tokens: int | None = None,
+        budget_usd: float | None = None,
+        budget_calls: int | None = None,
+        redact: bool = True,
+    ) -> JudgeTable:
+        """What the plan says of judges, but for what is said here."""
+        given: dict[str, Any] = {
+            "models": list(dict.fromkeys(judges)) or None,
+            "base_url": base_url,
+            "budget_tokens": budget_tokens,
+            "budget_usd": budget_usd,
+            "budget_calls": budget_calls,
+            "redact": None if redact else False,
+        }
+        return replace(self.plan.judge, **{name: value for name, value in given.items() if value is not None})
+
+
+def read_plan(plan: str | PathLike[str] | None, calibrations: Iterable[str | PathLike[str]] = ()) -> Planned:
+    """A plan from its file; without one, everything deterministic."""
+    path = Path(plan) if plan is not None else None
+    known = [Path(each) for each in calibrations]
+    loaded, text, folder = load_plan(path)
+    ready = prepare(loaded, folder, text, str(path or "plan"), calibrations=known)
+    beside = [each for each in (path, ready.reference, *known) if each is not None]
+    return Planned(loaded, text, ready, beside)
+
+
+def evaluate_planned(
+    planned: Planned,
+    paths: Sequence[Path],
+    out: Path,
+    table: JudgeTable,
+    *,
+    project: str | None = None,
+    location: str | None = None,
+    keys: Mapping[str, str] | None = None,
+    cache: str | PathLike[str] | None = None,
+    replay: bool = False,
+    selection: Selection | None = None,
+    format: str | None = None,  # noqa: A002
+    on_sample: Callable[[Sample], None] = lambda _: None,
+) -> Results:
+    """What `evaluate` and `pantrace eval` do with a plan."""
+    if not paths:
+        raise UsageError("name what to evaluate: a file or a directory")
+    refuse_overwriting([*paths, *planned.beside], [Output(out, recording=True)])
+    ready = planned.ready
+    managed = any(isinstance(rubric, Managed) for rubric in ready.rubrics)
+    # Cases may require managed metrics, too: whoever names a project wants them asked for.
+    vertex = named_project(project, location, table.base_url) if managed or project or location else None
+    chosen = None if selection is None or selection == Selection() else selection
+
+    def work() -> tuple[Done, Bench | None]:
+        # Made here, since its cache can be used only by the thread that opened it.
+        judging = None
+        if replay or table.models or ready.rubrics or vertex is not None:
+            judging = bench_of(table, cache=cache, replay=replay, keys=keys, vertex=vertex, manages=managed)
+        done = evaluate_into(
+            [*paths],
+            out,
+            ready,
+            planned.text,
+            format=format,
+            selection=chosen,
+            on_sample=on_sample,
+            judging=judging,
+        )
+        return done, judging
+
+    done, judging = outside_loop(work)
+    return Results(out, done, judging=judging, ready=ready)
 
 
 def evaluate(
@@ -27,44 +120,45 @@ def evaluate(
     plan: str | PathLike[str] | None = None,
     judges: str | Iterable[str] = (),
     base_url: str | None = None,
+    project: str | None = None,
+    location: str | None = None,
     keys: Mapping[str, str] | None = None,
+    cache: str | PathLike[str] | None = None,
+    replay: bool = False,
     budget_tokens: int | None = None,
     budget_usd: float | None = None,
     budget_calls: int | None = None,
     redact: bool = True,
     calibrations: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
-    cache: str | PathLike[str] | None = None,
-    replay: bool = False,
     selection: Selection | None = None,
     format: str | None = None,  # noqa: A002
+    on_sample: Callable[[Sample], None] = lambda _: None,
 ) -> Results:
-    """Evaluate recordings by a plan (a TOML file; without one, everything deterministic) into the run directory `out`.
+    """Evaluate recordings by a plan into the run directory `out`: measure, check, judge, decide, keep.
 
-    The same call again goes on where it was, and measures nothing twice. `.gate()` of what it gives says whether it is
-    good enough. Judges are asked only where the plan or `judges` names some."""
-    path = Path(plan) if plan is not None else None
-    loaded, text, folder = load_plan(path)
-    known = [*map(Path, listed(calibrations))]
-    ready = prepare(loaded, folder, text, str(path or "plan"), calibrations=known)
-    paths = [Path(each) for each in sources]
-    if not paths:
-        raise UsageError("name what to evaluate: a file or a directory")
-    beside = [each for each in (path, ready.reference, *known) if each is not None]
-    refuse_overwriting([*paths, *beside], [Output(Path(out), recording=True)])
-    given: dict[str, Any] = {
-        "models": listed(judges) or None,
-        "base_url": base_url,
-        "budget_tokens": budget_tokens,
-        "budget_usd": budget_usd,
-        "budget_calls": budget_calls,
-        "redact": False if not redact else None,
-    }
-    asked = replace(loaded.judge, **{name: value for name, value in given.items() if value is not None})
-
-    def work() -> Done:
-        # Made here, since its cache can be used only by the thread that opened it.
-        judging = bench_of(asked, cache=cache, replay=replay, keys=keys) if asked.models or ready.rubrics else None
-        return evaluate_into(paths, Path(out), ready, text, format=format, selection=selection, judging=judging)
-
-    done = outside_loop(work)
-    return Results(out, done.notes.broken, complete=any(each.complete for each in ready.profiles.values()))
+    The plan is a TOML file; without one, everything deterministic is measured. Judges are asked only if the plan or
+    `judges` names some. Call it again after an interruption and it continues; nothing is measured twice. `.gate()` of
+    the result says whether the run is good enough."""
+    planned = read_plan(plan, listed(calibrations))
+    table = planned.judge_table(
+        judges=listed(judges),
+        base_url=base_url,
+        budget_tokens=budget_tokens,
+        budget_usd=budget_usd,
+        budget_calls=budget_calls,
+        redact=redact,
+    )
+    return evaluate_planned(
+        planned,
+        [Path(each) for each in sources],
+        Path(out),
+        table,
+        project=project,
+        location=location,
+        keys=keys,
+        cache=cache,
+        replay=replay,
+        selection=selection,
+        format=format,
+        on_sample=on_sample,
+    )

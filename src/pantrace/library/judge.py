@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from typing import Literal
-
-from msgspec.structs import replace
 
 from pantrace.engine.judge import Bench, judge_all
 from pantrace.engine.measure import Row, row
@@ -15,50 +14,118 @@ from pantrace.engine.read import Notes, split_children
 from pantrace.engine.rubric_selection import select_rubrics
 from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
-from pantrace.judges import Managed
+from pantrace.judges import BUDGET, AnyRubric, Managed, guidelines_from, is_managed, with_guidelines
+from pantrace.model import Run, Sample, Score, with_samples
 
+from .access import named_project, required_project
 from .judging import bench_of
 from .scores import Scores
 from .sources import Recordings, listed, outside_loop, pile_of, refuse_other
 
 
+@dataclass
+class Grading:
+    """Samples, rubrics and judges, ready to be asked."""
+
+    run: Run
+    rubrics: Sequence[AnyRubric]
+    measured: Sequence[str]
+    """Metrics among the rubrics that no judge is needed for."""
+    judges: Bench
+    notes: Notes
+
+    def judged(self) -> Iterator[tuple[Sample, list[Score], list[Row]]]:
+        """Each sample with its scores, and with the rows of a table that they make."""
+        for sample, scores in judge_all(self.run.samples, self.rubrics, self.judges):
+            yield sample, scores, [row(self.run.name, sample, None, score) for score in scores]
+
+
+def grading(
+    sources: Sequence[Recordings],
+    rubrics: Sequence[str],
+    table: JudgeTable,
+    *,
+    guidelines: str | None = None,
+    project: str | None = None,
+    location: str | None = None,
+    keys: Mapping[str, str] | None = None,
+    cache: str | PathLike[str] | None = None,
+    replay: bool = False,
+    dry_run: bool = False,
+    sub_agents: bool = False,
+    selection: Selection | None = None,
+    format: str | None = None,  # noqa: A002
+) -> Grading:
+    """What `judge` does, up to the first question. A wrong name is refused here: judges cost money."""
+    asked = select_rubrics(rubrics)
+    if not asked.rubrics:
+        if asked.measured:
+            named = ", ".join(asked.measured)
+            raise UsageError(f"nothing to judge: `pantrace measure` and `pantrace eval` measure {named}")
+        raise UsageError("name a rubric; `pantrace rubrics` lists them")
+    chosen = asked.rubrics
+    if guidelines is not None:
+        chosen = with_guidelines(chosen, guidelines_from(guidelines))
+    managed = any(isinstance(rubric, Managed) for rubric in chosen)
+    vertex = None
+    if managed and not dry_run and not replay:
+        # Whoever names a managed metric wants it; a definition file may hold some among others.
+        find = required_project if any(map(is_managed, rubrics)) else named_project
+        vertex = find(project, location, table.base_url)
+    judges = bench_of(table, cache=cache, replay=replay, keys=keys, vertex=vertex, manages=managed, dry_run=dry_run)
+
+    def read(notes: Notes) -> Run:
+        run = pile_of(sources, format, notes)
+        return with_samples(run, split_children(run.samples)) if sub_agents else run
+
+    if selection is not None and not dry_run:
+        selection.look_up(lambda: read(Notes.keeping()).samples)
+    notes = Notes.keeping()
+    run = read(notes)
+    if selection is not None:
+        run = with_samples(run, selection.apply(run.samples))
+    return Grading(run, chosen, asked.measured, judges, notes)
+
+
 def judge(
     *sources: Recordings,
-    rubrics: str | Iterable[str],
-    judges: str | Iterable[str],
+    rubrics: str | PathLike[str] | Iterable[str | PathLike[str]],
+    judges: str | Iterable[str] = (),
+    guidelines: str | None = None,
     base_url: str | None = None,
+    project: str | None = None,
+    location: str | None = None,
     keys: Mapping[str, str] | None = None,
     repeats: int = 1,
     combine: Literal["mean", "majority"] | None = None,
     temperature: float | None = None,
     seed: int | None = None,
     weighted: bool = False,
-    redact: bool = True,
-    concurrency: int = 8,
+    max_tokens: int = 2_000,
+    max_chars: int = BUDGET,
+    cache: str | PathLike[str] | None = None,
+    replay: bool = False,
     budget_tokens: int | None = None,
     budget_usd: float | None = None,
     budget_calls: int | None = None,
-    cache: str | PathLike[str] | None = None,
-    replay: bool = False,
+    concurrency: int = 8,
+    timeout: float = 120.0,
+    retries: int = 4,
+    redact: bool = True,
     sub_agents: bool = False,
     selection: Selection | None = None,
     format: str | None = None,  # noqa: A002
+    on_sample: Callable[[Sample], None] = lambda _: None,
 ) -> Scores:
-    """Let language models grade recordings by written rubrics.
+    """Grade recordings by written rubrics, with language models as judges.
 
-    `judges` are PROVIDER:MODEL (several make a panel), `rubrics` names or files, `repeats` how often each judge is
-    asked. Keys come from `keys` ({"openai": "..."}), else from the environment. Secrets in the recordings are replaced
-    before anything is sent, unless `redact` is False. Replies are kept in the cache; with `replay` only it is asked.
-    A judge that gave no verdict leaves its score unscored, never zero; `.judging` has calls, tokens and cost."""
+    `judges` are PROVIDER:MODEL; several make a panel, and without one nothing is sent and every score is unscored.
+    `rubrics` are names or files. API keys come from `keys` ({"openai": "..."}) or the environment. Secrets in the
+    recordings are replaced before anything is sent, unless `redact` is False. Replies are cached; with `replay` only
+    the cache is asked. A score without a verdict is unscored, never zero. `.judging` has calls, tokens and cost."""
     if combine is not None:
         refuse_other("combine", combine, ("mean", "majority"))
-    asked = select_rubrics(listed(rubrics))
-    if not asked.rubrics:
-        raise UsageError("name a rubric: rubrics=...; `pantrace rubrics` lists them")
-    if any(isinstance(each, Managed) for each in asked.rubrics):
-        raise UsageError("metrics that Vertex AI keeps are asked for by `pantrace judge --project`, not from Python")
-    table = replace(
-        JudgeTable(),
+    table = JudgeTable(
         models=listed(judges),
         base_url=base_url,
         samples=repeats,
@@ -66,25 +133,41 @@ def judge(
         temperature=temperature,
         seed=seed,
         weighted=weighted,
+        max_tokens=max_tokens,
+        max_chars=max_chars,
         redact=redact,
+        timeout=timeout,
+        retries=retries,
         concurrency=concurrency,
         budget_tokens=budget_tokens,
         budget_usd=budget_usd,
         budget_calls=budget_calls,
     )
-    if not table.models:
-        raise UsageError("name a judge: judges='openai:gpt-4.1-mini', or a model of your server with base_url=...")
-    notes = Notes.keeping()
-    run = pile_of(sources, format, notes)
-    samples = split_children(run.samples) if sub_agents else run.samples
-    chosen = selection.apply(samples) if selection is not None else samples
 
-    def judged() -> tuple[list[Row], Bench]:
+    def work() -> tuple[list[Row], Grading]:
         # Made here, since its cache can be used only by the thread that opened it.
-        judging = bench_of(table, cache=cache, replay=replay, keys=keys)
-        judged = judge_all(chosen, asked.rubrics, judging)
-        return [row(run.name, sample, None, score) for sample, scores in judged for score in scores], judging
+        ready = grading(
+            sources,
+            listed(rubrics),
+            table,
+            guidelines=guidelines,
+            project=project,
+            location=location,
+            keys=keys,
+            cache=cache,
+            replay=replay,
+            sub_agents=sub_agents,
+            selection=selection,
+            format=format,
+        )
+        found: list[Row] = []
+        for sample, _, rows in ready.judged():
+            on_sample(sample)
+            found += rows
+        return found, ready
 
-    found, judging = outside_loop(judged)
-    remarks = [f"{count} unscored: {problem}" for problem, count in judging.problems.most_common(5)]
-    return Scores(found, broken=notes.broken, notes=remarks, judging=judging.summary())
+    found, ready = outside_loop(work)
+    remarks = [f"{count} unscored: {problem}" for problem, count in ready.judges.problems.most_common(5)]
+    if ready.measured:
+        remarks.append(f"not judged but measured, by `measure` and `evaluate`: {', '.join(ready.measured)}")
+    return Scores(found, broken=ready.notes.broken, notes=remarks, judging=ready.judges.summary())

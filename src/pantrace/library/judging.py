@@ -1,4 +1,5 @@
-"""Judging: the judges of a run, put together from the words of a plan, as the commands do."""
+"""Judging: the judges of a run, put together from the words of a plan. Every command and function that asks a judge
+gets it here."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.plan import JudgeTable
 from pantrace.errors import UsageError
 from pantrace.judges import Project, Settings
+from pantrace.normalise.secrets import Redactor
 
 from .access import cache_file, reach
 
@@ -23,25 +25,15 @@ def bench_of(
     keys: Mapping[str, str] | None = None,
     vertex: Project | None = None,
     manages: bool = False,
+    dry_run: bool = False,
 ) -> Bench:
     """The judges that a table names. `keys` by provider go before those of the environment. `vertex` is where managed
-    metrics are asked for, `manages` whether there are any."""
+    metrics are asked for, `manages` whether there are any. With `dry_run` nobody can be asked."""
     if replay and not table.models and not manages:
-        raise UsageError("--replay needs a judge: replies are kept by its name")
+        raise UsageError("--replay needs a judge: replies are kept under its name")
     given = dict(keys or {})
-    judges = reach(table.models, table.base_url, asking=not replay, known=given)
-    access = Access(
-        keys=judges.keys,
-        secrets=(*judges.secrets, *given.values()),
-        base_url=judges.base_url,
-        timeout=table.timeout,
-        attempts=table.retries + 1,
-        vertex=replace(vertex, base_url=None) if vertex and judges.models else vertex,
-        concurrency=table.concurrency,
-        tokens=table.budget_tokens,
-        dollars=table.budget_usd,
-        calls=table.budget_calls,
-    )
+    judges = reach(table.models, table.base_url, asking=not replay and not dry_run, known=given)
+    secrets = (*judges.secrets, *given.values())
     settings = Settings(
         models=judges.models,
         samples=table.samples,
@@ -51,6 +43,20 @@ def bench_of(
         seed=table.seed,
         weighted=table.weighted,
         characters=table.max_chars,
+    )
+    if dry_run:
+        return Bench(None, settings, Redactor(known=secrets) if table.redact else None)
+    access = Access(
+        keys=judges.keys,
+        secrets=secrets,
+        base_url=judges.base_url,
+        timeout=table.timeout,
+        attempts=table.retries + 1,
+        vertex=replace(vertex, base_url=None) if vertex and judges.models else vertex,
+        concurrency=table.concurrency,
+        tokens=table.budget_tokens,
+        dollars=table.budget_usd,
+        calls=table.budget_calls,
     )
     found = bench(settings, access, cache=cache_file(cache), replay=replay, redact=table.redact)
     found.open()

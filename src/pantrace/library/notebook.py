@@ -1,4 +1,4 @@
-"""How a sample and a run look in a notebook: a readable transcript, and what the file says of the run."""
+"""How a sample and a run look: a readable transcript, and what the file says of the run."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ _MANY = 60
 
 def html_of(shown: Sample | Run) -> str:
     """A sample as a transcript; a run by what its file says of it."""
-    return html_text(_sample(shown)) if isinstance(shown, Sample) else _run(shown)
+    return html_text(transcript(shown)) if isinstance(shown, Sample) else run_table(shown).as_html()
 
 
-def _run(run: Run) -> str:
+def run_table(run: Run) -> Table:
+    """What the file says of a run."""
     facts: list[tuple[str, Any]] = [
         ("name", run.name),
         ("created", run.created_datetime),
@@ -50,10 +51,11 @@ def _run(run: Run) -> str:
     rows += [
         (each.name if each.metric is None else f"{each.name}.{each.metric}", str(each.value)) for each in run.results
     ]
-    return Table({"run": str, "": str}, [*rows], notes=["samples are read as you iterate run.samples"]).as_html()
+    return Table({"run": str, "": str}, [*rows], notes=["samples are read as you iterate run.samples"])
 
 
-def _sample(sample: Sample) -> Element:
+def transcript(sample: Sample) -> Element:
+    """A sample as headings and labelled lines."""
     root = Element("div")
     _line(root, "h4", f"sample {sample.id}" + (f", epoch {sample.epoch}" if sample.epoch is not None else ""))
     if sample.case is not None:

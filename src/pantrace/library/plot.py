@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, get_args
 
-from pantrace.engine.metric_values import read_evaluations, warnings_of
+from pantrace.engine.metric_values import Evaluation, read_evaluations, warnings_of
 from pantrace.engine.overwriting import Output, refuse_overwriting
-from pantrace.engine.plot import Kind, figure, label_names, save
+from pantrace.engine.plot import Kind, figure, kind_of, label_names, save
 from pantrace.engine.read import Notes
+from pantrace.engine.table import Table, Tabular
 from pantrace.errors import UsageError
 from pantrace.metrics import full_address
 from pantrace.plots import render
@@ -27,18 +29,49 @@ class Figure:
     spec: dict[str, Any]
     """As Vega-Lite has it."""
     sources: tuple[Path, ...] = ()
+    evaluations: tuple[tuple[str, Evaluation], ...] = ()
+    """What was drawn, under the labels that it has in the picture."""
     warnings: tuple[str, ...] = ()
+    notes: Notes = field(default_factory=Notes.keeping)
+    output: Path | None = None
+    """Where it was last saved."""
 
-    def save(self, path: str | PathLike[str]) -> Path:
-        """Write it: .png, .svg, .pdf, .html (which needs no network) or .vl.json."""
-        target = Path(path)
+    def save(self, out: str | PathLike[str], *, kind: str | None = None) -> Path:
+        """Write it: .png, .svg, .pdf, .html (which needs no network) or .vl.json; `kind` where the name does not say
+        which."""
+        target = Path(out)
         refuse_overwriting(self.sources, [Output(target)])
-        save(self.spec, target)
+        save(self.spec, target, kind or kind_of(target))
+        self.output = target
         return target
 
     def to_dict(self) -> dict[str, Any]:
-        """The Vega-Lite specification."""
-        return self.spec
+        """What was drawn, as `pantrace plot --json` prints it; `.spec` is the Vega-Lite specification."""
+        return {
+            "output": str(self.output) if self.output is not None else None,
+            "kind": self.kind,
+            "evaluations": [
+                {"label": label, "path": each.path, "format": each.format, "metrics": [*each.metrics]}
+                for label, each in self.evaluations
+            ],
+        }
+
+    def table(self) -> Table:
+        """One row for each metric of each evaluation."""
+        columns: dict[str, type] = {"label": str, "metric": str, "value": float, "low": float, "high": float, "n": int}
+        rows = [
+            (label, name, *((None,) * 4 if at is None else (at.value, at.low, at.high, at.n)))
+            for label, each in self.evaluations
+            for name, at in ((name, found.estimate) for name, found in each.metrics.items())
+        ]
+        return Table(columns, [*rows])
+
+    # Not by inheritance: a notebook would show the table instead of the picture.
+    overview = Tabular.overview
+    to_pandas = Tabular.to_pandas
+    to_polars = Tabular.to_polars
+    to_arrow = Tabular.to_arrow
+    __rich__ = Tabular.__rich__
 
     def __repr__(self) -> str:
         return f"<{self.kind} plot of {', '.join(map(str, self.sources))}; .save('plot.svg') writes it>"
@@ -51,7 +84,7 @@ def plot(
     *sources: str | PathLike[str],
     kind: Kind = "comparison",
     metrics: str | Iterable[str] = (),
-    labels: Iterable[str] = (),
+    labels: str | Iterable[str] = (),
     cluster: str | None = None,
     title: str | None = None,
     format: str | None = None,  # noqa: A002
@@ -59,12 +92,16 @@ def plot(
     """Draw evaluations: eval JSON files, run directories, recordings whose samples have scores.
 
     comparison: bars of all metrics; distribution: of samples' scores; paired: case by case between two evaluations;
-    passk: all of k trials succeed. What is null is a gap, never a bar of zero."""
+    passk: all of k trials succeed. What is null is a gap, never a bar of zero. `labels` are names for the evaluations,
+    in order, as a list or parted by commas. `.save(FILE)` writes the picture."""
     refuse_other("kind", kind, get_args(Kind))
     paths = [Path(each) for each in sources]
-    found = read_evaluations(paths, format=format, cluster=cluster, notes=Notes.keeping())
+    notes = Notes.keeping()
+    found = read_evaluations(paths, format=format, cluster=cluster, notes=notes)
     if not found:
         raise UsageError("nothing to draw: no input has a stored result or a score")
     asked = [full_address(name) for name in listed(metrics)]
-    drawn = figure(kind, found, label_names(found, [*labels]), asked, title, cluster)
-    return Figure(kind, drawn, tuple(paths), tuple(warnings_of(found)))
+    named = label_names(found, [name.strip() for row in csv.reader(listed(labels)) for name in row])
+    drawn = figure(kind, found, named, asked, title, cluster)
+    drawn_of = tuple(zip(named, found, strict=True))
+    return Figure(kind, drawn, tuple(paths), drawn_of, tuple(warnings_of(found)), notes)

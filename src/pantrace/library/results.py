@@ -3,55 +3,49 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from pantrace.engine.calibration_files import calibrations_for
+from pantrace.engine.comparative import compare_evaluated
 from pantrace.engine.denominator import denominator_words
-from pantrace.engine.evaluate import decide_again
-from pantrace.engine.known_names import refuse_unknown
+from pantrace.engine.intake import Done
+from pantrace.engine.judge import Bench
 from pantrace.engine.measure import Row, row
-from pantrace.engine.reports import DecidedSample, decided_samples, estimate_words
-from pantrace.engine.summary import EvalSummary, gate_code, summarise
+from pantrace.engine.plan import GateTable, Ready
+from pantrace.engine.reports import decided_samples, estimate_words
+from pantrace.engine.summary import EvalSummary, summarise
 from pantrace.engine.table import Table, Tabular
-from pantrace.errors import ReadError
-from pantrace.model import Record, RunHeader, Sample
-from pantrace.policy import load_profile, profile_names
+from pantrace.errors import ReadError, UsageError
+from pantrace.model import RunHeader, Sample
 from pantrace.store import RunDirectory, query
 
+from .gate import Gate, against_baseline, both, decide_as_planned, decide_by_profile, decision_table, verdict_words
 from .scores import Scores
-
-
-class Gate(Record, frozen=True, kw_only=True):
-    """Whether an evaluation is good enough. True in a condition only if it passed."""
-
-    passed: bool | None
-    """None: could not be decided, which is not a pass."""
-    sentence: str
-    failures: tuple[DecidedSample, ...] = ()
-    """Samples that failed or could not be decided, with the reasons."""
-
-    def __bool__(self) -> bool:
-        return self.passed is True
-
-    def __repr__(self) -> str:
-        words = {False: "failed", None: "could not be decided"}
-        told = [f"  {each.sample}: {words[each.passed]}: {'; '.join(each.reasons)}" for each in self.failures]
-        return "\n".join([self.sentence, *told])
+from .sources import listed
 
 
 class Results(Tabular):
     """What an evaluation left behind in its run directory. It can stand wherever a path can: in `compare`, `plot`,
     `report`, `measure`."""
 
-    def __init__(self, path: str | PathLike[str], broken: list[ReadError] | None = None, *, complete: bool = False):
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        done: Done | None = None,
+        *,
+        judging: Bench | None = None,
+        ready: Ready | None = None,
+    ):
         self.path = Path(path)
-        self._complete = complete
-        self.broken = broken or []
+        self.done = done
+        """What this evaluation measured and reused; None where the directory was only opened."""
+        self.judging = judging
+        self.ready = ready
+        self.broken: list[ReadError] = done.notes.broken if done is not None else []
         """Records that could not be read in this evaluation."""
         content = RunDirectory.open(self.path).content
         self.header: RunHeader = content.run
@@ -68,7 +62,7 @@ class Results(Tabular):
     @property
     def summary(self) -> EvalSummary:
         """All numbers over samples and groups, from the directory as it is now."""
-        return summarise(self.path)
+        return summarise(self.path, self.ready.checks if self.ready is not None else ())
 
     @property
     def scores(self) -> Scores:
@@ -82,13 +76,7 @@ class Results(Tabular):
     @property
     def decisions(self) -> Table:
         """Every decision, failures first."""
-        columns: dict[str, type] = {"sample": str, "epoch": int, "case": str, "profile": str, "passed": bool}
-        columns |= {"composite": float, "reasons": str}
-        rows = [
-            (each.sample, each.epoch, each.case, each.profile, each.passed, each.composite, "; ".join(each.reasons))
-            for each in decided_samples(self.path)
-        ]
-        return Table(columns, [*rows])
+        return decision_table(decided_samples(self.path))
 
     def query(self, sql: str) -> Table:
         """Ask a question in SQL; docs/store.md lists the tables."""
@@ -98,39 +86,72 @@ class Results(Tabular):
         return Table(dict(zip(names, kinds, strict=True)), [*plain])
 
     def gate(
-        self, profile: str | PathLike[str] | None = None, *, min_pass_rate: float | None = None, complete: bool = False
+        self,
+        profile: str | PathLike[str] | None = None,
+        *,
+        baseline: str | PathLike[str] | None = None,
+        margins: str | float | Iterable[str | float] = (),
+        metrics: str | Iterable[str] = (),
+        cluster: str | None = None,
+        min_pass_rate: float | None = None,
+        complete: bool = False,
+        calibrations: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
     ) -> Gate:
-        """Decide: by the profiles that the evaluation used, or anew by another one. What could not be decided does not
-        pass; with `complete`, nor does a run that lacks a case. Without a rate it is the plan's, else all must
-        pass."""
-        planned = tomllib.loads(self.plan).get("gate", {})
-        rate = planned.get("min_pass_rate", 1.0) if min_pass_rate is None else min_pass_rate
-        complete = complete or planned.get("complete", False) or self._complete
-        name = None
+        """Whether the run is good enough: by a profile, no worse than a baseline, or both.
+
+        With neither, the decisions of the evaluation count, and the plan says how many samples must pass. Otherwise all
+        must pass unless `min_pass_rate` says less. What could not be decided does not pass; with `complete`, nor does
+        a run that lacks a case."""
+        if baseline is None and (listed(metrics) or cluster or not (isinstance(margins, Iterable) and not [*margins])):
+            raise UsageError("margins, metrics and cluster need a baseline")
+        # Before anything is decided: a baseline that cannot be compared with is an error, not a decision.
+        against = None
+        if baseline is not None:
+            given = [margins] if isinstance(margins, (str, float, int)) else [*margins]
+            against = against_baseline(self.path, baseline, margins=given, metrics=listed(metrics), cluster=cluster)
         if profile is not None:
-            chosen = load_profile(str(profile))
-            file = None if str(profile) in profile_names() else Path(profile)
-            refuse_unknown(chosen, self.path, file=file)
-            decide_again(self.path, chosen, calibrations_for(self.path, []))
-            name, complete = chosen.name, complete or chosen.complete
-        summary = self.summary
-        code = gate_code(summary, rate, name, complete=complete)
-        decided = decided_samples(self.path, name)
-        chosen_by = [each for each in summary.decisions if name in (None, each.profile)]
-        told = "; ".join(_verdict(each.profile, each.passed, each.failed, each.undecided) for each in chosen_by)
-        words = {0: "passed", 1: "failed", 3: "could not decide, which is not a pass"}
-        why = told or "no sample was decided: name a profile"
-        if complete and not summary.denominator.complete:
-            why += f"; not complete: {denominator_words(summary.denominator)}"
-        return Gate(
-            passed={0: True, 1: False}.get(code),
-            sentence=f"gate (at least {rate:.0%} must pass): {words[code]} ({why})",
-            failures=tuple(each for each in decided if each.passed is not True),
+            rate = 1.0 if min_pass_rate is None else min_pass_rate
+            known = listed(calibrations)
+            found = decide_by_profile(self.path, profile, min_pass_rate=rate, complete=complete, calibrations=known)
+        elif against is not None:
+            return against
+        else:
+            found = self.as_planned(self.summary, min_pass_rate=min_pass_rate, complete=complete)
+        return found if against is None else both(found, against)
+
+    def as_planned(self, summary: EvalSummary, *, min_pass_rate: float | None = None, complete: bool = False) -> Gate:
+        """The gate of the evaluation itself, by numbers that were asked for before."""
+        used = {each.profile for each in summary.decisions}
+        profiles = self.ready.profiles.values() if self.ready is not None else ()
+        return decide_as_planned(
+            self.path,
+            summary,
+            self._planned_gate(),
+            min_pass_rate=min_pass_rate,
+            complete=complete or any(each.complete for each in profiles if each.name in used),
+            calibrations=self.ready.calibrations if self.ready is not None else None,
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Summary and decisions, as `--json` prints them."""
-        found = {"summary": self.summary, "decisions": decided_samples(self.path)}
+    def _planned_gate(self) -> GateTable | None:
+        if self.ready is not None:
+            return self.ready.plan.gate
+        try:
+            table = tomllib.loads(self.plan).get("gate")
+        except tomllib.TOMLDecodeError:  # an eval_config.yaml, which has no gate
+            return None
+        return None if table is None else msgspec.convert(table, GateTable)
+
+    def to_dict(self, summary: EvalSummary | None = None) -> dict[str, Any]:
+        """What was done, summary and decisions, as `pantrace eval --json` prints them. A directory that was only opened
+        does not say what was measured when."""
+        found: dict[str, Any] = {"out": str(self.path)}
+        if self.done is not None:
+            found |= _counts(self.done) | self.done.notes.left_out()
+            found["judging"] = self.judging.summary() if self.judging is not None else None
+        found["summary"] = summary or self.summary
+        found["decisions"] = decided_samples(self.path)
+        if (sides := compare_evaluated(self.path)) is not None:
+            found["comparison"] = sides.to_dict()
         plain: dict[str, Any] = msgspec.to_builtins(found)
         return plain
 
@@ -147,7 +168,7 @@ class Results(Tabular):
                 rows.append((each.metric, each.scored, estimate_words(each.estimate, each.unit, scored=each.scored)))
             elif each.headline:
                 silent.append(each.metric)
-        decided = [_verdict(each.profile, each.passed, each.failed, each.undecided) for each in summary.decisions]
+        decided = [verdict_words(each.profile, each.passed, each.failed, each.undecided) for each in summary.decisions]
         notes = [f"without a number: {', '.join(silent)}"] if silent else []
         notes += [denominator_words(summary.denominator), *(f"left out: {error}" for error in self.broken)]
         return Table(
@@ -158,9 +179,10 @@ class Results(Tabular):
         )
 
 
-def _verdict(profile: str, passed: int, failed: int, undecided: int) -> str:
-    counts = {"passed": passed, "failed": failed, "could not be decided": undecided}
-    return f"{profile}: {', '.join(f'{count} {words}' for words, count in counts.items() if count)}"
+def _counts(done: Done) -> dict[str, Any]:
+    names = ("measured", "reused", "renewed", "superseded", "removed")
+    damaged = [*done.anew, *(str(path) for path in done.damaged)]
+    return {**{name: getattr(done, name) for name in names}, "damaged": damaged, "undone": done.undone}
 
 
 def _kind(values: Iterator[Any]) -> type:

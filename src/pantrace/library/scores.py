@@ -61,9 +61,11 @@ class Scores(Tabular):
         return len(self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """All scores whole, as `--json` prints them."""
+        """All scores whole. Of judges with a summary, as `pantrace judge --json` prints them; `pantrace measure --json`
+        prints the list alone."""
         names = Row.__struct_fields__
-        return {"scores": [{name: getattr(each, name) for name in names} for each in self.rows]}
+        scores = [{name: getattr(each, name) for name in names} for each in self.rows]
+        return {"scores": scores} if self.judging is None else {"summary": self.judging, "scores": scores}
 
     def table(self) -> Table:
         """One row for each number: a metric with several measures has a row for each of them. `value` is the number

@@ -59,15 +59,15 @@ def select(
     until: str | None = None,
     limit: int | None = None,
 ) -> Selection:
-    """Which samples are wanted, in the words of the commands: `select(where="agent=build", since="7d", limit=10)`.
+    """Choose samples, in the words of the commands: `select(where="agent=build", since="7d", limit=10)`.
 
-    docs/select.md lists the fields of `where`; `sample` takes ids."""
+    docs/select.md lists the fields of `where`; `sample` takes ids, or the start of one."""
     from datetime import UTC, datetime
 
     now = datetime.now(UTC)
     return Selection(
         since=parse_since(since, now) if since else None,
-        until=parse_since(until, now, "until") if until else None,
+        until=parse_since(until, now, "--until") if until else None,
         sessions=tuple(listed(sample)),
         where=tuple(parse_where(text) for text in listed(where)),
         limit=limit,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pantrace.engine.table import Table
+from pantrace.model import Run, Sample
+
+from .notebook import run_table, transcript
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -27,3 +30,19 @@ def rich_table(found: Table) -> Group:
         *([grid] if found.rows else []),
         *map(Text, found.remarks()),
     )
+
+
+def rich_view(shown: Sample | Run) -> Group:
+    """A sample as a transcript, a run by what its file says of it, as a notebook shows them."""
+    from rich.console import Group
+    from rich.text import Text
+
+    if isinstance(shown, Run):
+        return rich_table(run_table(shown))
+    lines = []
+    for element in transcript(shown).iter():
+        if element.tag == "strong":
+            lines.append(Text.assemble((element.text or "", "bold"), element.tail or ""))
+        elif element.text:
+            lines.append(Text(element.text, style="bold underline" if element.tag in ("h4", "h5") else "dim"))
+    return Group(*lines)

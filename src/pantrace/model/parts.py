@@ -29,6 +29,9 @@ class Thinking(PartRecord, frozen=True, kw_only=True, tag="thinking"):
     ended: Number | None = None
     extra: Extra = {}
 
+    started_datetime = DatetimeView("started")
+    ended_datetime = DatetimeView("ended")
+
 
 class ToolCall(PartRecord, frozen=True, kw_only=True, tag="call"):
     """A tool that the agent asked for."""

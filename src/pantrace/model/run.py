@@ -29,6 +29,9 @@ class Sample(Record, frozen=True, kw_only=True):
     def _repr_html_(self) -> str:
         return _in_a_notebook(self)
 
+    def __rich__(self) -> Any:
+        return _in_a_terminal(self)
+
 
 class RunHeader(Record, frozen=True, kw_only=True):
     """All of a run but its samples."""
@@ -60,6 +63,13 @@ class Run(RunHeader, frozen=True, kw_only=True):
 
     def _repr_html_(self) -> str:
         return _in_a_notebook(self)
+
+    def __rich__(self) -> Any:
+        return _in_a_terminal(self)
+
+
+def _in_a_terminal(shown: Sample | Run) -> Any:
+    return import_module("pantrace.library.terminal").rich_view(shown)
 
 
 def _in_a_notebook(shown: Sample | Run) -> str:

@@ -1,0 +1,179 @@
+"""Gates: whether a run directory is good enough, by a profile or against a baseline, as `pantrace gate` decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pantrace.engine.calibration_files import calibrations_for
+from pantrace.engine.compare_runs import Comparisons, compare_sources, exit_code
+from pantrace.engine.denominator import denominator_words
+from pantrace.engine.evaluate import decide_again
+from pantrace.engine.known_names import refuse_unknown
+from pantrace.engine.plan import GateTable
+from pantrace.engine.reports import DecidedSample, decided_samples
+from pantrace.engine.summary import EvalSummary, gate_code, summarise
+from pantrace.engine.table import Table, Tabular
+from pantrace.judges import Calibrations
+from pantrace.model import Record
+from pantrace.policy import Profile, load_profile, profile_names
+
+_PASSED = {0: True, 1: False}
+_WORDS = {True: "passed", False: "failed", None: "could not decide, which is not a pass"}
+
+
+class Gate(Record, Tabular, frozen=True, kw_only=True):
+    """Whether an evaluation is good enough. True in a condition only if it passed."""
+
+    passed: bool | None
+    """None: could not be decided, which is not a pass."""
+    sentence: str
+    failures: tuple[DecidedSample, ...] = ()
+    """Samples that failed or could not be decided, with the reasons."""
+    profile: Profile | None = None
+    """The one that was named; None where the run's own decisions count."""
+    min_pass_rate: float = 1.0
+    complete: bool = False
+    """Whether every case had to be there."""
+    summary: EvalSummary | None = None
+    decisions: tuple[DecidedSample, ...] = ()
+    baseline: Comparisons | None = None
+    """The comparison with the baseline, where one was named."""
+    calibrations: Calibrations = Calibrations()
+
+    def __bool__(self) -> bool:
+        return self.passed is True
+
+    def __repr__(self) -> str:
+        words = {False: "failed", None: "could not be decided"}
+        told = [f"  {each.sample}: {words[each.passed]}: {'; '.join(each.reasons)}" for each in self.failures]
+        return "\n".join([self.sentence, *told])
+
+    def table(self) -> Table:
+        """One row for each decision, failures first."""
+        return decision_table(self.decisions, self.sentence)
+
+    @property
+    def exit_code(self) -> int:
+        """As the command ends: 0 passed, 1 failed, 3 could not decide."""
+        return {True: 0, False: 1, None: 3}[self.passed]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Summary and decisions, as `pantrace gate --json` prints them."""
+        found: dict[str, Any] = {}
+        if self.summary is not None:
+            name = self.profile.name if self.profile is not None else None
+            found = {"profile": name, "profiles": profile_names(), "summary": self.summary}
+            found["decisions"] = self.decisions
+        if self.baseline is not None:
+            found["baseline"] = self.baseline.to_dict()
+        plain: dict[str, Any] = msgspec.to_builtins(found)
+        return plain
+
+
+def decision_table(decisions: Iterable[DecidedSample], sentence: str = "") -> Table:
+    """Decisions with their reasons."""
+    columns: dict[str, type] = {"sample": str, "epoch": int, "case": str, "profile": str, "passed": bool}
+    columns |= {"composite": float, "reasons": str}
+    rows = [
+        (each.sample, each.epoch, each.case, each.profile, each.passed, each.composite, "; ".join(each.reasons))
+        for each in decisions
+    ]
+    return Table(columns, [*rows], sentence=sentence)
+
+
+def decide_by_profile(
+    out: Path,
+    profile: str | PathLike[str],
+    *,
+    min_pass_rate: float = 1.0,
+    complete: bool = False,
+    calibrations: Iterable[str | PathLike[str]] = (),
+) -> Gate:
+    """Decide every sample anew by a profile; nothing is measured or judged again."""
+    chosen = load_profile(str(profile))
+    refuse_unknown(chosen, out, file=None if str(profile) in profile_names() else Path(profile))
+    known = calibrations_for(out, [Path(each) for each in calibrations])
+    decide_again(out, chosen, known)
+    demanded = complete or chosen.complete
+    return _gate(out, summarise(out), min_pass_rate, demanded, chosen, known)
+
+
+def decide_as_planned(
+    out: Path,
+    summary: EvalSummary,
+    planned: GateTable | None,
+    *,
+    min_pass_rate: float | None = None,
+    complete: bool = False,
+    calibrations: Calibrations | None = None,
+) -> Gate:
+    """Decide by what the evaluation itself decided. The rate is the plan's unless one is given, else all must pass."""
+    rate = min_pass_rate if min_pass_rate is not None else planned.min_pass_rate if planned is not None else 1.0
+    demanded = complete or (planned is not None and planned.complete)
+    return _gate(out, summary, rate, demanded, None, calibrations or Calibrations())
+
+
+def against_baseline(
+    out: Path,
+    baseline: str | PathLike[str],
+    *,
+    margins: Iterable[str | float] = (),
+    metrics: Iterable[str] = (),
+    cluster: str | None = None,
+) -> Gate:
+    """Demand that no metric is worse than in the baseline by more than its margin. Both runs are only read."""
+    sources = [(str(baseline), [Path(baseline)]), (str(out), [out])]
+    found = compare_sources(sources, metrics=[*metrics], margins=[*margins], cluster=cluster)
+    passed = _PASSED.get(exit_code(found.comparisons))
+    words = "failed: proven worse" if passed is False else _WORDS[passed]
+    return Gate(passed=passed, sentence=f"gate (no worse than {baseline}): {words}", baseline=found)
+
+
+def both(first: Gate, second: Gate) -> Gate:
+    """Failed beats undecided, and both beat passed."""
+    if False in (first.passed, second.passed):
+        passed: bool | None = False
+    else:
+        passed = None if None in (first.passed, second.passed) else True
+    sentence = f"{first.sentence}\n{second.sentence}"
+    return msgspec.structs.replace(first, passed=passed, sentence=sentence, baseline=second.baseline)
+
+
+def _gate(
+    out: Path,
+    summary: EvalSummary,
+    rate: float,
+    complete: bool,
+    profile: Profile | None,
+    calibrations: Calibrations,
+) -> Gate:
+    name = profile.name if profile is not None else None
+    passed = _PASSED.get(gate_code(summary, rate, name, complete=complete))
+    decided = tuple(decided_samples(out, name))
+    counted = [each for each in summary.decisions if name in (None, each.profile)]
+    told = "; ".join(verdict_words(each.profile, each.passed, each.failed, each.undecided) for each in counted)
+    why = told or "no sample was decided: name a profile"
+    if complete and not summary.denominator.complete:
+        why += f"; not complete: {denominator_words(summary.denominator)}"
+    return Gate(
+        passed=passed,
+        sentence=f"gate (at least {rate:.0%} must pass): {_WORDS[passed]} ({why})",
+        failures=tuple(each for each in decided if each.passed is not True),
+        profile=profile,
+        min_pass_rate=rate,
+        complete=complete,
+        summary=summary,
+        decisions=decided,
+        calibrations=calibrations,
+    )
+
+
+def verdict_words(profile: str, passed: int, failed: int, undecided: int) -> str:
+    """demo-profile: 7 passed, 3 failed."""
+    counts = {"passed": passed, "failed": failed, "could not be decided": undecided}
+    return f"{profile}: {', '.join(f'{count} {words}' for words, count in counts.items() if count)}"

@@ -1,0 +1,212 @@
+"""Put questions to agents, record what they do, and evaluate it, as `pantrace run` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace as replaced
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from pantrace.agents import Surroundings
+from pantrace.agents.function import function
+from pantrace.engine.collect import collecting
+from pantrace.engine.compare_runs import compare_sources
+from pantrace.engine.plan import RunTable, load_plan
+from pantrace.engine.read import Notes
+from pantrace.engine.run import Budget, Ran, function_recorder, read_recording, run_cases
+from pantrace.engine.run_cases import dataset as cases_of
+from pantrace.engine.run_cases import questions
+from pantrace.engine.run_trial import Conditions
+from pantrace.engine.select import Selection
+from pantrace.engine.simulated_user import SimulatedUser
+from pantrace.errors import UsageError
+from pantrace.judges.providers import Provider
+from pantrace.model import Sample
+from pantrace.store import WORKSPACES
+
+from .access import agent_keys, environment, reach
+from .evaluate import Planned, evaluate_planned, read_plan
+from .results import Results
+from .run_result import RunResult
+from .sources import listed
+
+Agent = str | Callable[..., Any]
+"""What `--agent` takes, such as "cmd:python agent.py {question}", or a function that takes a question."""
+
+
+def run(
+    dataset: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
+    agent: Agent | Mapping[str, Agent] | None = None,
+    *,
+    out: str | PathLike[str],
+    plan: str | PathLike[str] | None = None,
+    evaluate: bool = True,
+    trials: int | None = None,
+    jobs: int | None = None,
+    timeout: float | None = None,
+    max_output: int | None = None,
+    rate: float | None = None,
+    retries: int | None = None,
+    options: Mapping[str, str] | None = None,
+    base_url: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    fixtures: str | PathLike[str] | None = None,
+    again: bool = False,
+    collect: bool = False,
+    keep_workspaces: bool = False,
+    follow_up: bool = False,
+    user: str | None = None,
+    user_url: str | None = None,
+    max_turns: int | None = None,
+    budget_usd: float | None = None,
+    budget_tokens: int | None = None,
+    budget_trials: int | None = None,
+    budget_minutes: float | None = None,
+    selection: Selection | None = None,
+    on_sample: Callable[[Sample], None] = lambda _: None,
+) -> RunResult:
+    """Put questions to an agent, record what it does, and evaluate it into the run directory `out`.
+
+    The dataset is anything that holds cases: eval sets, a table with a question in each row, recordings whose first
+    prompts are asked again. The agent is a function that takes a question, or what `--agent` takes: "claude",
+    "cmd:python agent.py {question}", "openai:gpt-4.1-mini". Several by name take turns and are compared. What is not
+    said is the plan's, else as `pantrace run` has it. Call it again after an interruption and it continues."""
+    given = {
+        "trials": trials,
+        "jobs": jobs,
+        "timeout": timeout,
+        "max_output": max_output,
+        "rate": rate,
+        "retries": retries,
+        "fixtures": str(fixtures) if fixtures is not None else None,
+        "follow_up": follow_up or None,
+        "user": user,
+        "user_url": user_url,
+        "max_turns": max_turns,
+        "budget_usd": budget_usd,
+        "budget_tokens": budget_tokens,
+        "budget_trials": budget_trials,
+        "budget_minutes": budget_minutes,
+    }
+    named = {} if agent is None else agent if isinstance(agent, Mapping) else {"": agent}
+    notes = Notes.keeping()
+    # Read before anybody is asked: a plan that cannot be used is no news for afterwards.
+    planned = read_plan(plan) if evaluate else None
+    ran = record(
+        [Path(each) for each in listed(dataset)],
+        {name: spec_of(each) for name, each in named.items()},
+        Path(out),
+        plan=plan,
+        given=given,
+        options={**(options or {}), **({"base_url": base_url} if base_url else {})},
+        columns=dict(columns or {}),
+        again=again,
+        collect=collect,
+        keep_workspaces=keep_workspaces,
+        selection=selection,
+        notes=notes,
+        on_sample=on_sample,
+    )
+    results = [evaluate_recorded(planned, each) for each in ran] if planned is not None else []
+    return together(ran, results, notes)
+
+
+def spec_of(agent: Agent) -> str:
+    """An agent in the words of `--agent`; a function by the place where it can be found."""
+    if isinstance(agent, str):
+        return agent
+    place = f"{getattr(agent, '__module__', None)}:{getattr(agent, '__qualname__', '')}"
+    try:
+        found = function(place)
+    except UsageError:
+        found = None
+    if found is not agent:
+        raise UsageError(f"{agent!r} cannot be an agent: give a function that is defined at the top of a module")
+    return f"python:{place}"
+
+
+def record(
+    paths: Sequence[Path],
+    agents: Mapping[str, str],
+    out: Path,
+    *,
+    plan: str | PathLike[str] | None,
+    given: Mapping[str, Any],
+    options: Mapping[str, str],
+    columns: Mapping[str, str],
+    again: bool,
+    collect: bool,
+    keep_workspaces: bool,
+    selection: Selection | None,
+    notes: Notes,
+    on_sample: Callable[[Sample], None],
+) -> list[Ran]:
+    """Put the cases to the agents and record what they do. `given` goes before what the plan says of runs."""
+    loaded, _, folder = load_plan(Path(plan) if plan is not None else None)
+    table = replace(loaded.run, **{name: value for name, value in given.items() if value is not None})
+    named = agents or table.agents or ({"": table.agent} if table.agent else {})
+    if not named:
+        raise UsageError("nobody is asked: name an agent with --agent, or in [run] of the plan")
+    paths = paths or [folder / each for each in table.dataset]
+    if not paths:
+        raise UsageError("there is no dataset: name one, or put it in [run] of the plan")
+    samples = cases_of([*paths], {**table.columns, **columns}, notes)
+    chosen = selection.apply(samples) if selection is not None else samples
+    cases = list(questions(chosen, follow_up=table.follow_up))
+    fixtures = given["fixtures"] or (str(folder / table.fixtures) if table.fixtures else None)
+    conditions = Conditions(
+        folder=out / WORKSPACES,
+        read=read_recording,
+        environment=environment(),
+        seconds=table.timeout,
+        most_output=table.max_output,
+        fixtures=Path(fixtures) if fixtures else None,
+        retries=table.retries,
+        keep_workspaces=keep_workspaces,
+        user=_user(table),
+    )
+
+    def put(conditions: Conditions) -> list[Ran]:
+        return run_cases(
+            cases,
+            named,
+            out,
+            conditions,
+            trials=table.trials,
+            jobs=table.jobs,
+            pause=60 / table.rate if table.rate else 0.0,
+            budget=Budget(table.budget_trials, table.budget_minutes, table.budget_tokens, table.budget_usd),
+            again=again,
+            around=Surroundings(recorder=function_recorder, options={**table.options, **options}, keys=agent_keys()),
+            on_sample=on_sample,
+        )
+
+    if not collect:
+        return put(conditions)
+    with collecting(out / WORKSPACES / "collected") as receiver:
+        return put(replaced(conditions, collector=receiver))
+
+
+def _user(table: RunTable) -> SimulatedUser | None:
+    if table.user is None:
+        return None
+    reached = reach([table.user], table.user_url, asking=True)
+    (name,) = reached.models
+    key = reached.keys[name.partition(":")[0]]
+    return SimulatedUser(name, lambda: Provider(name, key=key, base_url=reached.base_url), table.max_turns)
+
+
+def evaluate_recorded(planned: Planned, ran: Ran, on_sample: Callable[[Sample], None] = lambda _: None) -> Results:
+    """Evaluate what was recorded of one agent, beside its recordings."""
+    return evaluate_planned(planned, [ran.recordings], ran.out, planned.judge_table(), on_sample=on_sample)
+
+
+def together(ran: Sequence[Ran], results: Sequence[Results], notes: Notes) -> RunResult:
+    """All of it; several agents that were evaluated are compared."""
+    compared = None
+    if len(results) > 1:
+        compared = compare_sources([(str(each.path), [each.path]) for each in results])
+    return RunResult([*ran], [*results], compared, notes)

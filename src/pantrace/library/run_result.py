@@ -1,0 +1,97 @@
+"""What came of putting questions to agents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pantrace.engine.compare_runs import Comparisons
+from pantrace.engine.read import Notes
+from pantrace.engine.run import Ran
+from pantrace.engine.table import Table, Tabular
+from pantrace.errors import UsageError
+
+from .gate import Gate
+from .results import Results
+
+
+@dataclass(repr=False)
+class RunResult(Tabular):
+    """What agents did, and how it was evaluated. With one agent it can stand wherever its run directory can."""
+
+    agents: list[Ran]
+    """Trials, tokens and cost of each agent, and where its recordings are."""
+    results: list[Results] = field(default_factory=list)
+    """The evaluation of each agent; empty where nothing was to be evaluated."""
+    comparison: Comparisons | None = None
+    """Of several agents: each against the first."""
+    notes: Notes = field(default_factory=Notes.keeping)
+
+    @property
+    def result(self) -> Results:
+        """The evaluation of the one agent that was asked."""
+        if len(self.results) != 1:
+            raise UsageError(f"{len(self.results)} agents were evaluated: .results has an evaluation for each of them")
+        return self.results[0]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every trial was run."""
+        return not any(each.left for each in self.agents)
+
+    def __fspath__(self) -> str:
+        if len(self.agents) != 1:
+            raise UsageError(f"{len(self.agents)} agents were asked: each has a run directory of its own")
+        return str(self.agents[0].out)
+
+    def gate(self, *, min_pass_rate: float | None = None) -> Gate:
+        """Whether the one agent is good enough. A run of which trials are left does not pass."""
+        decided = self.result.gate(min_pass_rate=min_pass_rate)
+        if self.complete:
+            return decided
+        return Gate(passed=None, sentence="gate: not every trial was run, which is not a pass")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was run, as `pantrace run --json` prints it: with one agent beside its evaluation, with several each
+        with its own."""
+        agents = [ran_as_plain(each) for each in self.agents]
+        if len(self.results) == 1:
+            return {**self.result.to_dict(), "agents": agents}
+        for each, found in zip(agents, self.results, strict=False):
+            each["evaluation"] = found.to_dict()
+        compared = {"comparison": self.comparison.to_dict()} if self.comparison is not None else {}
+        return {"agents": agents, **compared}
+
+    def table(self) -> Table:
+        """One row for each agent."""
+        columns: dict[str, type] = {"agent": str, "ran": int, "reused": int, "unanswered": int, "left": int}
+        columns |= {"tokens": int, "cost_usd": float, "recordings": str}
+        rows = [
+            (
+                each.name,
+                each.ran,
+                each.reused,
+                len(each.failed),
+                each.left,
+                each.tokens or None,  # no agent that reports tokens used none
+                _cost(each),
+                str(each.recordings),
+            )
+            for each in self.agents
+        ]
+        told = [f"{name}: {why}" for each in self.agents for name, why in each.failed[:10]]
+        left_out = [f"left out: {error}" for error in self.notes.broken]
+        decided = [found.overview().sentence for found in self.results]
+        return Table(columns, [*rows], sentence="; ".join(decided), notes=[*told, *left_out])
+
+
+def _cost(ran: Ran) -> float | None:
+    """What is known of the cost; None where nobody knows that of any trial."""
+    return None if ran.unpriced and not ran.usd else ran.usd
+
+
+def ran_as_plain(ran: Ran) -> dict[str, Any]:
+    """What one agent did, as plain data."""
+    failed = [{"trial": name, "reason": why} for name, why in ran.failed]
+    counts = {name: getattr(ran, name) for name in ("name", "ran", "reused", "superseded", "left", "tokens", "usd")}
+    return {**counts, "unpriced": ran.unpriced, "failed": failed, "recordings": str(ran.recordings)}
