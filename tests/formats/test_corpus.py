@@ -232,7 +232,7 @@ def test_every_recording_reads(path: Path) -> None:
     ],
 )
 def test_older_generations_are_refused_by_name(lines: list[str], named: str, tmp_path: Path) -> None:
-    """No real file of them is here, so they are not read; the shapes are those of their tools' sources."""
+    """No real file of them was at hand, so they are not read; the shapes below were written by hand."""
     path = tmp_path / "old.jsonl"
     path.write_text("\n".join(lines) + "\n")
     with pytest.raises(UnknownFormat, match=named) as refused:
