@@ -69,7 +69,7 @@ peer-%: .venvs/%/ready
 	.venvs/$*/bin/python -m pytest -W default tests/peers/$*
 
 bench: .venv/ready ## Ratios to reach; against peers only where their environment is there (make peers)
-	@for script in start layer1 layer1_recorded memory opencode_read codex_read; do $(BIN)/python bench/$$script.py || exit 1; done
+	@for script in start layer1 layer1_recorded memory store opencode_read codex_read loss; do $(BIN)/python bench/$$script.py || exit 1; done
 	@for pair in adk:adk_read inspect:inspect_read vertex:vertex_write agents:codex_tokens scout:claude_read; do \
 	  peer=$${pair%%:*}; script=bench/$${pair#*:}.py; \
 	  if test -x .venvs/$$peer/bin/python; then .venvs/$$peer/bin/python $$script || exit 1; \
@@ -78,9 +78,11 @@ bench: .venv/ready ## Ratios to reach; against peers only where their environmen
 	else echo "bench/viewer.py needs a browser: make browser"; fi
 
 INPUTS ?= 100000
+KILLS ?= 200
 SEED ?= 1
-fuzz: .venv/ready ## Damage every golden file in many ways, and try all that is done with recordings (INPUTS, SEED)
+fuzz: .venv/ready ## Damage every golden file in many ways and try every command; kill commands and begin them again (INPUTS, KILLS, SEED)
 	$(BIN)/python tests/fuzz/seeded.py $(INPUTS) $(SEED)
+	$(BIN)/python tests/fuzz/kills.py $(KILLS) $(SEED)
 
 .venvs/browser/ready: tests/browser/requirements.txt pyproject.toml
 	$(PYTHON) -m venv .venvs/browser

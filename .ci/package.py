@@ -112,7 +112,13 @@ def try_commands(programs: Path, folder: Path) -> None:
     assert (folder / "log.eval").stat().st_size > 1000
     run(programs / "pantrace", "report", SAMPLE, "-o", "report.html", "--no-plots", folder=folder)
     run(programs / "pantrace", "eval", SAMPLE, "--out", "results", folder=folder, code=2)
-    say(f"without extras: --help of {len(listed)} commands, conversions, a report; `eval` names its extra")
+    # `run` says it before the agent is asked; it records without the extra.
+    (folder / "questions.csv").write_text("question\nWho?\n")
+    asking = ("run", "questions.csv", "--agent", "cmd:echo me", "--out", "asked")
+    run(programs / "pantrace", *asking, folder=folder, code=2)
+    assert not (folder / "asked").exists(), "the agent was asked before the extra was looked for"
+    run(programs / "pantrace", *asking, "--no-eval", folder=folder)
+    say(f"without extras: --help of {len(listed)} commands, conversions, a report; `eval` and `run` name their extra")
 
 
 def try_extras(wheel: Path, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""How long it takes to begin: `import pantrace` and `pantrace --help` against bare `python -c pass`.
+"""How long it takes to begin: `import pantrace`, `pantrace --help` and every command's against bare `python -c pass`.
 
 Each is a process of its own; counted is its whole CPU time, the best of several, taken in turns.
 """
@@ -13,16 +13,19 @@ import sys
 
 from measuring import ROOT
 
-BARE, IMPORT, HELP, ONE = "python -c pass", "import pantrace", "pantrace --help", "pantrace measure --help"
+from pantrace.cli import COMMANDS as NAMES
+
+BARE, IMPORT, HELP = "python -c pass", "import pantrace", "pantrace --help"
+EVERY = {f"pantrace {name} --help": ["-m", "pantrace", name, "--help"] for name in NAMES}
 COMMANDS = {
     BARE: ["-c", "pass"],
     IMPORT: ["-c", "import pantrace"],
     HELP: ["-m", "pantrace", "--help"],
-    ONE: ["-m", "pantrace", "measure", "--help"],
+    **EVERY,
     "import msgspec": ["-c", "import msgspec"],
     "import click": ["-c", "import click"],
 }
-TARGETS = {IMPORT: 3, HELP: 5, ONE: 6}
+TARGETS = {IMPORT: 3, HELP: 5, **dict.fromkeys(EVERY, 6)}
 """At most so many times bare Python."""
 
 
@@ -41,7 +44,7 @@ def cpu_seconds(arguments: list[str]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     best = dict.fromkeys(COMMANDS, float("inf"))

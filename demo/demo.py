@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import textwrap
 from pathlib import Path
 
 from pantrace.cli import main as pantrace
@@ -28,7 +29,8 @@ def run(*words: str) -> None:
 
 def say(text: str) -> None:
     """What comes next, and why."""
-    print(f"\n# {text}", flush=True)
+    width = shutil.get_terminal_size().columns
+    print("\n" + textwrap.fill(f"# {text}", width, subsequent_indent="# "), flush=True)
 
 
 def main() -> None:
@@ -45,7 +47,7 @@ def main() -> None:
     run("convert", "examples/opencode", "--to", "vertex", "-o", str(OUT / "sessions.vertex.jsonl"))
     say("5. All of it in one file that opens in any browser.")
     run("report", str(OUT / "results"), "-o", str(OUT / "report.html"))
-    print(f"\nOpen {OUT}/report.html to see it. Next: .venv/bin/pantrace eval YOUR_RUNS --out results/today")
+    print(f"\nOpen {OUT}/report.html to see it.\nNext: .venv/bin/pantrace eval YOUR_RUNS --out results/today")
 
 
 if __name__ == "__main__":

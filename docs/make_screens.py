@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import json
+import random
 import shutil
 import sys
 import tempfile
 from html import escape
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -19,11 +22,13 @@ from pseudo_terminal import PANTRACE, watch  # noqa: E402
 OUT = ROOT / "docs/pictures"
 SCREENS = {
     "screen-eval": "eval examples --plan examples/eval.toml --out results --gate",
-    "screen-compare": "compare examples/inspect/basic.eval examples/inspect/basic.eval",
+    "screen-compare": "compare monday.trace.jsonl tuesday.trace.jsonl",
     "screen-show": "show examples --sort cost",
     "screen-convert": "convert examples/opencode --to vertex-seed -o sessions.json",
     "screen-error": "convert examples/opencode --to vertx -o sessions.json",
 }
+MADE_UP = ("monday.trace.jsonl", "tuesday.trace.jsonl")
+"""Two runs of sixty cases with made-up grades: the second gets more of them right, and writes as much."""
 COLOURS = {"red": "#d1242f", "green": "#1a7f37", "brown": "#9a6700", "yellow": "#9a6700", "blue": "#0969da"}
 LETTER, LINE, MARGIN, ROWS = 8.4, 18, 14, 46
 
@@ -62,6 +67,23 @@ def _runs(row: list[tuple[str, str, bool]]) -> list[tuple[int, str, str, bool]]:
     return found
 
 
+def _made_up(folder: Path) -> None:
+    dice = random.Random(7)
+    easy = [dice.random() for _ in range(60)]
+    for place, name in enumerate(MADE_UP):
+        lines: list[dict[str, Any]] = [{"pantrace": "1", "run": {"name": name.partition(".")[0]}}]
+        for number, share in enumerate(easy, 1):
+            case = f"order-{number:03}"
+            right = share > (0.55, 0.25)[place] or dice.random() < 0.08
+            words = round(dice.gauss(120, 25))
+            scores = [
+                {"name": "correct", "value": right, "scale": {"low": 0, "high": 1}},
+                {"name": "words", "value": words, "scale": {"low": 0, "better": "lower"}},
+            ]
+            lines.append({"id": case, "case": {"id": case}, "scores": scores})
+        (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
 def main() -> None:
     """Run the commands in an empty folder beside a copy of the recordings."""
     import vl_convert
@@ -69,6 +91,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(ROOT / "examples", folder / "examples")
+        _made_up(folder)
         for picture, command in SCREENS.items():
             seen = watch(*PANTRACE, *command.split(), folder=folder)
             svg = drawn(command, seen.cells)

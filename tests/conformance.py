@@ -53,7 +53,8 @@ def write_and_weigh(format_: Format, samples: list[Sample], options: Any) -> Wri
         report.add(loss)
 
     assert format_.dump is not None
-    with closing(Scales(format_, report, lose, full=False)) as scales:
+    with closing(Scales(format_, report, lose, on_loss=lambda _: None)) as scales:
         for sample in samples if format_.nests else split_children(samples):
             scales.add(Row(sample, format_.dump(sample, options)))
+        scales.tell_counts()
     return Written(report, losses)

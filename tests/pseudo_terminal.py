@@ -27,7 +27,7 @@ ROWS = 24
 PATIENCE = 120
 """Seconds after which a command counts as hanging."""
 
-PROGRESS = re.compile(r"(\d+) samples(, \d+/s)?, \d+:\d\d:\d\d")
+PROGRESS = re.compile(r"([\d,]+) (?:sample|trial)s?(, [\d.]+/s)?, \d+:\d\d:\d\d")
 """The line that is drawn while a person waits."""
 
 # The kernel gives a session its terminal only when the leader asks for it, which the command itself does not do.
@@ -71,7 +71,7 @@ class Seen:
 
     def counted(self) -> list[int]:
         """The numbers that the progress line has shown."""
-        return [int(match[1]) for line in self.under_way if (match := PROGRESS.match(line))]
+        return [int(match[1].replace(",", "")) for line in self.under_way if (match := PROGRESS.match(line))]
 
 
 def untroubled(seen: Seen) -> None:

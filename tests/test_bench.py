@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pantrace.cli import COMMANDS
+
 BENCH = Path(__file__).parent.parent / "bench"
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -20,11 +22,8 @@ def run(script: str, *arguments: str) -> Any:
 
 
 def test_start() -> None:
-    assert set(run("start", "--rounds", "1")["reached"]) == {
-        "import pantrace",
-        "pantrace --help",
-        "pantrace measure --help",
-    }
+    reached = set(run("start", "--rounds", "1")["reached"])
+    assert reached == {"import pantrace", "pantrace --help", *(f"pantrace {name} --help" for name in COMMANDS)}
 
 
 def test_layer1_reads_what_it_decodes() -> None:
@@ -59,3 +58,20 @@ def test_opencode_converts_every_session() -> None:
     counts = {name: each["found"] for name, each in found.items()}
     assert counts["pantrace: to vertex-seed, loss measured"] >= 30
     assert counts["pantrace: every session"] > 30
+
+
+def test_the_store_is_measured_against_bare_sums() -> None:
+    (found,) = run("store", "--samples", "100", "--rounds", "1")["sizes"]
+    assert found["processes"].keys() == {"measure", "eval", "summary", "compare", "bare"}
+    # Parts of 64 and of 36 samples: samples, steps, calls and scores.
+    assert found["files"] == 8
+    assert found["ratios"].keys() == {"eval_per_measure", "summary_share", "compare_per_bare"}
+
+
+def test_measuring_loss_is_compared_with_the_conversion() -> None:
+    found = run("loss", "--size", "2", "--rounds", "1", "--pair", "opencode:vertex-seed", "--pair", "native:explain")
+    assert [(each["from"], each["to"], each["samples"]) for each in found["pairs"]] == [
+        ("opencode", "vertex-seed", 2),
+        ("native", "explain", 2),
+    ]
+    assert found["pairs"][0]["bare_scans"] > 0

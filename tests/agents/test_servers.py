@@ -1,4 +1,4 @@
-"""Agents behind servers, on loopback: chat completions with stub tools, plain JSON, Agent2Agent."""
+"""Agents behind servers, on loopback: chat completions and Responses with stub tools, plain JSON, Agent2Agent."""
 
 from __future__ import annotations
 
@@ -64,6 +64,87 @@ def test_what_was_said_before_is_said_again(tmp_path: Path) -> None:
         agent("openai:m", base_url=server.url, instructions="Be kind.").ask("three", asked)
     (body,) = server.requests
     assert [each["content"] for each in body["messages"]] == ["Be kind.", "one", "two", "three"]
+
+
+def response(number: int, *items: dict[str, Any], **more: Any) -> Act:
+    usage = {"input_tokens": 20, "input_tokens_details": {"cached_tokens": 8}, "output_tokens": 9, "total_tokens": 29}
+    usage["output_tokens_details"] = {"reasoning_tokens": 5}
+    told = {"id": f"resp_{number}", "object": "response", "status": "completed", "model": "m-1", "output": items}
+    return Act(body=json.dumps({**told, "usage": usage, "error": None, "incomplete_details": None, **more}).encode())
+
+
+THOUGHT = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "gAAA"}
+ASKS = {"id": "fc_1", "type": "function_call", "call_id": "c1", "name": "stock", "arguments": '{"of": "hose"}'}
+SAYS = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed"}
+SAYS["content"] = [{"type": "output_text", "text": "12 are left", "annotations": []}]
+
+
+def test_a_model_behind_responses_gets_its_own_items_back_in_later_turns(tmp_path: Path) -> None:
+    case = Case(id="c", available_tools=("mail",), expected_calls=(ExpectedCall(name="stock", outcome="12 left"),))
+    asked = trial(tmp_path, case=case)
+    with loopback(
+        lambda number, _: response(number, THOUGHT, ASKS) if not number else response(number, SAYS)
+    ) as server:
+        model = agent("openai-responses:m", base_url=server.url, instructions="Be kind.", max_tokens="99", effort="low")
+        answer = model.ask("How many?", asked)
+        asked.history = [Step(role="user", parts=(Text(text="How many?"),)), *answer.steps]
+        model.ask("Sure?", asked)
+    first, second, third = server.requests
+    assert set(server.paths) == {"/v1/responses"}
+    assert [(each["type"], each["name"], each["strict"]) for each in first["tools"]] == [
+        ("function", "mail", False),
+        ("function", "stock", False),
+    ]
+    assert (first["instructions"], first["max_output_tokens"], first["reasoning"]) == (
+        "Be kind.",
+        99,
+        {"effort": "low"},
+    )
+    question = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "How many?"}]}
+    result = {"type": "function_call_output", "call_id": "c1", "output": "12 left"}
+    assert first["input"] == [question]
+    assert second["input"] == [question, THOUGHT, ASKS, result]
+    assert third["input"][:-1] == [question, THOUGHT, ASKS, result, SAYS]
+    assert [step.role for step in answer.steps] == ["agent", "tool", "agent"]
+    assert said(answer.steps[-1]) == "12 are left"
+    used = answer.steps[0].usage
+    assert used is not None and (used.input, used.cache_read, used.output, used.reasoning, used.total) == (
+        20,
+        8,
+        9,
+        5,
+        29,
+    )
+    assert (answer.steps[0].id, answer.steps[0].model, answer.steps[0].stop) == ("resp_0", "m-1", "completed")
+
+
+def test_calls_that_the_server_answers_itself_need_no_stub(tmp_path: Path) -> None:
+    search = {
+        "id": "ws_1",
+        "type": "web_search_call",
+        "status": "completed",
+        "action": {"type": "search", "query": "x"},
+    }
+    cut = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    with loopback(lambda number, _: response(number, search, SAYS, **cut)) as server:
+        answer = agent("openai-responses:m", base_url=server.url).ask("x", trial(tmp_path))
+    (step,) = answer.steps
+    assert said(step) == "12 are left" and step.stop == "max_output_tokens" and len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("act", "why"),
+    [
+        (response(0, status="failed", error={"code": "server_error", "message": "too hot"}), "too hot"),
+        (reply({"content": "hi"}), "no output of items"),
+        (Act(body=b"[]"), "no output of items"),
+    ],
+)
+def test_a_server_of_responses_that_gives_none(tmp_path: Path, act: Act, why: str) -> None:
+    with loopback(lambda *_: act) as server, pytest.raises(AgentFailed, match=why):
+        agent("openai-responses:m", base_url=server.url).ask("x", trial(tmp_path))
+    with pytest.raises(UsageError, match=r"seed.*known: base_url, instructions"):
+        agent("openai-responses:m", seed="1")
 
 
 def test_plain_json(tmp_path: Path) -> None:

@@ -99,13 +99,13 @@ def test_few_labels_and_chance_do_not_calibrate(tmp_path: Path) -> None:
     blind = calibrated([sample(str(number), 1 + (number // 2) % 5) for number in range(80)], labels)
     assert not blind.calibrated and "better than chance" in blind.why_not[0]
     few = calibrated([sample(str(number), 1 + 4 * (number % 2)) for number in range(20)], labels)
-    assert few.auc.value == 1.0 and few.why_not == ("20 labelled samples, of at least 50",)
+    assert few.auc.value == 1.0 and few.why_not == ("20 labelled samples; 50 are required",)
     keen = calibrated([sample(str(number), 1 + 4 * (number % 2)) for number in range(80)], labels)
     assert keen.calibrated
     strict = calibrated(
         [sample(str(number), 1 + 4 * (number % 2)) for number in range(80)], labels, minimums=Minimums(kappa=0.6)
     )
-    assert strict.why_not == ("kappa is not known",)
+    assert strict.why_not == ("kappa is not known; 0.6 is required",)
 
 
 def test_what_the_judge_could_not_score_is_counted_apart(tmp_path: Path) -> None:

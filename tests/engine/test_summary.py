@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from goldens import ROOT
 from pantrace.engine.convert import write_run
 from pantrace.engine.denominator import Denominator, denominator_words
-from pantrace.engine.evaluate import evaluate_into
+from pantrace.engine.evaluate import decide_again, evaluate_into
 from pantrace.engine.measure import case_of, scores_of
 from pantrace.engine.plan import MeasureTable, Plan, ReferenceTable, load_plan, prepare
 from pantrace.engine.read import Notes, read_pile
@@ -37,6 +37,7 @@ from pantrace.model import (
     Usage,
     numbers_of,
 )
+from pantrace.policy import Profile
 from pantrace.store import query
 from pantrace.wire.json import encode
 
@@ -192,6 +193,30 @@ def test_cases_that_nobody_ran_are_named_and_counted(tmp_path: Path) -> None:
     assert (found.cases, found.run, found.not_run, found.complete) == (3, 3, 0, True)
 
 
+def test_a_gate_asks_for_cases_however_often_each_was_repeated(tmp_path: Path) -> None:
+    """Case 1 passes 9 of 9, case 2 fails 1 of 1: nine samples of ten, and half of the cases."""
+    samples = (*(_ended("one", epoch, "passed") for epoch in range(1, 10)), _ended("two", 1, "failed"))
+    out = evaluated(samples, tmp_path)
+    decide_again(out, Profile(name="p", version="1", thresholds={"outcome.success": 1.0}))
+    summary = summarise(out)
+    (decided,) = summary.decisions
+    assert (decided.passed, decided.failed, decided.undecided) == (9, 1, 0)
+    assert (decided.cases, decided.pass_rate, decided.pass_rate_at_best) == (2, 0.5, 0.5)
+    assert [gate_code(summary, rate) for rate in (0.5, 0.51, 0.9)] == [0, 1, 1]
+
+
+def test_undecided_samples_leave_a_case_open_between_two_shares(tmp_path: Path) -> None:
+    """One case of three: passed, failed, and one without an outcome. A third passed; two thirds at best."""
+    unknown = Sample(id="one", epoch=3, case=Case(id="one"), trajectory=Trajectory())
+    out = evaluated((_ended("one", 1, "passed"), _ended("one", 2, "failed"), unknown), tmp_path)
+    decide_again(out, Profile(name="p", version="1", thresholds={"outcome.success": 1.0}))
+    summary = summarise(out)
+    (decided,) = summary.decisions
+    assert (decided.passed, decided.failed, decided.undecided) == (1, 1, 1)
+    assert (decided.pass_rate, decided.pass_rate_at_best) == pytest.approx((1 / 3, 2 / 3))
+    assert [gate_code(summary, rate) for rate in (0.3, 1 / 3, 0.5, 2 / 3, 0.7)] == [0, 0, 3, 3, 1]
+
+
 @pytest.mark.parametrize(
     ("missing", "complete", "code"),
     [
@@ -204,12 +229,14 @@ def test_cases_that_nobody_ran_are_named_and_counted(tmp_path: Path) -> None:
     ],
 )
 def test_a_gate_can_demand_that_no_case_is_missing(missing: dict[str, Any], complete: bool, code: int) -> None:
-    passed = DecisionSummary(profile="p", passed=1, failed=0, undecided=0, rate=None)
+    passed = DecisionSummary(
+        profile="p", passed=1, failed=0, undecided=0, cases=1, pass_rate=1.0, pass_rate_at_best=1.0, rate=None
+    )
     found = Denominator(cases=2, run=1, samples=1, **missing)
     summary = EvalSummary(samples=1, denominator=found, metrics=(), groups=(), decisions=(passed,))
     assert gate_code(summary, 1.0, complete=complete) == code
     # What failed has failed, complete or not.
-    failed = replace(summary, decisions=(replace(passed, passed=0, failed=1),))
+    failed = replace(summary, decisions=(replace(passed, passed=0, failed=1, pass_rate=0.0, pass_rate_at_best=0.0),))
     assert gate_code(failed, 1.0, complete=complete) == 1
 
 

@@ -36,3 +36,10 @@ def test_every_parquet_file_has_the_same_columns_of_the_same_types(tmp_path: Pat
         ("C", None),
         (None, None),
     ]
+
+
+def test_no_cell_of_csv_is_a_formula() -> None:
+    from pantrace.engine.tables import csv_line
+
+    cells = ["=1+1", "+A1", "-cmd|x", "@sum", "\tx", "-5", "+1e3", "-.5", "a=b", ""]
+    assert csv_line(cells).decode() == "'=1+1,'+A1,'-cmd|x,'@sum,'\tx,-5,+1e3,-.5,a=b,\n"

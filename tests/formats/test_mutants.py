@@ -104,7 +104,9 @@ def test_a_writer_that_reorders_is_found_out() -> None:
         return row
 
     written = write_and_weigh(_rows_format(dump=reorders), [SAMPLE], None)
-    assert [(loss.path, loss.what) for loss in written.losses] == [("trajectory.steps[1].parts[0]", "moved")]
+    assert [(loss.path, loss.what) for loss in written.losses] == [
+        ("trajectory.steps[1].parts[0]", "moved out of its order")
+    ]
 
 
 def test_a_reader_that_forgets_is_found_out(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ COMMANDS = (
     ("redact", "{source}", "-o", "{out}/redacted"),
     ("diagnose", "{source}"),
     ("report", "{source}", "-o", "{out}/report.html"),
+    ("measure", "{source}", "--format", "json", "-o", "{out}/measured.json"),
+    ("eval", "{source}", "--out", "{out}/results", "--markdown", "{out}/told.md", "--junit", "{out}/told.xml"),
 )
 
 
@@ -58,16 +60,19 @@ def patience() -> Iterator[None]:
 def attempt(source: Path, name: str | None, out: Path, dice: random.Random) -> list[str]:
     """Convert and look at a recording; whatever is raised but a PantraceError is a defect. Gives what a reader or a
     writer stumbled over, and what the frame caught."""
-    to = dice.choice([each.name for each in all_formats() if each.writes])
-    words = [word.format(source=source, out=out) for word in dice.choice(COMMANDS)]
-    told = f"--from {name}; convert --to native; convert --to {to}; {' '.join(words)}"
+    to = dice.choice(["native", dice.choice([each.name for each in all_formats() if each.writes])])
+    # An eval takes as long as ten others.
+    weights = [1 if each[0] == "eval" else 5 for each in COMMANDS]
+    words = [word.format(source=source, out=out) for word in dice.choices(COMMANDS, weights)[0]]
+    told = f"--from {name}; convert --to {to}; {' '.join(words)}"
     try:
         with patience():
-            caught = [*_convert(source, name, "native", out), *_convert(source, name, to, out)]
-            _command([*words, *(("--from", name) if name and words[0] != "report" else ())])
+            caught = _convert(source, name, to, out)
+            if dice.random() < 0.6:
+                _command([*words, *(("--from", name) if name and words[0] != "report" else ())])
     except (Exception, Hung) as error:
         raise AssertionError(f"{told}: {type(error).__name__}: {error}") from error
-    _clear(out, "redacted", "report.html")
+    _clear(out, "redacted", "report.html", "results", "measured.json", "told.md", "told.xml")
     left = [each.name for each in out.iterdir()]
     assert not left, f"{told}: left behind: {left}"
     return caught

@@ -1,16 +1,26 @@
 """A seeded run of the mutator: `make fuzz`, or `python tests/fuzz/seeded.py COUNT SEED [FORMAT...]`.
 
-Each failure is printed with the number that makes it again; its input is kept in the folder that is named at the end.
+The inputs are tried in forked workers, in chunks: one that takes too much memory, never ends or dies ends only its
+worker. Each failure is printed with the number that makes it again; its input is kept in the folder that is named at
+the end. FUZZ_WORKERS says how many work at once (1 unless told).
 """
 
 from __future__ import annotations
 
+import faulthandler
+import os
 import random
+import resource
 import shutil
 import sys
 import tempfile
+import time
 import traceback
 from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -20,8 +30,21 @@ from fuzz.attempt import attempt
 from fuzz.mutations import mutated
 from goldens import golden_inputs
 
+CHUNK = 100
+MOST_MEMORY = 1_000_000_000
+"""Bytes that a worker may hold; one that had more is replaced, so that the next input is measured by itself."""
+DATA = 4_000_000_000
+"""Bytes beyond which the system says no, so that the machine is spared. Not of address space: engines reserve much more
+of that than they use."""
+STUCK = 900
+"""Seconds after which a worker that gives no sign is ended: C code does not listen to `patience`."""
 
-def one(seed: int, number: int, goldens: list[tuple[str, Path]], work: Path) -> list[str]:
+Goldens = list[tuple[str, Path]]
+Failure = tuple[int, str, str]
+"""Number of the input, kind of failure, and what happened."""
+
+
+def one(seed: int, number: int, goldens: Goldens, work: Path) -> list[str]:
     """One damaged recording, tried; gives what the frame caught."""
     dice = random.Random(f"{seed}/{number}")
     name, golden = goldens[number % len(goldens)]
@@ -36,26 +59,71 @@ def one(seed: int, number: int, goldens: list[tuple[str, Path]], work: Path) -> 
         raise AssertionError(f"{number}: {name}/{golden.name}: {deed}: {error}") from error.__cause__
 
 
-def main(count: int, seed: int, only: list[str]) -> int:
+def several(numbers: list[int], seed: int, goldens: Goldens, kept: Path) -> tuple[list[Failure], list[str], int]:
+    """A chunk of inputs, in a worker: failures, what the frame caught, and the most memory in bytes."""
+    resource.setrlimit(resource.RLIMIT_DATA, (DATA, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+    failures: list[Failure] = []
+    caught: list[str] = []
+    work = kept / f"work-{os.getpid()}"
+    for number in numbers:
+        (kept / f"at-{os.getpid()}").write_text(str(number))
+        faulthandler.dump_traceback_later(STUCK, exit=True)
+        before = _most_memory()
+        try:
+            caught += one(seed, number, goldens, work)
+        except AssertionError as error:
+            failures.append((number, _kind(error), str(error)))
+        if before < MOST_MEMORY < (now := _most_memory()):
+            failures.append((number, "memory", f"{number}: {now // 1_000_000} MB"))
+        if failures and failures[-1][0] == number:
+            shutil.copytree(work, kept / str(number), symlinks=True, dirs_exist_ok=True)
+    faulthandler.cancel_dump_traceback_later()
+    shutil.rmtree(work, ignore_errors=True)
+    (kept / f"at-{os.getpid()}").unlink()
+    return failures, caught, _most_memory()
+
+
+def _most_memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _kind(error: AssertionError) -> str:
+    cause = error.__cause__
+    frames = traceback.extract_tb(cause.__traceback__) if cause else []
+    ours = [each for each in frames if "/pantrace/" in each.filename]
+    place = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else ""
+    return f"{type(cause).__name__} {place}"
+
+
+def _chunks(count: int) -> Iterator[list[int]]:
+    return (list(range(at, min(at + CHUNK, count))) for at in range(0, count, CHUNK))
+
+
+def main(count: int, seed: int, only: list[str], workers: int) -> int:
     goldens = [each for each in golden_inputs() if not only or each[0] in only]
     kept = Path(tempfile.mkdtemp(prefix="pantrace-fuzz-"))
     found: Counter[str] = Counter()
     caught: list[str] = []
-    for number in range(count):
-        work = kept / "work"
-        try:
-            caught += one(seed, number, goldens, work)
-        except AssertionError as error:
-            cause = error.__cause__
-            frames = traceback.extract_tb(cause.__traceback__) if cause else []
-            ours = [each for each in frames if "/pantrace/" in each.filename]
-            place = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else ""
-            key = f"{type(cause).__name__} {place}"
-            found[key] += 1
-            if found[key] == 1:
-                print(f"[{key}] {str(error)[:600]}", flush=True)
-                shutil.copytree(work, kept / str(number), symlinks=True)
-    print(f"{count} inputs, {sum(found.values())} failures of {len(found)} kinds; kept in {kept}")
+    most, began = 0, time.monotonic()
+    chunks = list(_chunks(count))
+    while chunks:
+        # A pool lives for twenty chunks: what leaks in one input does not count against a later one for ever.
+        now, chunks = chunks[: 20 * workers], chunks[20 * workers :]
+        with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
+            for future in [pool.submit(several, chunk, seed, goldens, kept) for chunk in now]:
+                try:
+                    failures, stumbled, memory = future.result()
+                except BrokenProcessPool:
+                    dead = [each.read_text() for each in kept.glob("at-*")]
+                    failures, stumbled, memory = [(-1, "a worker died", f"at input {' or '.join(dead)}")], [], 0
+                caught, most = caught + stumbled, max(most, memory)
+                for _, kind, said in failures:
+                    found[kind] += 1
+                    if found[kind] == 1:
+                        print(f"[{kind}] {said[:600]}", flush=True)
+    took = time.monotonic() - began
+    print(f"{count} inputs, seed {seed}: {sum(found.values())} failures of {len(found)} kinds; kept in {kept}")
+    print(f"{took:.0f} s, at most {most // 1_000_000} MB in one worker")
     for key, times in found.most_common():
         print(f"{times:6} {key}")
     print(f"{len(caught)} times the frame caught what a reader or a writer stumbled over:")
@@ -66,4 +134,11 @@ def main(count: int, seed: int, only: list[str]) -> int:
 
 if __name__ == "__main__":
     given = sys.argv[1:]
-    sys.exit(main(int(given[0]) if given else 100_000, int(given[1]) if len(given) > 1 else 1, given[2:]))
+    sys.exit(
+        main(
+            int(given[0]) if given else 100_000,
+            int(given[1]) if len(given) > 1 else 1,
+            given[2:],
+            int(os.environ.get("FUZZ_WORKERS", "1")),
+        )
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -50,6 +51,18 @@ FOUND: tuple[tuple[str, str, tuple[Any, ...], Any], ...] = (
     ("adk-session/api_run_response.events.json", ".", (0, "timestamp"), float("inf")),
     ("adk-session/api_run_response.events.json", ".", (0, "author"), "\ud800"),
     ("opencode/subagent_child.json", ".", ("info", "time", "created"), 10**399),
+    ("codex/exec_stdout.jsonl", ".:4", ("item", "type"), []),
+    ("claude-code/trouble.jsonl", ".:11", ("parentUuid",), {"a": 1}),
+    ("claude-code/trouble.jsonl", ".:22", ("uuid",), [{}]),
+    ("mini-swe-agent/steps.traj.json", ".", ("messages", 8, "extra", "response", "usage", "prompt_tokens"), 10**399),
+    (
+        "mini-swe-agent/note.traj.json",
+        ".",
+        ("messages", 4, "extra", "response", "usage", "completion_tokens_details"),
+        [{"type": "unknown"}],
+    ),
+    ("mini-swe-agent/note.traj.json", ".", ("messages", 2, "extra", "response", "model"), "x" * 100_000),
+    ("atif/every_field.trajectory.json", ".", ("agent", "tool_definitions"), 10**30),
 )
 """What once ended in a traceback: the golden, where in it, and what was put there."""
 
@@ -131,3 +144,13 @@ def test_the_command_line_ends_with_a_code_of_its_own(tmp_path: Path) -> None:
 
 def test_the_formats_that_are_tried_are_all_that_there_are() -> None:
     assert {each for each in FORMATS if by_name(each).reads} == set(FORMATS)
+
+
+def test_a_database_that_lost_pages_is_told_in_words(tmp_path: Path) -> None:
+    """Its index still names a session of which the table has no row."""
+    copy, out = tmp_path / "copy", tmp_path / "out"
+    shutil.copytree(ROOT / "opencode/database-1.18.33", copy)
+    out.mkdir()
+    os.truncate(copy / "opencode.db", 161_036)
+    for seed in range(6):
+        attempt(copy, "opencode", out, random.Random(seed))

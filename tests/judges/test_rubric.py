@@ -112,7 +112,7 @@ def test_a_template_cannot_reach_into_the_program(tmp_path: Path) -> None:
         (("0 =", "00 ="), "'00'"),
         (("{{ answer }}", "{{ answer.text.more }}"), "cannot be filled in"),
         (("{{ answer }}", "{{ answer }}{{ 1 / 0 }}"), "division by zero"),
-        (("{{ answer }}", "{{ answer }}{% include 'x' %}"), "cannot be filled in"),
+        (("{{ answer }}", "{{ answer }}{% include 'x' %}"), "not allowed in a rubric"),
         (("Asked: {{ question }}", "{{ question }}{% else %}{{ question.upper() }}"), "cannot be filled in"),
         (('name = "politeness"', 'name = " "'), "the name is empty"),
     ],

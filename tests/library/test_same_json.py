@@ -133,6 +133,23 @@ def test_an_agent_can_be_a_function(tmp_path: Path) -> None:
         pantrace.run(questions(tmp_path), lambda question: question, out=tmp_path / "other")
 
 
+def test_what_the_evaluation_lacks_is_said_before_anybody_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    plan = tmp_path / "plan.toml"
+    plan.write_text('[judge]\nmodels = ["openai:m"]\n')
+    with pytest.raises(UsageError, match="the judge needs a key"):
+        pantrace.run(questions(tmp_path), forty_two, plan=plan, out=tmp_path / "out")
+    with pytest.raises(UsageError, match="is an input"):
+        pantrace.run(plan, forty_two, plan=plan, out=plan, evaluate=False)
+    assert not (tmp_path / "out").exists()
+    spent = pantrace.run(
+        questions(tmp_path), forty_two, plan=plan, out=tmp_path / "out", evaluate=False, budget_calls=1
+    )
+    assert spent.agents[0].answered == 2  # the function tells of no model calls
+
+
 def test_a_gate_says_what_the_command_prints(tmp_path: Path) -> None:
     results = pantrace.evaluate(EXAMPLES / "adk", plan=PLAN, out=tmp_path / "out")
     words = ["gate", tmp_path / "out", "--profile", "prep_default", "--baseline", tmp_path / "out"]

@@ -73,7 +73,13 @@ ONLY_COMMAND = {
         "--markdown": "pantrace.report(results, out='x.md')",
         "--report": "a document of another tool, which only the command writes",
     },
-    "run": {"--gate": ".gate() of the result"},
+    "run": {
+        "--gate": ".gate() of the result",
+        "--junit": "pytest has its own",
+        "--markdown": "pantrace.report(results, out='x.md')",
+        "--report": "a document of another tool, which only the command writes",
+        "--workshop": "documents of another tool, which only the command writes",
+    },
     "compare": {
         "--trend": "pantrace.trend: another result",
         "--gate": ".comparisons[...].no_worse, or Results.gate(baseline=...)",
@@ -84,7 +90,13 @@ ONLY_COMMAND = {
         "--output": ".to_dict()",
         "--trace-analysis": "a document of another tool, which only the command writes",
     },
-    "plot": {"--output": ".save(FILE) of the result", "--format": ".save(FILE, kind=...)"},
+    "plot": {
+        "--output": ".save(FILE) of the result",
+        "--format": ".save(FILE, kind=...)",
+        "--width": ".save(FILE, width=...)",
+        "--height": ".save(FILE, height=...)",
+        "--dpi": ".save(FILE, dpi=...)",
+    },
     "convert": {
         "--output": "the second argument, `target`",
         "--loss": "on_loss=list.append, or .losses",

@@ -46,6 +46,14 @@ INNOCENT = [
     "token = tokens[0]; self.token = token",
     "const token = await fetchToken()",
     "if '-----BEGIN PRIVATE KEY-----' in text:",
+    # Code that names where a secret lies, and prompts for one.
+    'OPENAI_API_KEY = "OPENAI_API_KEY"\napi_key_env="TOGETHER_API_KEY"',
+    "def unix_getpass(prompt='Password: ', stream=None):",
+    "https://username:password@host.com:80/path",
+    'OAUTH_API_KEY = "oauth-placeholder"',
+    "docker run -u 1000:1000. And curl.",
+    '<add key="Theme" value="abc123def456ghi789" />',
+    "kind: ConfigMap\ndata:\n  level: abc123def456ghi789\n",
     # Places that are kept for a secret, and names that only look like one's.
     "password: ${DB_PASSWORD} or <your password> or ********",
     "DB_PASSWORD=$DB_PASSWORD",
@@ -167,6 +175,15 @@ FOUND = [
     (f'{{"Cookie": "a=1; session={RANDOM}"}}', '{"Cookie": "[redacted:password]"}', "password"),
     ('{"Authorization": "Bearer swordfish"}', '{"Authorization": "[redacted:password]"}', "password"),
     (f"https://x/y?a=1&amp;sig={RANDOM}", "https://x/y?a=1&amp;sig=[redacted:password]", "password"),
+    (
+        "kind: Secret\ndata:\n  db: aHVudGVyMjIyMjIy\n  empty: none\n",
+        "kind: Secret\ndata:\n  db: [redacted:kubernetes-secret]\n  empty: none\n",
+        "kubernetes-secret",
+    ),
+    ('<add key="Pwd" value="hunter22" />', '<add key="Pwd" value="[redacted:password]" />', "password"),
+    (f"https://{HEX[:40]}@h/a.git", "https://[redacted:connection-password]@h/a.git", "connection-password"),
+    (f"ADAFRUIT_IO_KEY={RANDOM}", "ADAFRUIT_IO_KEY=[redacted:password]", "password"),
+    ('{"headers": [["password", "hunter22"]]}', '{"headers": [["password", "[redacted:password]"]]}', "password"),
     # In JSON, as deep as it goes; spaces, numbers and escapes stay as they were.
     (
         '{\n "a" : "{\\"password\\": \\"hunter22\\"}", "n": 1.00, "u": "\\u00e9\\/"}',

@@ -36,13 +36,20 @@ SHAPES = {
     "twilio": "SK",
     "tags": "<password>",
     "bearers": "Bearer ",
+    "hashes": "$6$",
+    "manifests": "kind: Secret\ndata:\n a: b\n",
+    "attributes": 'name="key" ',
+    "digits": "4",
+    "numbers": "+1 ",
+    "accounts": "AB12 ",
+    "streets": "1 Aa ",
 }
 
 PROGRAM = """
 import resource, sys, time
 from pantrace.normalise.secrets import Redactor
 unit, budget, sizes = sys.argv[1], int(sys.argv[2]), [int(each) for each in sys.argv[3:]]
-redactor = Redactor(emails=True)
+redactor = Redactor(personal=True)
 redactor.text("warm up: password=hunter22 " + "x" * 64)
 for size in sizes:
     begun = time.process_time()

@@ -193,6 +193,47 @@ def test_a_wrong_length_is_answered_and_nothing_is_written(
     assert capfd.readouterr().err == ""
 
 
+def test_chunks_are_taken_one_request_after_another(tmp_path: Path) -> None:
+    """Exporters that pack while they send do not know the length before. Nothing of a request is left for the next."""
+    with collecting(tmp_path) as receiver:
+        connection = http.client.HTTPConnection("127.0.0.1", receiver.server_address[1], timeout=20)
+        for trace in ("a" * 32, "b" * 32):
+            packed = gzip.compress(encode(request(trace), "Request"))
+            pieces = (packed[place : place + 7] for place in range(0, len(packed), 7))
+            headers = {"content-type": "application/x-protobuf", "content-encoding": "gzip"}
+            connection.request("POST", "/v1/traces", pieces, headers, encode_chunked=True)
+            answer = connection.getresponse()
+            assert (answer.status, answer.read()) == (200, b"")
+        connection.close()
+    assert sorted(each.name[0] for each in tmp_path.iterdir()) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("coding", "body", "why"),
+    [
+        ("chunked", b"5\r\n{}", b"broke off"),
+        ("chunked", b"2\r\n{}\r\n", b"broke off between two chunks"),
+        ("chunked", b"1\r\n{}\r\n0\r\n\r\n", b"longer than it says"),
+        ("chunked", b"two\r\n{}\r\n0\r\n\r\n", b"no length"),
+        ("chunked", b"-2\r\n{}\r\n0\r\n\r\n", b"no length"),
+        ("chunked", b"fffffffff\r\n{}\r\n", b"more than 64,000,000 bytes"),
+        ("chunked", b"2\r\n{}\r\n0\r\n" + b"a: b\r\n" * 200, b"lines follow"),
+        ("chunked", b"2;" + b"x" * 5000, b"too long"),
+        ("gzip, chunked", b"0\r\n\r\n", b"not understood"),
+    ],
+)
+def test_wrong_chunks_are_answered_and_nothing_is_written(coding: str, body: bytes, why: bytes, tmp_path: Path) -> None:
+    with collecting(tmp_path) as receiver:
+        with socket.create_connection(("127.0.0.1", receiver.server_address[1]), timeout=20) as sender:
+            start = f"POST /v1/traces HTTP/1.1\r\nhost: x\r\ntransfer-encoding: {coding}\r\n\r\n"
+            sender.sendall(start.encode() + body)
+            sender.shutdown(socket.SHUT_WR)
+            with sender.makefile("rb") as answer:
+                told = answer.read()
+        assert told.startswith(b"HTTP/1.1 400 ") and why in told
+    assert not list(tmp_path.iterdir())
+
+
 def test_half_a_packed_request_is_refused(tmp_path: Path) -> None:
     packed = gzip.compress(encode(request(), "Request"))
     with collecting(tmp_path) as receiver:

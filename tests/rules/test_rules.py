@@ -299,7 +299,7 @@ HEAD = 'name = "t"\nversion = "1"\n\n[[rule]]\nid = "R1"\nname = "r"\n'
     ("text", "message"),
     [
         ("name = \nversion = 1", "not valid TOML.*line 1"),
-        ('name = "t"', "missing required field `version`"),
+        ('name = "t"', 'version is missing at the top of the file: for example version = "1"'),
         (HEAD + 'expect = { contain = "x" }\n', r"line 7: unknown key 'contain'.*did you mean contains\?"),
         (HEAD + "[rule.expect]\ncontains = 3\n", r"line 8: expected.*rule\[0\].expect.contains"),
         (

@@ -89,9 +89,9 @@ def test_another_version_of_the_layout_is_refused(tmp_path: Path) -> None:
     with ours(tmp_path):
         pass
     path = tmp_path / "run.json"
-    path.write_text(re.sub(r',\s*"sha256": "\w+"', "", path.read_text()).replace('"store": 1', '"store": 99'))
+    path.write_text(re.sub(r',\s*"sha256": "\w+"', "", path.read_text()).replace('"store": 2', '"store": 99'))
     for opening in (ours, RunDirectory.open):
-        with pytest.raises(UsageError, match="version 99, this pantrace knows version 1"):
+        with pytest.raises(UsageError, match="version 99, this pantrace knows versions 1 to 2"):
             opening(tmp_path)
 
 

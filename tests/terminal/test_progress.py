@@ -14,8 +14,10 @@ import pytest
 from msgspec.structs import replace
 
 import pantrace as library
+from pantrace.cli.progress import line_text
 from pantrace.model import Sample, Step, Text
 from pantrace.wire.json import encode
+from pantrace.wire.pace import Pace
 from pseudo_terminal import PANTRACE, ROOT, Seen, pantrace, untroubled, watch
 
 MANY = 800
@@ -97,6 +99,68 @@ def test_the_count_grows_and_is_gone_at_the_end(name: str, many: Path, tmp_path:
     assert counted[-1] <= MANY
 
 
+BAR = re.compile(r"\[(#* *)\] (\d+) %(, \d+:\d\d:\d\d left)?$")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "measure MANY",
+        "eval MANY --out out",
+        "convert MANY --to native -o out.trace.jsonl",
+        "report MANY -o out.html --no-plots",
+    ],
+)
+def test_a_bar_says_how_far_it_is(line: str, many: Path, tmp_path: Path) -> None:
+    seen = pantrace(*words_of(line, many), folder=tmp_path)
+    untroubled(seen)
+    assert seen.code == 0, seen.text
+    drawn = [match for text in seen.under_way if (match := BAR.search(text))]
+    shares = [int(match[2]) for match in drawn]
+    assert shares and shares == sorted(shares) and shares[-1] <= 100
+    # How often it is drawn is the machine's haste, that the bytes are followed is ours.
+    assert any(share > 0 for share in shares), seen.under_way
+    assert all(len(match[1]) == 20 and match[1].count("#") == int(match[2]) // 5 for match in drawn)
+
+
+def test_trials_are_counted_of_how_many_there_will_be(tmp_path: Path) -> None:
+    agent = tmp_path / "slow.sh"
+    agent.write_text("sleep 0.4; rev\n")
+    words = ["run", ROOT / "examples/run/questions.csv", "--agent", f"cmd:bash {agent}", "--out", "out", "--no-eval"]
+    seen = pantrace(*words, "--jobs", 1, folder=tmp_path)
+    untroubled(seen)
+    assert any(re.match(r"1 trial, .* 33 %, .* left$", line) for line in seen.under_way), seen.under_way
+
+
+@pytest.mark.parametrize(
+    ("done", "share", "seconds", "text"),
+    [
+        (0, None, 1.2, "0 samples, 0:00:01"),
+        (1, None, 2.0, "1 sample, 0.5/s, 0:00:02"),
+        (1234, 0.42, 4.0, "1,234 samples, 308/s, 0:00:04 [########            ] 42 %, 0:00:05 left"),
+        (3, 0.001, 9.0, "3 samples, 0.3/s, 0:00:09 [                    ] 0 %"),
+        (9, 1.0, 60.0, "9 samples, 0.1/s, 0:01:00 [####################] 100 %"),
+    ],
+)
+def test_the_words_of_the_line(done: int, share: float | None, seconds: float, text: str) -> None:
+    assert line_text("sample", done, share, seconds) == text
+
+
+def test_what_other_processes_have_done_counts(tmp_path: Path) -> None:
+    inputs = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for number, path in enumerate(inputs, 1):
+        path.write_bytes(b"x" * 100 * number)
+    pace = Pace()
+    pace.expect([*inputs, tmp_path / "gone.jsonl"])
+    assert (pace.expected, pace.done()) == (300, 0)
+    pace.begin(inputs[0])
+    pace.at(lambda: 0.5)
+    assert pace.done() == 50
+    pace.end()
+    pace.add(samples=7, size=150)
+    assert (pace.samples, pace.done()) == (7, 250)
+
+
 def test_the_first_drawings_may_come_before_the_first_sample(folder: Path) -> None:
     seen = pantrace(*SLOWLY.split(), folder=folder)
     untroubled(seen)
@@ -170,7 +234,7 @@ def test_the_line_fits_any_terminal(columns: int, folder: Path) -> None:
     seen = pantrace(*SLOWLY.split(), "-o", "rows.jsonl", folder=folder, columns=columns)
     assert seen.code == 0
     assert seen.column == 0
-    assert [line for line in seen.under_way if line.startswith("1 samples")]
+    assert [line for line in seen.under_way if line.startswith("1 sample,")]
     assert "".join(seen.text.splitlines()).replace("  ", " ") == WRITTEN or seen.words == WRITTEN
 
 

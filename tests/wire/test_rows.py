@@ -9,6 +9,7 @@ import zstandard
 
 from pantrace.errors import ReadError, WriteError
 from pantrace.wire.head import Head, decode_beginning
+from pantrace.wire.json import UNFINISHED
 from pantrace.wire.output import writing
 from pantrace.wire.rows import raise_broken, read_rows, write_rows
 
@@ -48,8 +49,8 @@ def test_a_torn_line_is_named_and_the_others_are_kept(tmp_path: Path) -> None:
     assert rows(path) == (
         [{"a": 1}, {"a": 3}],
         [
-            "FILE: line 2, column 1: not valid JSON: Expecting value",
-            "FILE: line 5, column 5: not valid JSON: Expecting ':' delimiter",
+            f"FILE: line 2, column 1: the JSON is cut off at byte 7 of 7 ({UNFINISHED})",
+            f"FILE: line 5, column 5: the JSON is cut off at byte 4 of 4 ({UNFINISHED})",
         ],
     )
 
@@ -67,7 +68,7 @@ def test_a_torn_array_gives_its_whole_items(tmp_path: Path) -> None:
     path.write_bytes(b'[{"a": "x,]"},\n {"a": [2, 3]},\n {"a": ')
     assert rows(path) == (
         [{"a": "x,]"}, {"a": [2, 3]}],
-        ["FILE: item 3, line 2: the text ends inside an array (the file is cut off)"],
+        [f"FILE: item 3, line 2: the JSON is cut off at byte 30 of 38 ({UNFINISHED})"],
     )
 
 
@@ -124,7 +125,7 @@ def test_an_unwritable_place_is_a_sentence(tmp_path: Path) -> None:
 def test_a_torn_archive_is_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"a": 1}\n' * 1000)[:-20])
-    with pytest.raises(ReadError, match="cut off or damaged"):
+    with pytest.raises(ReadError, match="the compressed data is cut off at byte 46 of 46"):
         list(read_rows(path, raise_broken))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pantrace.model import Sample, Step, Text, ToolCall, Trajectory, Usage
-from pantrace.wire.json import encode
+from pantrace.wire.json import encode, to_plain
 from pantrace.wire.unread import Ledger
 
 SAMPLE = Sample(
@@ -25,7 +25,7 @@ SAMPLE = Sample(
 def missing(source: Any, declared: dict[str, str] | None = None, words: tuple[str, ...] = ("in",)) -> dict[str, int]:
     ledger = Ledger(declared or {}, words)
     ledger.source("here", encode(source))
-    ledger.model(SAMPLE)
+    ledger.model(to_plain(SAMPLE))
     return dict(ledger.closed().missing)
 
 
@@ -70,7 +70,7 @@ def test_a_reader_may_look_ahead_and_other_bytes_say_nothing() -> None:
     ledger.source(1, b'{"id": "s2"}')
     ledger.source(1, b'{"id": "the same place is seen once"}')
     ledger.source(2, b"not JSON")
-    ledger.model(SAMPLE)
-    ledger.model(Sample(id="s2"))
+    ledger.model(to_plain(SAMPLE))
+    ledger.model(to_plain(Sample(id="s2")))
     found = ledger.closed()
     assert (found.values, found.count) == (1, 0)

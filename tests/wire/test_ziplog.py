@@ -71,5 +71,5 @@ def test_a_torn_archive_has_no_names(tmp_path: Path) -> None:
 def test_what_is_no_archive_is_refused_in_words(tmp_path: Path) -> None:
     path = tmp_path / "log.eval"
     path.write_bytes(b"PK\x03\x04 and then nothing")
-    with pytest.raises(ReadError, match="directory is missing"), ziplog.reading(path):
+    with pytest.raises(ReadError, match="list of members is missing"), ziplog.reading(path):
         pass

@@ -1,8 +1,8 @@
 """Agents: adapters that put a case to a running agent.
 
-`cmd:COMMAND`, a preset (`claude`, `codex`, `gemini`, `mini`, `opencode`), `python:module:function`, `openai:MODEL`,
-`adk:URL/APP`, `a2a:URL`, `http://…`. Others come from the entry point group `pantrace.agents`: a callable that takes
-what stands behind the colon and gives an Agent.
+`cmd:COMMAND`, a preset (`claude`, `codex`, `gemini`, `mini`, `opencode`, `inspect:WORDS`, `adk:FOLDER`),
+`python:module:function`, `openai:MODEL`, `openai-responses:MODEL`, `adk:URL/APP`, `a2a:URL`, `http://…`. Others come
+from the entry point group `pantrace.agents`: a callable that takes what stands behind the colon and gives an Agent.
 """
 
 from __future__ import annotations
@@ -22,9 +22,18 @@ from .presets import PRESETS, preset_of
 
 T = TypeVar("T")
 
-KINDS = ("cmd:COMMAND", *PRESETS, "python:module:function", "openai:MODEL", "adk:URL/APP", "a2a:URL", "http://…")
+KINDS = (
+    "cmd:COMMAND",
+    *PRESETS,
+    "python:module:function",
+    "openai:MODEL",
+    "openai-responses:MODEL",
+    "adk:URL/APP",
+    "a2a:URL",
+    "http://…",
+)
 
-__all__ = ["KINDS", "PRESETS", "Agent", "AgentFailed", "Answer", "Read", "Surroundings", "Trial", "agent_of"]
+__all__ = ["KINDS", "PRESETS", "Agent", "AgentFailed", "Answer", "Command", "Read", "Surroundings", "Trial", "agent_of"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,11 @@ def agent_of(spec: str, around: Surroundings) -> Agent:
     if kind == "python":
         _options(_NoOptions, around)
         return Function(rest, around.recorder)
+    if kind == "adk" and rest.startswith(("http:", "https:")):
+        from .adk import Adk
+
+        _options(_NoOptions, around)
+        return Adk.at(rest)
     if kind in PRESETS:
         _options(_NoOptions, around)
         return preset_of(kind, rest)
@@ -52,17 +66,15 @@ def agent_of(spec: str, around: Surroundings) -> Agent:
         from .web import Web, WebOptions
 
         return Web(spec, _options(WebOptions, around), around.keys.get("http"))
-    if kind == "openai":
+    if kind in ("openai", "openai-responses"):
         from .chat import Chat, ChatOptions
+        from .responses import Responses, ResponsesOptions
 
         if not rest:
-            raise UsageError("openai: needs a model, such as openai:gpt-4.1-mini")
-        return Chat(rest, _options(ChatOptions, around), around.keys.get("openai"))
-    if kind == "adk":
-        from .adk import Adk
-
-        _options(_NoOptions, around)
-        return Adk.at(rest)
+            raise UsageError(f"{kind}: needs a model, such as {kind}:gpt-4.1-mini")
+        if kind == "openai":
+            return Chat(rest, _options(ChatOptions, around), around.keys.get("openai"))
+        return Responses(rest, _options(ResponsesOptions, around), around.keys.get("openai"))
     if kind == "a2a":
         from .a2a import A2a
 

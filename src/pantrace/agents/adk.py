@@ -13,7 +13,7 @@ from urllib.parse import quote
 from pantrace.errors import ReadError, UsageError
 from pantrace.wire.json import encode
 
-from .agent import AgentFailed, Answer, Trial
+from .agent import AgentFailed, Answer, Trial, wanted_session
 from .transport import post
 
 
@@ -34,7 +34,7 @@ class Adk:
         return cls(f"{scheme}://{host}", app or None)
 
     def ask(self, question: str, trial: Trial) -> Answer:
-        wanted = _wanted(trial)
+        wanted = wanted_session(trial.case)
         app = self.app or wanted.get("app_name") or trial.case.agent
         if not app:
             raise UsageError("the case names no ADK app; write adk:URL/APP")
@@ -57,13 +57,6 @@ class Adk:
         if failed is not None:
             raise AgentFailed(failed.status, failed.reason, answer)
         return answer
-
-
-def _wanted(trial: Trial) -> dict[str, Any]:
-    """What an eval set says of the session: app, user, state."""
-    adk = trial.case.extra.get("adk")
-    found = adk.get("session_input") if isinstance(adk, dict) else None
-    return found if isinstance(found, dict) else {}
 
 
 def _kept(session: Any, trial: Trial) -> Answer:

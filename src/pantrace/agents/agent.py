@@ -71,3 +71,10 @@ class Agent(Protocol):
     def ask(self, question: str, trial: Trial) -> Answer:
         """Answer the next question of a trial; AgentFailed when there is no answer."""
         ...
+
+
+def wanted_session(case: Case) -> dict[str, Any]:
+    """What an eval set says of the session in which a case is asked: app_name, user_id, state."""
+    adk = case.extra.get("adk")
+    found = adk.get("session_input") if isinstance(adk, dict) else None
+    return found if isinstance(found, dict) else {}

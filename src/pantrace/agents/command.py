@@ -1,18 +1,21 @@
 """`cmd:COMMAND`: any program that takes a question and prints an answer, or records itself.
 
 The command is split as a shell would split it, but no shell runs: a question cannot become a command. `{question}`,
-`{case_file}`, `{workspace}`, `{recording}` and `{session}` are filled in; a command without the first two gets the
-question on standard input.
+`{question_file}`, `{case_file}`, `{workspace}` and the other WORDS are filled in; a command without the first three
+gets the question on standard input. The variable PANTRACE_QUESTION_FILE names the file, too.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from glob import glob
 from pathlib import Path
+from uuid import uuid4
 
 from msgspec import structs
 
@@ -20,10 +23,12 @@ from pantrace.errors import ReadError, UsageError
 from pantrace.model import Record, Sample, Step, Text, final_response
 from pantrace.wire.json import encode
 
-from .agent import AgentFailed, Answer, Trial
+from .agent import AgentFailed, Answer, Trial, wanted_session
 from .process import STOPPED, Finished, run_process
 
-WORDS = ("question", "case_file", "workspace", "recording", "session")
+WORDS = ("question", "question_file", "case_file", "state_file", "workspace", "recording", "session", "uuid", "uuid8")
+"""state_file: the state that an eval set wants a session to begin with. uuid, uuid8: an id that is new for each trial,
+and its first 8 characters."""
 
 
 class CommandOptions(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,6 +41,10 @@ class CommandOptions(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Format of the recording; found out otherwise."""
     resume: str | None = None
     """The command for the second question and those after it; {session} is the id of the recording."""
+    whole: bool = False
+    """Whether the recording of a later question holds the whole conversation."""
+    running_total: bool = False
+    """Whether the tokens of a later question count the earlier ones, too."""
 
 
 @dataclass(frozen=True)
@@ -54,18 +63,24 @@ class Command:
             if not words:
                 raise UsageError("cmd: needs a command, such as cmd:'python agent.py {question}'")
 
+    def missing(self, environment: Mapping[str, str]) -> str | None:
+        """The program, where it is nowhere on the PATH; one with a path of its own may lie in the workspace."""
+        program = from_here(shlex.split(self.line)[0])
+        unknown = "/" not in program and "{" not in program
+        return program if unknown and shutil.which(program, path=environment.get("PATH")) is None else None
+
     def ask(self, question: str, trial: Trial) -> Answer:
         line = self.options.resume if self.options.resume is not None and trial.memory.get("session") else self.line
         filled = self._filled(question, trial)
-        words = [_fill(_from_here(word), filled) for word in shlex.split(line)]
-        on_input = "{question}" not in line and "{case_file}" not in line
+        words = [_fill(from_here(word), filled) for word in shlex.split(line)]
+        on_input = not any(f"{{{word}}}" in line for word in ("question", "question_file", "case_file"))
         began = time.time()
         try:
             said = question.encode() if on_input else None
             done = run_process(
                 words,
                 trial.workspace,
-                trial.environment,
+                {**trial.environment, "PANTRACE_QUESTION_FILE": filled["question_file"]},
                 said,
                 trial.seconds,
                 trial.most_output,
@@ -79,6 +94,8 @@ class Command:
             why = "the question, or the id, holds a character that no program can be given"
             raise AgentFailed("error", f"{words[0]} could not be started: {why}") from None
         answer = self._answer(done, filled, trial, began)
+        if trial.history and self.options.resume is None and answer.note is None:
+            answer = replace(answer, note=f"{words[0]} was not told of the earlier turns (--option resume=COMMAND)")
         if done.over is not None:
             status = "cancelled" if done.over == STOPPED else "limit"
             raise AgentFailed(status, f"{words[0]} {done.over} and was ended", answer)
@@ -96,17 +113,27 @@ class Command:
         trial.notes.mkdir(parents=True, exist_ok=True)
         case_file = trial.notes / "case.json"
         case_file.write_bytes(encode(trial.case, indent=2))
+        state_file = trial.notes / "state.json"
+        state_file.write_bytes(encode(wanted_session(trial.case).get("state") or {}))
+        question_file = trial.notes / "question.txt"
+        question_file.write_bytes(question.encode("utf-8", "replace"))
+        own = trial.memory.setdefault("uuid", str(uuid4()))
         return {
             "question": question,
+            "question_file": str(question_file),
             "case_file": str(case_file),
+            "state_file": str(state_file),
             "workspace": str(trial.workspace),
             "recording": str(trial.notes / "recording"),
             "session": trial.memory.get("session") or "",
+            "uuid": own,
+            "uuid8": own[:8],
         }
 
     def _answer(self, done: Finished, filled: dict[str, str], trial: Trial, began: float) -> Answer:
         if trial.collected is not None and trial.collected.is_dir():
             return _collected(done, trial, trial.collected)
+        trial.memory |= {"whole": self.options.whole, "running_total": self.options.running_total}
         if self.options.recording is None:
             return _printed(done, trial, self.options.format)
         place = _fill(self.options.recording, filled)
@@ -170,11 +197,14 @@ def _changed(pattern: str, since: float) -> list[Path]:
     return [each for each in found if each.exists() and (each.is_dir() or each.stat().st_mtime >= since - 1)]
 
 
-def _from_here(word: str) -> str:
-    """A file beside whoever typed the command is found from the workspace, too: `python agent.py`."""
-    named = Path(word)
+def from_here(word: str, *, folders: bool = False) -> str:
+    """A file beside whoever typed the command is found from the workspace, too: `python agent.py`, `shop.py@solver`.
+    `folders`: so is a folder."""
+    place, at, name = word.partition("@")
+    named = Path(place)
     try:
-        return str(named.resolve()) if "." in word and not named.is_absolute() and named.is_file() else word
+        there = ("." in place and named.is_file()) or (folders and named.is_dir())
+        return f"{named.resolve()}{at}{name}" if place and there and not named.is_absolute() else word
     except (OSError, ValueError):
         return word  # far too long for a name, or none at all
 

@@ -1,14 +1,18 @@
 """Presets: well-known programs by their names, as commands.
 
 `--agent claude` is `cmd:claude -p ...` with its recording. Words after a colon are added to the command:
-`--agent 'claude:--model sonnet --permission-mode acceptEdits'`.
+`--agent 'claude:--model sonnet --permission-mode acceptEdits'`, `--agent 'adk:shop_agent'`.
 """
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
+from pathlib import Path
 
-from .command import Command, CommandOptions
+from pantrace.errors import UsageError
+
+from .command import Command, CommandOptions, from_here
 
 
 @dataclass(frozen=True)
@@ -21,12 +25,27 @@ class Preset:
     """For the second question and those after it."""
     recording: str | None = None
     format: str | None = None
+    whole: bool = False
+    """Whether what it records after a later question holds the earlier ones, too."""
+    running_total: bool = False
+    """Whether the tokens told after a later question count the earlier ones, too."""
+    places: str | None = None
+    """Its added words may name files and folders beside the user; this is what they have to name at least."""
+    folder: bool = False
+    """Whether the first of them is a folder."""
 
+
+INSPECT_TASK = Path(__file__).parent / "inspect_task.py"
+"""Only its path is used: `inspect eval` loads it, in the environment that has inspect_ai."""
+
+_TASK = shlex.quote(f"{INSPECT_TASK}@ask")
+# Nothing is written beside the agent: sessions and artifacts lie where the trial's notes are.
+_STORES = "--session_service_uri sqlite:///{recording}.db --artifact_service_uri file://{recording}.artifacts"
 
 PRESETS: dict[str, Preset] = {
     "opencode": Preset(
-        first="opencode run --format json {more} {question}",
-        again="opencode run --format json --session {session} {more} {question}",
+        first="opencode run --format json {more} -- {question}",
+        again="opencode run --format json --session {session} {more} -- {question}",
         format="opencode",
     ),
     "claude": Preset(
@@ -35,19 +54,39 @@ PRESETS: dict[str, Preset] = {
         format="claude-code",
     ),
     "codex": Preset(
-        first="codex exec --json --skip-git-repo-check {more} {question}",
-        again="codex exec --json --skip-git-repo-check {more} resume {session} {question}",
+        first="codex exec --json --skip-git-repo-check {more} -- {question}",
+        again="codex exec --json --skip-git-repo-check {more} resume {session} -- {question}",
         format="codex",
+        running_total=True,  # 0.166.0 tells the session's tokens at the end of each turn
     ),
     "gemini": Preset(
-        first="gemini {more} -p {question}",
-        recording="~/.gemini/tmp/*/chats/*",
+        # Trials at the same time write below one folder: a file's name ends with the first 8 characters of its id.
+        first="gemini --session-id {uuid} {more} --prompt={question}",
+        again="gemini --resume {uuid} {more} --prompt={question}",
+        recording="~/.gemini/tmp/*/chats/*-{uuid8}.json*",
         format="gemini-cli",
+        whole=True,
     ),
     "mini": Preset(
-        first="mini --yolo --exit-immediately --output {recording} {more} --task {question}",
+        first="mini --yolo --exit-immediately --output {recording} {more} --task={question}",
         recording="{recording}",
         format="mini-swe-agent",
+    ),
+    "inspect": Preset(
+        # A solver or an agent of the user's answers the one question that the task holds.
+        first=f"inspect eval {_TASK} --log-dir {{recording}} --display plain {{more}}",
+        recording="{recording}",
+        format="inspect",
+        places="a model, such as inspect:'--model openai/gpt-4.1 --solver shop.py@shop'",
+    ),
+    "adk": Preset(
+        first=f"adk run {_STORES} --state_file {{state_file}} {{more}} -- {{question}}",
+        again=f"adk run {_STORES} --session_id {{session}} {{more}} -- {{question}}",
+        recording="{recording}.db",
+        format="adk-session",
+        whole=True,
+        folder=True,
+        places="the folder of an agent, such as adk:shop_agent, or a server, such as adk:http://127.0.0.1:8000/APP",
     ),
 }
 
@@ -55,10 +94,26 @@ PRESETS: dict[str, Preset] = {
 def preset_of(name: str, more: str) -> Command:
     """The command of a preset, with what the user adds to it."""
     found = PRESETS[name]
+    if found.places is not None:
+        if not more.strip():
+            raise UsageError(f"{name}: needs {found.places}")
+        try:
+            words = shlex.split(more)
+        except ValueError as error:
+            raise UsageError(f"{more!r} cannot be split into words: {error}") from None
+        if found.folder and not Path(words[0]).is_dir():
+            raise UsageError(f"{name}:{words[0]}: there is no such folder; {name}: needs {found.places}")
+        more = shlex.join(from_here(word, folders=True) for word in words)
 
     def whole(line: str) -> str:
         return " ".join(line.replace("{more}", more).split())
 
     resume = whole(found.again) if found.again is not None else None
-    options = CommandOptions(recording=found.recording, format=found.format, resume=resume)
+    options = CommandOptions(
+        recording=found.recording,
+        format=found.format,
+        resume=resume,
+        whole=found.whole,
+        running_total=found.running_total,
+    )
     return Command(whole(found.first), options)

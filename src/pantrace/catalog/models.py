@@ -14,6 +14,8 @@ from pantrace.errors import UsageError
 from pantrace.model import Record, Usage
 from pantrace.wire.times import from_iso
 
+_LONGEST_NAME = 200
+"""Letters: no model is called by more, and the patterns below take time with the square of them."""
 # gemini-2.5-flash-001, claude-haiku-4-5@20251001, gpt-4o-2024-08-06, gemini-2.5-flash-preview-09-2025, ...-v1:0. One or
 # two digits alone are no version suffix: claude-opus-4-9 is another model than claude-opus-4.
 _VERSION = re.compile(
@@ -109,7 +111,7 @@ class Catalog(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=
     def find(self, name: str | None) -> Model | None:
         """The model of that name: exactly, without its provider's prefix, or without the version suffix behind the
         longest name that fits; None when the table does not know it."""
-        return _find(self, name) if name else None
+        return _find(self, name) if name and len(name) <= _LONGEST_NAME else None
 
 
 @lru_cache(maxsize=256)

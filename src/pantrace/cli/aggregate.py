@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .arguments import as_json, expand, from_format, sources
-from .output import harmless, print_json, say, table
+from .output import print_json, put, say, table
 
 if TYPE_CHECKING:
     from pantrace.engine.aggregate import Group
@@ -117,17 +117,17 @@ def _explain(found: Aggregates) -> None:
     units = {name: unit for each in apart for name, unit in each.units.items()}
     totals = ", ".join(f"{value:.0f} {units[name]}" for name, value in whole.totals.items())
     noun = "evaluation" if len(apart) == 1 else "evaluations"
-    click.echo(f"{len(apart)} {noun}{': ' + totals if totals else ''}")
+    put(f"{len(apart)} {noun}{': ' + totals if totals else ''}")
     methods = {each.method for each in whole.metrics.values()} | {
         each.weighted_method for each in whole.metrics.values()
     }
     if named := sorted(method for method in methods if method):
-        click.echo(f"intervals: {', '.join(named)}")
+        put(f"intervals: {', '.join(named)}")
     if any(each.null for each in whole.metrics.values()):
         how = "counted as 0 in the plain mean" if null_as_zero else "left out of the means"
-        click.echo(f"null (not applicable or not in the file) is {how}")
+        put(f"null (not applicable or not in the file) is {how}")
     if nowhere := [name for name, each in whole.metrics.items() if not each.evaluations and each.null]:
-        click.echo(harmless(f"null everywhere: {', '.join(nowhere)}"))
+        put(f"null everywhere: {', '.join(nowhere)}")
     noted: dict[str, list[str]] = {}
     for name, each in whole.metrics.items():
         if each.left_out and each.evaluations:
@@ -136,6 +136,6 @@ def _explain(found: Aggregates) -> None:
             noted.setdefault(note, []).append(name)
     for name, each in whole.metrics.items():
         if each.reliability is not None:
-            click.echo(harmless(f"repeats, {name}: {reliability_words(each.reliability)}"))
+            put(f"repeats, {name}: {reliability_words(each.reliability)}")
     for note, names in noted.items():
-        click.echo(harmless(f"{note}: {', '.join(names)}"))
+        put(f"{note}: {', '.join(names)}")

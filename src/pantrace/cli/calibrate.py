@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from pantrace import __version__
 from pantrace.errors import UsageError
 
 from .arguments import as_json, expand, from_format, keep_inputs, sources
-from .output import harmless, print_json, say, table
+from .output import folded, harmless, print_json, say, table, width_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -192,6 +193,6 @@ def _tell_one(found: Calibration, in_full: bool) -> None:
         words = "tells" if pair.auc.low is not None and pair.auc.low > 0.5 else "does not tell"
         click.echo(f"  {words} {pair.better} from {pair.worse}: AUC {estimate_words(pair.auc)}")
     for line in (*(found.notes if in_full else ()), *(f"not calibrated: {why}" for why in found.why_not)):
-        click.echo(f"  {line}")
+        click.echo(folded(f"  {line}", width_of(sys.stdout), "  "))
     if found.unscored:
         click.echo(f"  {found.unscored} labelled samples have no score")

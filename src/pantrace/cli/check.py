@@ -8,11 +8,13 @@ import click
 
 from .answer import LISTED, few, named_reasons, share, verdict
 from .arguments import as_json, expand, from_format, keep_inputs, option, output, selecting, sources, sub_agents
+from .engine_options import engine_options
 from .output import print_json, say, table
 from .progress import progress
 
 if TYPE_CHECKING:
     from pantrace.engine.check import CheckReport
+    from pantrace.engine.executor import Engine
     from pantrace.engine.select import Selection
     from pantrace.model import Score
 
@@ -46,6 +48,7 @@ CI_RATE = 0.8
 @click.option("--verbose", "-v", is_flag=True, help="Also list what passed and what did not apply.")
 @sub_agents
 @selecting
+@engine_options
 @as_json
 def command(
     sources: tuple[str, ...],
@@ -60,6 +63,7 @@ def command(
     verbose: bool,
     sub_agents: bool,
     chosen: Selection,
+    engine: Engine,
     as_json: bool,
 ) -> None:
     """Check recordings against rule files: what must be said, called, or called first.
@@ -68,7 +72,8 @@ def command(
 
     \b
     pantrace check runs/ --rules stateless-handoff
-    pantrace check runs/ --rules my-rules.toml --min-pass-rate 0.9 --junit check.xml
+    pantrace check runs/ --rules my-rules.toml --min-pass-rate 0.9 \\
+        --junit check.xml
 
     Exit code: 0 rules kept, 1 rules broken (more than --min-pass-rate allows), 3 no rule applied or a check could not
     be run.
@@ -85,8 +90,8 @@ def command(
     if not rules and not plugins:
         raise click.UsageError("name a rule file or a pack with --rules, or checks with --plugin")
     keep_inputs(sources, beside=[*rules, *plugins], others=[out, junit])
-    paths = expand(sources)
-    with progress("samples") as count:
+    paths, started = expand(sources), list[str]()
+    with progress("sample", total=chosen.limit) as count:
         report = check(
             *paths,
             rules=rules,
@@ -97,6 +102,8 @@ def command(
             selection=chosen,
             format=from_,
             on_sample=count,
+            engine=engine,
+            on_start=started.append,
         )
     for path, data in ((out, encode(report.to_dict(), indent=2) + b"\n"), (junit, as_junit(report))):
         if path:
@@ -108,6 +115,8 @@ def command(
     else:
         _tell(report, code, report.min_pass_rate, verbose)
     tell_left_out(report.notes)
+    for words in started:
+        say(f"done by {words}")
     for word in report.unknown_tools():
         say(f"warning: no recording has a tool {word!r}; is it spelt as the agent calls it?")
     raise click.exceptions.Exit(code)

@@ -9,8 +9,9 @@ import click
 
 from pantrace.errors import UsageError
 
-from .answer import sentence
-from .arguments import as_json, expand, keep_inputs, max_unpacked, metric_names
+from .answer import few, sentence, short_name
+from .arguments import as_json, expand, keep_inputs, max_unpacked, metric_names, verbose
+from .compare_brief import MOST_EXPLAINED, in_front, methods_briefly
 from .compare_judging import Judging, judging
 from .output import harmless, print_json, say, table
 
@@ -51,7 +52,13 @@ if TYPE_CHECKING:
 )
 @click.option("--gate", is_flag=True, help="Exit 0 no worse than A by more than the margin, 1 worse, 3 not proven.")
 @click.option("--markdown", metavar="FILE", help="Write the result as Markdown.")
-@click.option("--flips", type=click.IntRange(min=0), default=10, show_default=True, help="Changed cases, each way.")
+@click.option(
+    "--flips",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="So many changed cases each way (5); with -v 10, by metric.",
+)
+@verbose
 @as_json
 @max_unpacked
 def command(
@@ -67,7 +74,8 @@ def command(
     margins: tuple[str, ...],
     gate: bool,
     markdown: str | None,
-    flips: int,
+    flips: int | None,
+    verbose: bool,
     as_json: bool,
 ) -> None:
     """Say whether run B is better than run A, or whether it is noise.
@@ -79,10 +87,12 @@ def command(
 
     \b
     pantrace compare results/monday results/tuesday
-    pantrace compare results/baseline results/new --metric accuracy --margin 0.02 --gate
+    pantrace compare results/baseline results/new --metric accuracy \\
+        --margin 0.02 --gate
     pantrace compare --trend results/*
     pantrace compare results/both --split agent
-    pantrace compare runs/a runs/b --rubric pairwise_quality --judge openai:gpt-4.1-mini
+    pantrace compare runs/a runs/b --rubric pairwise_quality \\
+        --judge openai:gpt-4.1-mini
     """
     from pathlib import Path
 
@@ -132,7 +142,7 @@ def command(
     if as_json:
         print_json(found.to_dict())
     else:
-        tell_comparisons(found, flips)
+        tell_comparisons(found, flips, verbose=verbose)
     if not gate:
         return
     code = exit_code(found.comparisons)
@@ -143,16 +153,24 @@ def command(
 GATE = {0: "passed", 1: "failed: proven worse", 3: "could not decide, which is not a pass"}
 
 
-def tell_comparisons(found: Comparisons, flips: int = 0) -> None:
-    """The sentences, the table, the methods, and the cases that changed."""
+def tell_comparisons(found: Comparisons, flips: int | None = 0, *, verbose: bool = False) -> None:
+    """The sentences, the table, the methods, and the cases that changed; of many metrics, what is worth a screen."""
+    briefly = not verbose and len(found.comparisons) > MOST_EXPLAINED
+    shown = in_front(found.comparisons) if briefly else found.comparisons
     _tell_answers(found.comparisons)
     click.echo()
-    columns, rows = _rows(found, briefly=True)
-    table(columns, rows, spare=("could have seen", "won/lost/tied", "p (Holm)"), firm=True)
+    columns, rows = _rows(found, shown, briefly=True)
+    if len({each.verdict for each in found.comparisons}) == 1 and briefly:
+        columns, rows = columns[:-1], [row[:-1] for row in rows]  # the sentence says it of all of them
+    table(columns, rows, right=("pairs",), spare=("could have seen", "won/lost/tied", "p (Holm)", "pairs"), firm=True)
+    if len(shown) < len(found.comparisons):
+        sentence(f"and {len(found.comparisons) - len(shown)} more metrics")
     only = {(one, two): (first, second) for one, two, first, second in found.only}
     if found.comparisons[0].tests > 1:
         sentence(f"p: {found.correction}")
-    for each in found.comparisons:
+    for told in methods_briefly(found.comparisons) if briefly else ():
+        sentence(told)
+    for each in found.comparisons if not briefly else ():
         method = each.difference.method if each.difference else "none"
         notes = [*([method] if method != "none" else []), *each.notes]
         if each.left_out:
@@ -169,12 +187,17 @@ def tell_comparisons(found: Comparisons, flips: int = 0) -> None:
             paired = any(each.common for each in found.comparisons if each.runs == (one, two))
             left = ", left out of pairs" if paired else ""
             sentence(f"cases only in {one}: {first}, only in {two}: {second}{left}")
-    for each in found.comparisons:
-        if each.flips and flips:
-            _tell_flips(each, flips)
+    changed = [each for each in found.comparisons if each.flips and flips != 0]
+    changed.sort(key=lambda each: each.verdict in ("inconclusive", "equivalent"))
+    for each in changed if verbose else changed[:1]:
+        _tell_flips(each, flips or (10 if verbose else MOST_FLIPS))
+    if not verbose and len(changed) > 1:
+        others = ", ".join(each.metric for each in changed[1:4]) + (", …" if len(changed) > 4 else "")
+        sentence(f"Cases also changed on {few(len(changed) - 1, 'other metric')} ({others}): -v lists them.")
 
 
-FEW = 8
+MOST_FLIPS = 5
+FEW = 4
 """Up to so many sentences are read; of more, those that say something."""
 
 
@@ -189,24 +212,28 @@ def _tell_answers(found: Sequence[Comparison]) -> None:
             sentence(f"{count} of {len(found)} comparisons: {words} (--metric NAME or --json tells each)")
 
 
-def _rows(found: Comparisons, *, briefly: bool = False) -> tuple[list[str], list[list[str]]]:
+def _rows(
+    found: Comparisons, shown: Sequence[Comparison] | None = None, *, briefly: bool = False
+) -> tuple[list[str], list[list[str]]]:
     """The table; briefly, means stand without their intervals: what counts is that of the difference."""
     from pantrace.engine.compare_words import difference_words, size_words
     from pantrace.engine.reports import estimate_words
 
     several = len(found.runs) > 2
     means = ["run", "mean", "against", "its mean"] if several else list(found.runs)
-    columns = ["metric", *means, "difference", "p (Holm)", "won/lost/tied", "could have seen", "verdict"]
+    pairs = ["pairs"] * briefly
+    columns = ["metric", *means, "difference", *pairs, "p (Holm)", "won/lost/tied", "could have seen", "verdict"]
     rows = []
-    for each in found.comparisons:
+    for each in found.comparisons if shown is None else shown:
         one, two = estimate_words(each.first, each.unit), estimate_words(each.second, each.unit)
+        words = difference_words(each)
         if briefly:
             one, two = one.partition(" [")[0].partition(" n=")[0], two.partition(" [")[0].partition(" n=")[0]
         rows.append(
             [
-                each.metric,
+                short_name(each.metric) if briefly else each.metric,
                 *([each.runs[1], two, each.runs[0], one] if several else [one, two]),
-                difference_words(each),
+                *([words.rpartition(" n=")[0] or words, words.rpartition(" n=")[2]] if briefly else [words]),
                 "" if each.p_adjusted is None else f"{each.p_adjusted:.3g}",
                 "" if each.wins is None else f"{each.wins}/{each.losses}/{each.ties}",
                 "" if each.detectable is None else f"±{size_words(each, each.detectable)}",

@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 @output("File to write; a directory for formats with one sample per file; - is stdout.", default=None)
 @from_format
 @click.option("--option", "options", multiple=True, metavar="K=V", help="A writer's option; repeat for more.")
-@click.option("--loss", metavar="FILE", help="Write every loss as a JSON line {sample, path, what, why}.")
+@click.option(
+    "--loss",
+    metavar="FILE",
+    help="Write every loss, and what only pantrace can read, as a JSON line {sample, path, what, why}.",
+)
 @click.option("--no-loss", is_flag=True, help="Do not measure what is lost (faster).")
 @click.option("--no-carry", is_flag=True, help="Write plain files: keep nothing under a `pantrace` key of ours.")
 @click.option("--strict", is_flag=True, help="Refuse to lose anything (exit 1) or to skip a broken record (exit 2).")
@@ -64,7 +68,8 @@ def command(
     \b
     pantrace convert session.json log.eval
     pantrace convert opencode.db --to vertex -o sessions.jsonl
-    pantrace convert runs/ --to native -o all.trace.jsonl.zst --since 7d --loss lost.jsonl
+    pantrace convert runs/ --to native -o all.trace.jsonl.zst --since 7d \\
+        --loss lost.jsonl
     pantrace convert session.json --to opencode -o - --strict
 
     Exit code: 0, 1 if nothing could be written or --strict refuses a loss, 2 on unreadable input.
@@ -94,7 +99,7 @@ def command(
         on_loss = _loss_writer(stack, Path(loss)) if loss else None
 
         def run_to(path: Path) -> Report:
-            with progress("samples") as count:
+            with progress("sample", total=chosen.limit) as count:
                 return convert(
                     paths,
                     path,
@@ -185,6 +190,12 @@ def tell(report: Report, *, verbose: bool = False, listed: bool = False) -> None
     if verbose and report.losses:
         rows = [[f"{count:,}", path, what] for (path, what, _), count in report.losses.most_common()]
         table(["values", "path", "what happened"], rows, right=("values",), err=True)
+    if verbose and report.carried:
+        rows = [[f"{count:,}", path] for path, count in report.carried.most_common()]
+        table(["values", "kept only for pantrace"], rows, right=("values",), err=True)
+    if report.wordless:
+        named = f"{report.wordless[0]}{f' and {len(report.wordless) - 1:,} more' if report.wordless[1:] else ''}"
+        say(f"warning: the recording has no texts, so that what was written says nothing: {named}")
     if report.notes.unread is not None and (told := report.notes.unread.sentence()) is not None:
         say(told)
     for sample, why_not in report.refused:

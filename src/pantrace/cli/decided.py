@@ -40,7 +40,7 @@ def _rate(decision: DecisionSummary) -> str:
     if rate is None:
         return ""
     value = in_words(rate.value, "share") + (" of those decided" if decision.undecided else "")
-    # A gate counts samples, a rate is a mean over cases: where cases were repeated the two may differ.
+    # The words before count samples, a rate is a mean over cases: where cases were repeated the two may differ.
     if abs(rate.value - decision.passed / (decision.passed + decision.failed)) > 1e-9:
         value = f"mean over cases {value}"
     if rate.low is None or rate.high is None:

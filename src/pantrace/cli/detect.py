@@ -166,6 +166,7 @@ _ALSO = {
     "actions": "actions",
     "scores": "scores",
     "expected": "expected",
+    "other_calls": "calls of others or in branches given up",
     "failed_results": "failed calls",
     "errors": "errors",
 }

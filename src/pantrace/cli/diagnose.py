@@ -104,7 +104,7 @@ def command(
         raise UsageError(f"-o {out}: the name must end in .md or .json")
     keep_inputs(sources, beside=[reference], others=[out, cache, trace_analysis])
     paths = expand(sources)
-    with progress("samples") as count:
+    with progress("sample", total=chosen.limit) as count:
         found = diagnose(
             *paths,
             reference=reference,

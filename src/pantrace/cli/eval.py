@@ -10,6 +10,7 @@ import click
 
 from .answer import few
 from .arguments import as_json, calibration_files, expand, from_format, keep_inputs, selecting, sources, verbose
+from .engine_options import engine_options
 from .google_cloud import google_cloud
 from .output import print_json, say
 from .progress import progress
@@ -17,6 +18,8 @@ from .progress import progress
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pantrace.engine.compare_runs import Comparisons
+    from pantrace.engine.executor import Engine
     from pantrace.engine.intake import Done
     from pantrace.engine.select import Selection
     from pantrace.engine.summary import EvalSummary
@@ -47,7 +50,7 @@ if TYPE_CHECKING:
     "--min-pass-rate",
     type=click.FloatRange(0, 1),
     metavar="X",
-    help="With --gate: the share of samples that must pass. The plan's, else 1.",
+    help="With --gate: the share of cases that must pass, repeats averaged. The plan's, else 1.",
 )
 @click.option("--by", metavar="LABEL", help="Also show the numbers by this label of the cases, or by agent.")
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
 @click.option("--report", metavar="FILE", help="Write evals and decisions as a report of the Explain policy (JSON).")
 @click.option("--workshop", metavar="DIR", help="Write eval_summary.json and question_answer_log.md of ADK's workshop.")
 @selecting
+@engine_options
 @verbose
 @as_json
 def command(
@@ -81,6 +85,7 @@ def command(
     report: str | None,
     workshop: str | None,
     chosen: Selection,
+    engine: Engine,
     verbose: bool,
     as_json: bool,
 ) -> None:
@@ -93,7 +98,8 @@ def command(
 
     \b
     pantrace eval runs/ --out results/today
-    pantrace eval runs/ --plan nightly.toml --out results/today --gate --junit eval.xml --markdown summary.md
+    pantrace eval runs/ --plan nightly.toml --out results/today --gate \\
+        --junit eval.xml --markdown summary.md
 
     Exit code: 0; with --gate or a [gate] in the plan 1 (failed) or 3 (could not decide).
     """
@@ -121,7 +127,7 @@ def command(
         redact=not no_redact,
     )
     paths = expand(sources)
-    with progress("samples") as count:
+    with progress("sample", total=chosen.limit) as count:
         results = evaluate_planned(
             planned,
             paths,
@@ -134,6 +140,7 @@ def command(
             selection=chosen,
             format=from_,
             on_sample=count,
+            engine=engine,
         )
     gating = gate or min_pass_rate is not None or planned.plan.gate is not None
     files = Files(junit=junit, markdown=markdown, report=report, workshop=workshop)
@@ -163,26 +170,13 @@ def tell_evaluation(
     as_json: bool = False,
 ) -> int:
     """Write the files that were asked for and print the answer; gives the exit code of the gate."""
-    from pathlib import Path
-
-    from pantrace.engine.comparative import compare_evaluated
-    from pantrace.engine.reports import write_explain_report
-    from pantrace.engine.workshop import write_workshop
-
-    from .compare import as_markdown as compared_markdown
     from .compare import tell_comparisons
     from .decided import decision_words, tell_doubts, tell_failures, tell_numbers, tell_verdict
     from .judge import tell_judging
 
     out = results.path
     summary = results.summary
-    sides = compare_evaluated(out)
-    more = compared_markdown(sides) if sides is not None else ""
-    write_reports(out, summary, files.junit, files.markdown, more=more)
-    if files.report:
-        write_explain_report(out, Path(files.report))
-    if files.workshop:
-        write_workshop(out, Path(files.workshop))
+    sides = write_files(out, summary, files)
     decided = results.as_planned(summary, min_pass_rate=min_pass_rate) if gating else None
     if as_json:
         print_json(results.to_dict(summary))
@@ -206,10 +200,36 @@ def tell_evaluation(
     return decided.exit_code
 
 
+def write_files(out: Path, summary: EvalSummary, files: Files) -> Comparisons | None:
+    """The files that were asked for; gives the two sides of cases that have two, compared."""
+    from pathlib import Path
+
+    from pantrace.engine.comparative import compare_evaluated
+    from pantrace.engine.reports import write_explain_report
+    from pantrace.engine.workshop import write_workshop
+
+    from .compare import as_markdown as compared_markdown
+
+    sides = compare_evaluated(out)
+    more = compared_markdown(sides) if sides is not None else ""
+    write_reports(out, summary, files.junit, files.markdown, more=more)
+    if files.report:
+        write_explain_report(out, Path(files.report))
+    if files.workshop:
+        write_workshop(out, Path(files.workshop))
+    return sides
+
+
 def _tell_done(done: Done, out: str) -> None:
+    from pathlib import Path
+
+    from pantrace.engine.twice import twice_in
+
     from .left_out import tell_left_out
 
     tell_left_out(done.notes)
+    for told in twice_in(Path(out)):
+        say(f"warning: {told}")
     if done.prompted:
         say(f"{few(done.prompted, 'sample')} matched with the reference by the first prompt, not by an id")
     if done.unmatched:
@@ -217,7 +237,8 @@ def _tell_done(done: Done, out: str) -> None:
     for line in _changes(done):
         say(line)
     say(
-        f"{few(done.measured, 'sample')} measured, {done.reused:,} reused; results are in {out} (`pantrace view {out}`)"
+        f"{few(done.measured, 'sample')} measured{''.join(f' by {each}' for each in done.by)}, {done.reused:,} reused; "
+        f"results are in {out} (`pantrace view {out}`)"
     )
 
 

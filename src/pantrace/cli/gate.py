@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     default=1.0,
     show_default=True,
     metavar="X",
-    help="The share of samples that must pass.",
+    help="The share of cases that must pass, repeats averaged.",
 )
 @click.option("--complete", is_flag=True, help="Do not pass while a case was not run, not read or left out.")
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
@@ -66,16 +66,18 @@ def command(
 ) -> None:
     """Decide a run directory by a profile, without measuring or judging again.
 
-    What could not be evaluated does not pass. A profile with an unknown metric is refused. --json and --markdown have
-    every sample's decision and its reasons.
+    Without a profile, it goes by what `eval` decided. What could not be evaluated does not pass. A profile with an
+    unknown metric is refused. --json and --markdown have every sample's decision and its reasons.
 
     With --baseline, every metric with a good direction must be proven no worse than in the baseline by more than its
     margin (without a margin: proven better). Both runs are only read for that.
 
     \b
     pantrace gate results/today --profile prep_default
-    pantrace gate results/today --baseline results/released --margin 0.02 --metric accuracy
-    pantrace gate results/today --profile our-profile.toml --min-pass-rate 0.9 --junit gate.xml
+    pantrace gate results/today --baseline results/released --margin 0.02 \\
+        --metric accuracy
+    pantrace gate results/today --profile our-profile.toml --min-pass-rate 0.9 \\
+        --junit gate.xml
 
     Exit code: 0 pass, 1 fail, 2 refused, 3 could not decide.
     """
@@ -87,12 +89,17 @@ def command(
     from pantrace.store import is_run_directory
 
     from .compare import tell_comparisons
+    from .gate_stored import gate_by_stored
 
     if not is_run_directory(Path(directory)):
         raise UsageError(f"{directory} is not a run directory; `pantrace eval … --out DIR` makes one")
+    alone = not (profile or baseline or margins or metrics or cluster or junit or markdown or report or complete)
+    if alone and gate_by_stored(Path(directory), min_pass_rate, verbose=verbose, as_json=as_json):
+        return
     if profile is None and baseline is None:
         raise UsageError(
-            "nothing to decide by: name a profile (--profile NAME), a baseline (--baseline DIR), or both; "
+            "nothing to decide by, and nothing is decided yet: name a profile (--profile NAME), a baseline "
+            "(--baseline DIR), or both; "
             f"built-in profiles are {', '.join(profile_names())} (`pantrace profiles`)"
         )
     if baseline is None and (margins or metrics or cluster):

@@ -144,11 +144,16 @@ def command(
 
     \b
     pantrace judge runs/ --rubric HelpfulnessExplain --judge openai:gpt-4.1-mini
-    pantrace judge runs/ --rubric my.toml --judge openai:qwen3 --base-url http://127.0.0.1:8000/v1 --repeats 5
+    pantrace judge runs/ --rubric my.toml --judge openai:qwen3 \\
+        --base-url http://127.0.0.1:8000/v1 --repeats 5
     pantrace judge runs/ --rubric tool_use_quality --dry-run
-    pantrace judge rows.jsonl --rubric metric_definitions.json:recommendation_quality --judge google:gemini-2.5-flash
-    pantrace judge runs/ --rubric pair-programming.yaml --judge openai:gpt-4.1-mini
-    pantrace judge runs/ --rubric vertex:general_quality_v1 --guidelines pair-programming.yaml --project my-project
+    pantrace judge rows.jsonl \\
+        --rubric metric_definitions.json:recommendation_quality \\
+        --judge google:gemini-2.5-flash
+    pantrace judge runs/ --rubric pair-programming.yaml \\
+        --judge openai:gpt-4.1-mini
+    pantrace judge runs/ --rubric vertex:general_quality_v1 \\
+        --guidelines pair-programming.yaml --project my-project
     """
     from pantrace.engine.plan import JudgeTable
     from pantrace.library.access import cache_file
@@ -226,7 +231,7 @@ def _judge(ready: Grading, out: str | None, kind: Any, as_json: bool) -> None:
 
     rows: list[Row] = []
     native = out is not None and kind == "native"
-    with progress("samples") as count:
+    with progress("sample") as count:
 
         def told() -> Iterator[tuple[Sample, list[Score]]]:
             for sample, scores, found in ready.judged():

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 
 
 def tell_left_out(notes: Notes) -> None:
-    """Broken records one by one, ignored files by reason; on stderr."""
+    """Broken records one by one, recordings that are there twice, ignored files by reason; on stderr."""
     for error in notes.broken:
         say(f"left out: {error}")
+    for told in notes.twice.sentences():
+        say(f"warning: {told}")
     if notes.ignored:
         counts = Counter(each.reason for each in notes.ignored)
         reasons = ", ".join(f"{reason} ({count})" for reason, count in counts.most_common())

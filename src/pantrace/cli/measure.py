@@ -25,10 +25,12 @@ from .arguments import (
     sub_agents,
     verbose,
 )
+from .engine_options import engine_options
 from .output import say, table
 from .progress import progress
 
 if TYPE_CHECKING:
+    from pantrace.engine.executor import Engine
     from pantrace.engine.measure import Row
     from pantrace.engine.overview import Line, Overview
     from pantrace.engine.reduce import Total
@@ -66,6 +68,7 @@ SUFFIXES = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".parquet": "parq
 @output("File to write; its suffix says in which form: .json, .jsonl, .csv or .parquet.")
 @sub_agents
 @selecting
+@engine_options
 @verbose
 @as_csv
 @as_json
@@ -86,6 +89,7 @@ def command(
     out: str | None,
     sub_agents: bool,
     chosen: Selection,
+    engine: Engine,
     verbose: bool,
     as_csv: bool,
     as_json: bool,
@@ -97,15 +101,19 @@ def command(
 
     \b
     pantrace measure runs/
-    pantrace measure runs/ --metric tool_success_rate --metric token_usage --per turn -o turns.csv
+    pantrace measure runs/ --metric tool_success_rate --metric token_usage \\
+        --per turn -o turns.csv
     pantrace measure runs/ --by model
-    pantrace measure predictions.json --reference episodes/ --format openadapt-eval -o x.json \\
-      --option config_path=configs/dev.yaml --option backend=qwen3
+    pantrace measure predictions.json --reference episodes/ \\
+        --format openadapt-eval -o x.json \\
+        --option config_path=configs/dev.yaml --option backend=qwen3
 
     Exit code: 0, or 3 if a metric (a plugin) could not be run on some sample.
     """
     from time import time
 
+    from pantrace.engine.executor import ONE_PROCESS
+    from pantrace.engine.fields import grouping
     from pantrace.library.measure import measuring
 
     from .gui_evaluation import evaluation_options, write_evaluation
@@ -122,7 +130,7 @@ def command(
     if (mode := getattr(given, "dsl_mode", None)) is not None:
         settings = (*settings, f"{GUI}.dsl_mode={mode}")  # what is written is what was compared
     begun = time()
-    group = _grouping(by) if by is not None else None
+    group = grouping(by) if by is not None else None
     found = measuring(
         expand(sources),
         metrics=metrics,
@@ -136,10 +144,13 @@ def command(
         sub_agents=sub_agents,
         selection=chosen,
         format=from_,
+        engine=engine if given is None else ONE_PROCESS,
+        by=by,
+        in_sums=kind == "table" and per is None,
     )
     if kind == "openadapt-eval" and GUI not in [check.name for check, _ in found.checks]:
         raise UsageError(f"--format openadapt-eval holds the metrics of GUI agents: measure {GUI}, too")
-    with progress("samples", printing=out is None and kind != "table") as count:
+    with progress("sample", total=chosen.limit, printing=out is None and kind != "table") as count:
         grouped = _Grouped(found, group, count)
         if given is not None:
             assert out is not None
@@ -151,6 +162,8 @@ def command(
     for told in found.remarks():
         say(told)
     tell_left_out(found.notes)
+    for words in found.by:
+        say(f"done by {words}")
     for metric, reasons in found.failed.items():
         say(f"{metric} failed on {len(reasons)} samples or turns: {reasons[0]}")
     raise click.exceptions.Exit(3 if found.failed else 0)
@@ -172,22 +185,6 @@ def _kind(format_: str | None, out: str | None, as_json: bool, as_csv: bool) -> 
             f"-o {out}: its suffix does not say what to write; use {', '.join(SUFFIXES)}, or say it with --format"
         )
     return kind
-
-
-def _grouping(by: str) -> Callable[[Sample], str]:
-    """What a sample is grouped by; a UsageError where there is no such field."""
-    from pantrace.engine.fields import field, values_at
-
-    try:
-        paths = [path.split(".") for path in field(by).paths]
-    except UsageError as error:
-        raise UsageError(f"--by {by!r}: {error}") from None
-
-    def group(sample: Sample) -> str:
-        found = dict.fromkeys(str(value) for path in paths for value in values_at(sample, path))
-        return ", ".join(found) or "(none)"
-
-    return group
 
 
 @dataclass(frozen=True)
@@ -231,7 +228,7 @@ def _write(grouped: _Grouped, kind: str, out: str | None, shape: _Shape) -> Call
 
         return tell_rows(rows, wanted, shape.per, checks)
     if kind == "table":
-        groups: dict[str, Overview] = {}
+        groups = measuring.groups
         for each in rows:
             if not each.details.get("labels"):
                 groups.setdefault(grouped.current, Overview(checks)).add(each)

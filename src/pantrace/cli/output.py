@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,19 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+_STEERING = re.compile("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+"""Letters that steer a terminal or turn text round: C1 controls, marks of direction."""
+
+
 def print_json(value: Any) -> None:
     """One JSON document on stdout."""
     from pantrace.wire.json import encode
 
-    sys.stdout.write(encode(value, indent=2).decode() + "\n")
+    text = encode(value, indent=2).decode() + "\n"
+    # In JSON these letters stand in strings only, where an escape means the same.
+    if sys.stdout.isatty() or os.environ.get("PANTRACE_ASCII"):
+        text = _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    sys.stdout.write(text)
 
 
 def harmless(text: str) -> str:
@@ -79,6 +88,11 @@ def say(text: str) -> None:
     """A line for the person, on stderr, behind all that was printed before it; folded where it meets a terminal."""
     sys.stdout.flush()
     click.echo(folded(harmless(text), width_of(sys.stderr)), err=True)
+
+
+def put(text: str) -> None:
+    """A line of the result, on stdout; folded where it meets a terminal."""
+    click.echo(folded(harmless(text), width_of(sys.stdout)))
 
 
 def width_of(stream: Any) -> int | None:

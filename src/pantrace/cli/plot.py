@@ -40,6 +40,16 @@ KINDS = ("png", "svg", "pdf", "html", "vl.json")
     help="For paired: cases that belong together: task, scenario, agent or a label's name, as in `compare`.",
 )
 @click.option("--title", metavar="TEXT", help="A title instead of the usual one.")
+@click.option("--width", type=click.FloatRange(50, 20_000), metavar="POINTS", help="Width of the whole picture.")
+@click.option("--height", type=click.FloatRange(50, 20_000), metavar="POINTS", help="Height of the whole picture.")
+@click.option(
+    "--dpi",
+    type=click.IntRange(36, 1200),
+    default=144,
+    show_default=True,
+    metavar="N",
+    help="Pixels of a PNG for each inch, which is 72 points.",
+)
 @output("Picture to write: .png, .svg, .pdf, .html or .vl.json.", required=True)
 @click.option(
     "--format", "format_", type=click.Choice(KINDS), help="What to write; by default what the name of -o says."
@@ -53,6 +63,9 @@ def command(
     kind: Kind,
     cluster: str | None,
     title: str | None,
+    width: float | None,
+    height: float | None,
+    dpi: int,
     out: str,
     format_: str | None,
     as_json: bool,
@@ -63,10 +76,13 @@ def command(
     everything it needs.
 
     \b
-    pantrace plot eval_base.json eval_ft.json --labels "Base,Fine-tuned" -o comparison.png
+    pantrace plot eval_base.json eval_ft.json --labels "Base,Fine-tuned" \\
+        -o comparison.png
     pantrace plot results.json --kind passk -o reliability.svg
-    pantrace plot monday.eval tuesday.eval --kind paired --metric accuracy -o change.html
-    pantrace plot results/a results/b --kind paired --metric reward --cluster task -o change.png
+    pantrace plot monday.eval tuesday.eval --kind paired --metric accuracy \\
+        -o change.html
+    pantrace plot results/a results/b --kind paired --metric reward \\
+        --cluster task -o change.png
     """
     from pathlib import Path
 
@@ -80,7 +96,7 @@ def command(
     drawn = plot(
         *expand(sources), kind=kind, metrics=metrics, labels=labels, cluster=cluster, title=title, format=from_
     )
-    drawn.save(out, kind=written)
+    drawn.save(out, kind=written, width=width, height=height, dpi=dpi)
     for warning in drawn.warnings:
         say(f"warning: {warning}")
     tell_left_out(drawn.notes)

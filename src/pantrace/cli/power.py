@@ -9,7 +9,7 @@ import click
 from pantrace.errors import UsageError
 
 from .arguments import as_json
-from .output import harmless, print_json, table
+from .output import print_json, put, table
 
 if TYPE_CHECKING:
     from pantrace.engine.power import Plan
@@ -101,14 +101,12 @@ def _tell(plan: Plan, *, backwards: bool, case_cost: float) -> None:
     if plan.trials > 1:
         cases += f" of {plan.trials} trials ({(plan.cases or 0) * plan.trials:,} trials on each side)"
     if plan.delta is None:
-        click.echo(f"{cases} can show no difference: not even the largest is found {plan.power:.0%} of the time")
+        put(f"{cases} can show no difference: not even the largest is found {plan.power:.0%} of the time")
     elif backwards:
-        click.echo(f"{cases} see a difference of {plan.delta:.3g} {plan.power:.0%} of the time at alpha {plan.alpha:g}")
+        put(f"{cases} see a difference of {plan.delta:.3g} {plan.power:.0%} of the time at alpha {plan.alpha:g}")
     else:
-        click.echo(
-            f"{cases}: a difference of {plan.delta:g} is found {plan.power:.0%} of the time at alpha {plan.alpha:g}"
-        )
-    click.echo(harmless(f"Assumed: {'; '.join(plan.assumptions)}. Test: {plan.test}."))
+        put(f"{cases}: a difference of {plan.delta:g} is found {plan.power:.0%} of the time at alpha {plan.alpha:g}")
+    put(f"Assumed: {'; '.join(plan.assumptions)}. Test: {plan.test}.")
     if len(plan.ways) > 1 and plan.cheapest is not None:
         shown = [each for each in plan.ways if each.trials in (1, 2, 3, 5, 10, 20, 50, 100, plan.cheapest.trials)]
         click.echo()
@@ -122,4 +120,4 @@ def _tell(plan: Plan, *, backwards: bool, case_cost: float) -> None:
         )
         best = f"{plan.cheapest.cases:,} cases, {plan.cheapest.trials} trial{'s' * (plan.cheapest.trials > 1)} of each"
         hint = "" if case_cost else " (a case counts nothing: --case-cost says what one more costs)"
-        click.echo(f"cheapest: {best}{hint}")
+        put(f"cheapest: {best}{hint}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 
 import click
@@ -22,8 +20,10 @@ def command(words: tuple[str, ...], as_csv: bool, as_json: bool) -> None:
     Tables: runs, samples, steps, calls, scores, decisions; docs/store.md lists their columns.
 
     \b
-    pantrace query results/today "select name, avg(value) from scores where status = 'scored' group by name"
-    pantrace query results/* "select run, count(*) from samples group by run" --csv
+    pantrace query results/today \\
+        "select name, avg(value) from scores group by name"
+    pantrace query results/* "select run, count(*) from samples group by run" \\
+        --csv
     """
     from pantrace.store import query
 
@@ -33,10 +33,9 @@ def command(words: tuple[str, ...], as_csv: bool, as_json: bool) -> None:
     if as_json:
         print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
     elif as_csv:
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow(answer.columns)
-        writer.writerows(answer.rows)
-        sys.stdout.write(buffer.getvalue())
+        from pantrace.engine.tables import csv_line
+
+        for row in (answer.columns, *answer.rows):
+            sys.stdout.write(csv_line("" if cell is None else str(cell) for cell in row).decode())
     else:
         table(list(answer.columns), [["" if cell is None else str(cell) for cell in row] for row in answer.rows])

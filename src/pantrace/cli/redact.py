@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 @to_format("Write another format than the input's.")
 @from_format
 @click.option("--emails", is_flag=True, help="Also replace e-mail addresses.")
+@click.option(
+    "--personal",
+    is_flag=True,
+    help="Also replace e-mail addresses, telephone numbers, cards, bank accounts and postal addresses.",
+)
 @click.option("--pattern", "patterns", multiple=True, metavar="NAME=REGEX", help="Also replace this; repeat for more.")
 @click.option(
     "--list", "listing", metavar="FILE", help="Write every replacement as a JSON line {sample, path, kind, count}."
@@ -35,6 +40,7 @@ def command(
     to: str | None,
     from_: str | None,
     emails: bool,
+    personal: bool,
     patterns: tuple[str, ...],
     listing: str | None,
     chosen: Selection,
@@ -48,7 +54,8 @@ def command(
 
     \b
     pantrace redact session.json -o clean/
-    pantrace redact runs/ --to native -o clean.trace.jsonl --emails --list replaced.jsonl
+    pantrace redact runs/ --to native -o clean.trace.jsonl --emails \\
+        --list replaced.jsonl
     """
     from pathlib import Path
 
@@ -67,7 +74,7 @@ def command(
         Path(out),
         to=to,
         format=from_,
-        redactor=Redactor(emails=emails, more=dict(_pattern(text) for text in patterns)),
+        redactor=Redactor(emails=emails, personal=personal, more=dict(_pattern(text) for text in patterns)),
         selection=chosen,
         on_replacement=found.append,
     )

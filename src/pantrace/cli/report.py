@@ -58,7 +58,7 @@ def command(
 
     keep_inputs(sources, others=[out])
     paths = expand(sources)
-    with progress("samples") as count:
+    with progress("sample", total=chosen.limit) as count:
         written = report(
             *paths,
             out=out,

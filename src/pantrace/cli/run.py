@@ -11,14 +11,18 @@ import click
 
 from pantrace.errors import UsageError
 
-from .arguments import as_json, expand, max_unpacked, selecting, size
+from .arguments import as_json, expand, keep_inputs, max_unpacked, selecting, size
 from .output import print_json, say
 from .progress import progress
+from .ran import Spent, tell_ran, tell_unanswered
 
 if TYPE_CHECKING:
-    from pantrace.engine.run import Ran
     from pantrace.engine.select import Selection
+    from pantrace.library.evaluate import Planned
     from pantrace.library.run_result import RunResult
+    from pantrace.model import Sample
+
+    from .eval import Files
 
 
 @click.command("run")
@@ -42,7 +46,7 @@ if TYPE_CHECKING:
 @click.option("--rate", type=click.FloatRange(0, min_open=True), metavar="N", help="Start at most N trials a minute.")
 @click.option("--retries", type=click.IntRange(0, 10), metavar="N", help="Ask again if the agent was not reached (2).")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the agent.")
-@click.option("--base-url", metavar="URL", help="Server of an openai: agent.")
+@click.option("--base-url", metavar="URL", help="Server of an openai: or openai-responses: agent.")
 @click.option("--column", "columns", multiple=True, metavar="FIELD=NAME", help="Column of a table: question, id, ...")
 @click.option("--fixtures", metavar="DIR", help="Start each trial with a copy of DIR/CASE, or of DIR.")
 @click.option("--again", is_flag=True, help="Repeat trials in which the agent did not answer.")
@@ -56,10 +60,15 @@ if TYPE_CHECKING:
     "--budget-usd", type=click.FloatRange(0, min_open=True), metavar="X", help="Start no trial beyond this cost."
 )
 @click.option("--budget-tokens", type=click.IntRange(1), metavar="N", help="Start no trial after N tokens.")
+@click.option("--budget-calls", type=click.IntRange(1), metavar="N", help="Start no trial after N model calls.")
 @click.option("--budget-trials", type=click.IntRange(1), metavar="N", help="Start no more than N trials.")
 @click.option(
     "--budget-minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="Start no trial after N minutes."
 )
+@click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
+@click.option("--markdown", metavar="FILE", help="Write the result as Markdown.")
+@click.option("--report", metavar="FILE", help="Write evals and decisions as a report of the Explain policy (JSON).")
+@click.option("--workshop", metavar="DIR", help="Write eval_summary.json and question_answer_log.md of ADK's workshop.")
 @selecting
 @as_json
 def command(
@@ -76,6 +85,10 @@ def command(
     collect: bool,
     keep_workspaces: bool,
     follow_up: bool,
+    junit: str | None,
+    markdown: str | None,
+    report: str | None,
+    workshop: str | None,
     chosen: Selection,
     as_json: bool,
     **given: Any,
@@ -89,36 +102,65 @@ def command(
 
     \b
     An agent is one of
-      cmd:COMMAND             any program; {question}, {case_file}, {workspace} are filled in,
-                              else the question comes on standard input
-      claude, codex, gemini, mini, opencode     known programs; words after a colon are added
+      cmd:COMMAND             any program; {question}, {case_file} and
+                              {workspace} are filled in, else the question
+                              comes on standard input
+      claude, codex, gemini,  known programs; words after a colon are added
+      mini, opencode          to their command
+      adk:FOLDER              `adk run` with the agent in this folder
+      inspect:WORDS           `inspect eval` with a solver:
+                              '--model openai/x --solver shop.py@shop'
       python:module:function  a function that takes a question
-      openai:MODEL            a model behind OpenAI's protocol (--base-url)
+      openai:MODEL            a model behind OpenAI's chat completions
+                              (--base-url)
+      openai-responses:MODEL  the same, behind OpenAI's Responses
       adk:URL/APP             ADK's API server
       a2a:URL                 an agent that speaks Agent2Agent
-      http://...              any server that takes and gives JSON (--option body=..., reply=...)
+      http://...              any server that takes and gives JSON
+                              (--option body=..., reply=...)
 
     \b
-    pantrace run questions.csv --agent 'cmd:python agent.py {question}' --out results/today
-    pantrace run cases.jsonl --agent old=claude --agent new='claude:--model opus' --trials 3 --out results/ab
+    pantrace run questions.csv --agent 'cmd:python agent.py {question}' \\
+        --out results/today
+    pantrace run cases.jsonl --agent old=claude \\
+        --agent new='claude:--model opus' --trials 3 --out results/ab
 
-    Exit code: 0; with --gate 1 (failed) or 3 (could not decide, or not every trial was run).
+    Exit code: 0; with --gate 1 (failed) or 3 (could not decide, or not every trial was run); with --no-eval 1 if an
+    agent answered nothing.
     """
     from pathlib import Path
 
     from pantrace.engine.read import Notes
+    from pantrace.engine.workshop import LOG, SUMMARY
     from pantrace.library.evaluate import read_plan
-    from pantrace.library.run import evaluate_recorded, record, together
+    from pantrace.library.run import evaluate_recorded, readiness, record, together
+
+    from .eval import Files
 
     planned = None if no_eval else read_plan(plan)
+    named = _named(agents)
+    files = Files(junit=junit, markdown=markdown, report=report, workshop=workshop)
+    _refuse_files(files, planned, named)
+    if planned is not None:
+        readiness(planned)
+    told = [str(Path(workshop) / each) for each in (SUMMARY, LOG)] if workshop else []
+    # A dataset that the plan names is an input like any other.
+    within = [] if sources or planned is None else [str(each) for each in planned.datasets]
+    keep_inputs([*sources, *within], beside=[plan], recordings=[out, report], others=[junit, markdown, *told])
     notes = Notes.keeping()
+    spent = Spent()
     with ExitStack() as stack:
         _end_agents_when_ended(stack)
-        count = stack.enter_context(progress("trials"))
+        count = stack.enter_context(progress("trial", more=spent.words))
+
+        def done(sample: Sample) -> None:
+            spent.count(sample)
+            count(sample)
+
         try:
             ran = record(
                 expand(sources),
-                _named(agents),
+                named,
                 Path(out),
                 plan=plan,
                 given={**given, "follow_up": follow_up or None},
@@ -129,7 +171,7 @@ def command(
                 keep_workspaces=keep_workspaces,
                 selection=chosen,
                 notes=notes,
-                on_sample=count,
+                on_sample=done,
             )
         except (KeyboardInterrupt, SystemExit):
             say(f"stopped; what was finished is recorded in {out}, and the same command goes on")
@@ -137,20 +179,36 @@ def command(
     for error in notes.broken:
         say(f"left out: {error}")
     for each in ran:
-        _tell(each)
+        tell_ran(each)
     results = []
-    with progress("samples") as count:
-        for each in ran if planned is not None else ():
-            results.append(evaluate_recorded(planned, each, count))  # type: ignore[arg-type]
+    if planned is not None:
+        with progress("sample") as measured:
+            results = [evaluate_recorded(planned, each, measured) for each in ran]
     found = together(ran, results, notes)
     gate = gate or _plans_gate(plan)
     if as_json:
         print_json(found.to_dict())
-    code = _tell_results(found, gate and found.complete, as_json)
+    code = _tell_results(found, files, gate and found.complete, as_json)
+    if no_eval:
+        code = max([code, *(tell_unanswered(each) for each in ran)])
     if gate and not found.complete:
         say("gate: not every trial was run, which is not a pass")
         code = 3
     raise click.exceptions.Exit(code)
+
+
+def _refuse_files(files: Files, planned: Planned | None, named: dict[str, str]) -> None:
+    """Files for which there would be nothing to write, before anybody is asked."""
+    from dataclasses import asdict
+
+    wanted = [f"--{name}" for name, value in asdict(files).items() if value]
+    if not wanted:
+        return
+    if planned is None:
+        raise UsageError(f"{wanted[0]} has nothing to tell here: --no-eval evaluates nothing")
+    if len(named or planned.plan.run.agents) > 1:
+        why = "these agents have a run directory each: use `pantrace eval`"
+        raise UsageError(f"{wanted[0]} has nothing to tell here: {why}")
 
 
 def _end_agents_when_ended(stack: ExitStack) -> None:
@@ -168,40 +226,22 @@ def _plans_gate(plan: str | None) -> bool:
     return load_plan(Path(plan) if plan else None)[0].gate is not None
 
 
-def _tell_results(found: RunResult, gate: bool, as_json: bool) -> int:
+def _tell_results(found: RunResult, files: Files, gate: bool, as_json: bool) -> int:
     """The evaluation of each agent, and their comparison; gives the exit code of the gate."""
     from .compare import tell_comparisons
-    from .eval import Files, tell_evaluation
+    from .eval import tell_evaluation, write_files
 
     codes = []
     for each in found.results:
         if as_json:
+            # They are printed already, as a part of the whole.
+            write_files(each.path, each.summary, files)
             codes.append(each.gate().exit_code if gate else 0)
         else:
-            codes.append(tell_evaluation(each, Files(), gate, None, None))
+            codes.append(tell_evaluation(each, files, gate, None, None))
     if found.comparison is not None and not as_json:
         tell_comparisons(found.comparison, flips=10)
     return 1 if 1 in codes else max(codes, default=0)
-
-
-def _tell(each: Ran) -> None:
-    who = f"{each.name}: " if each.name else ""
-    spent = f", {each.tokens:,} tokens" if each.tokens else ""
-    if each.usd:
-        spent += f", ${each.usd:.4f}{' at least' if each.unpriced else ''}"
-    say(f"{who}{each.ran} trials run, {each.reused} recorded before{spent}; recordings in {each.recordings}")
-    if each.unanswered:
-        say(f"  {each.unanswered} of those recorded before hold no answer; --again runs them again")
-    for name, why in each.failed[:10]:
-        say(f"  no answer: {name}: {why}")
-    if len(each.failed) > 10:
-        say(f"  and {len(each.failed) - 10} more without an answer")
-    for remark in dict.fromkeys(each.remarks[:5]):
-        say(f"  {remark}")
-    if each.superseded:
-        say(f"  {each.superseded} recordings set aside: their cases have changed, or they held no answer")
-    if each.left:
-        say(f"  {each.left} trials were not run: {each.stopped} is used up; the same command goes on")
 
 
 def _named(agents: tuple[str, ...]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -56,8 +56,8 @@ def command(
 
     A file or directory with several samples is listed: when, who, how many turns, tool calls, errors and tokens, what
     it cost, how it ended; totals come last. One sample is printed whole: turns, thoughts, tool calls, results, usage.
-    --sample picks one; the start of its id is enough. --json prints samples in the native form. Without a path, the
-    sessions of the tools on this machine are listed, as `pantrace detect` finds them.
+    --sample picks one; the start of its id is enough. --json prints samples in the native form, each with its line of
+    the list. Without a path, the sessions of the tools on this machine are listed, as `pantrace detect` finds them.
 
     \b
     pantrace show --since 1d --sort cost
@@ -87,7 +87,7 @@ def command(
     if tools:
         _print_tools(tool_uses(samples, names), names is not None, as_json)
     elif as_json:
-        print_json(list(samples))
+        print_json([_with_line(sample) for sample in samples])
     elif as_csv:
         _print_csv(samples, sort, reverse)
     else:
@@ -137,6 +137,14 @@ def _print_tools(uses: list[ToolUse], mapped: bool, as_json: bool) -> None:
         say(f"{len(unknown)} of {len(uses)} tools are not in the map" + (f": {', '.join(unknown)}" if unknown else ""))
 
 
+def _with_line(sample: Sample) -> dict[str, Any]:
+    """A sample in the native form, with its line of the list beside it."""
+    from pantrace.engine.listing import listed
+    from pantrace.wire.json import decode, encode
+
+    return {**decode(encode(sample)), "listed": listed(sample)}
+
+
 def _print_csv(samples: Iterable[Sample], sort: str | None, reverse: bool) -> None:
     import csv
     import sys
@@ -182,6 +190,12 @@ def _print(
                 heading = _heading(batch, number if gap is not None else None)
                 click.echo(("\n" if number > 1 else "") + harmless(heading))
             tell_list([listed(sample) for sample in batch.samples])
+    if first[0].id == first[1].id and count == 2:
+        say("2 samples have this id; name the file to print one of them:")
+        for sample in first:
+            place = sample.trajectory.source if sample.trajectory is not None else None
+            say(f"  pantrace show {place.path if place is not None else 'FILE'} --sample {sample.id}")
+        return
     say(f"{count:,} samples; --sample ID prints one, --sort cost lists the dearest first")
 
 

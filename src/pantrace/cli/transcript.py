@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text as Line
 
 from pantrace.engine.contents import absent_in
+from pantrace.metrics import by_name
 from pantrace.model import (
     Action,
     Citation,
@@ -22,8 +24,10 @@ from pantrace.model import (
     Trajectory,
     Unknown,
     Usage,
+    agent_trajectories,
     all_trajectories,
     has_failed,
+    in_words,
     turns,
     usage_total,
 )
@@ -51,6 +55,7 @@ def transcript(sample: Sample, out: Console, *, full: bool) -> None:
         out.print(Line("not run: there is no trajectory", style="dim"))
     else:
         _trajectory(sample.trajectory, _numbers(sample.trajectory), out, full, "")
+        _grand_total(sample, sample.trajectory, out)
     if sample.expected is not None:
         out.print(Line("\nexpected", style="bold"))
         _trajectory(sample.expected, _numbers(sample.expected), out, full, "  ")
@@ -58,6 +63,19 @@ def transcript(sample: Sample, out: Console, *, full: bool) -> None:
         value = score.status if score.value is None else score.value
         reason = f"  {harmless(score.explanation)}" if score.explanation else ""
         out.print(Line(f"score {harmless(score.name)}: {value}{reason}", style="magenta"))
+
+
+def _grand_total(sample: Sample, trajectory: Trajectory, out: Console) -> None:
+    """Tokens of the main thread and of all sub-agents together, with what they cost."""
+    others = sum(1 for _ in agent_trajectories(trajectory)) - 1
+    total = usage_total(trajectory, children=True)
+    if not others or total is None:
+        return
+    cost = by_name("token_usage").score(sample).values.get("estimated_cost_usd")
+    words = usage_words(replace(total, cost_usd=None))
+    priced = f", {in_words(cost, 'USD')}" if isinstance(cost, (int, float)) else ", cost not known"
+    named = "1 sub-agent" if others == 1 else f"{others} sub-agents"
+    out.print(Line(f"\ngrand total with {named}: {words}{priced}", style="bold"))
 
 
 def _numbers(trajectory: Trajectory) -> dict[int, int]:

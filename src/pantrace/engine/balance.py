@@ -11,8 +11,9 @@ from typing import Any
 
 from pantrace.errors import ReadError
 from pantrace.formats import Format
-from pantrace.model import Run, RunHeader, Sample, header_of, with_samples
+from pantrace.model import Run, Sample, header_of, with_samples
 from pantrace.wire.census import Census
+from pantrace.wire.json import decode_own, encode, to_plain
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.tap import Listener, listening
 from pantrace.wire.unread import Ledger
@@ -38,6 +39,8 @@ class Balance:
     census: Census | None = None
     variant: str | None = None
     """Of the source that was counted."""
+    last: tuple[Sample, Any] | None = None
+    """The sample that was read last, and what it says as plain values: others need them too."""
 
     @property
     def count(self) -> int:
@@ -65,11 +68,12 @@ class Balance:
 
         with listening(tell):
             run = open_with(broken)
-        ledger.model(header := header_of(run))
+        header = to_plain(header_of(run))
+        ledger.model(header)
         return with_samples(run, self._read(iter(run.samples), header, ledger, tell, chosen))
 
     def _read(
-        self, samples: Iterator[Sample], header: RunHeader, ledger: Ledger, tell: Listener, chosen: Format
+        self, samples: Iterator[Sample], header: Any, ledger: Ledger, tell: Listener, chosen: Format
     ) -> Iterator[Sample]:
         self.unfinished += 1
         while True:
@@ -78,8 +82,12 @@ class Balance:
                 sample = next(samples, None)
             if sample is None:
                 break
-            ledger.model(sample)
+            data = encode(sample)
+            said = decode_own(data)
+            ledger.model(said, data)
+            self.last = sample, said
             yield sample
+        self.last = None
         self.unfinished -= 1
         # What a header is made of may come through the door again, or only now.
         ledger.model(header)

@@ -294,23 +294,23 @@ def _shortcomings(found: Calibration, minimums: Minimums) -> list[str]:
     """Why a gate should not rest on this judge."""
     why = []
     if found.samples < minimums.labels:
-        why.append(f"{found.samples} labelled samples, of at least {minimums.labels}")
+        why.append(f"{found.samples} labelled samples; {minimums.labels} are required")
     if found.auc is None:
         why.append("whether it tells good from bad is not known")
     elif minimums.auc is not None:
         if found.auc.value < minimums.auc:
-            why.append(f"AUC {found.auc.value:.2f}, of at least {minimums.auc:g}")
+            why.append(f"AUC is {found.auc.value:.2f}; {minimums.auc:g} is required")
     elif (least := found.auc.low if found.auc.low is not None else found.auc.value) <= 0.5:
         why.append(
-            "not certainly better than chance at telling good from bad "
-            f"(AUC {found.auc.value:.2f}, at least {least:.2f})"
+            f"it may be no better than chance at telling good from bad: AUC is {found.auc.value:.2f} and may be as low "
+            f"as {least:.2f}; more than 0.5 is required"
         )
     for name, wanted in (("kappa", minimums.kappa), ("accuracy", minimums.accuracy)):
         if wanted is None:
             continue
         value = getattr(found, name)
         if value is None:
-            why.append(f"{name} is not known")
+            why.append(f"{name} is not known; {wanted:g} is required")
         elif value.value < wanted:
-            why.append(f"{name} {value.value:.2f}, of at least {wanted:g}")
+            why.append(f"{name} is {value.value:.2f}; {wanted:g} is required")
     return why

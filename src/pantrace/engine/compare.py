@@ -15,6 +15,7 @@ from pantrace.metrics import full_address, measure_named
 from pantrace.model import Measure, Run, Sample, Scale, Score, Unit, numbers_of
 from pantrace.stats import ALPHA, Estimate, holm
 from pantrace.wire.grades import GRADES
+from pantrace.wire.meant import meant_by
 
 from .compare_cases import (
     Difference,
@@ -54,6 +55,8 @@ class Side:
     """case -> cluster."""
     tasks: dict[str, str] = field(default_factory=dict)
     """case -> the task or scenario that it names, where nobody asked for clusters."""
+    labels: set[str] = field(default_factory=set)
+    """Names of the cases' labels, where somebody asked for clusters."""
     cases: set[str] = field(default_factory=set)
     created: float | None = None
     """When the run was made."""
@@ -63,20 +66,31 @@ class Side:
         if abs(number) > LARGEST:
             self.left_out[name] += 1
             return
-        self.values.setdefault(name, {}).setdefault(case, []).append(number)
+        cases = self.values.get(name)
+        if cases is None:
+            cases = self._first(name, score)
+        cases.setdefault(case, []).append(number)
+        if self.binary[name]:
+            measure = _declared(name)
+            self.binary[name] = (
+                is_yes_or_no(score, number) if measure is None else measure.yes_or_no and number in (0.0, 1.0)
+            )
+
+    def _first(self, name: str, score: Score) -> dict[str, list[float]]:
+        """A place for the numbers of a name, with what is declared of it, or what its first score says."""
         measure = _declared(name)
+        self.binary[name] = True
         if measure is None:
-            yes_or_no = is_yes_or_no(score, number)
-            self.scales.setdefault(name, score.scale)
-            self.better.setdefault(name, score.scale.better if score.scale is not None else None)
+            self.scales[name] = score.scale
+            self.better[name] = score.scale.better if score.scale is not None else None
         else:
-            yes_or_no = measure.yes_or_no and number in (0.0, 1.0)
-            self.scales.setdefault(name, Scale(low=measure.low, high=measure.high, better=measure.better or "higher"))
-            self.better.setdefault(name, measure.better)
-            self.units.setdefault(name, measure.unit)
+            self.scales[name] = Scale(low=measure.low, high=measure.high, better=measure.better or "higher")
+            self.better[name] = measure.better
+            self.units[name] = measure.unit
             if not measure.headline:
                 self.spare.add(name)
-        self.binary[name] = self.binary.get(name, True) and yes_or_no
+        self.values[name] = {}
+        return self.values[name]
 
 
 @lru_cache(maxsize=1024)
@@ -97,6 +111,8 @@ def side_of(run: Run, samples: Iterable[Sample], *, cluster: str | None = None, 
     for sample in samples:
         case = case_of(sample, pair_by)
         side.cases.add(case)
+        if cluster is not None and sample.case is not None:
+            side.labels.update(sample.case.labels)
         if cluster is not None and (found := cluster_of(sample, cluster)):
             side.clusters[case] = found
         elif cluster is None and sample.case is not None and (task := cluster_of(sample, "task")) != sample.case.id:
@@ -156,6 +172,14 @@ def cluster_of(sample: Sample, name: str) -> str | None:
         return None
     own = {"task": case.scenario or case.id, "scenario": case.scenario, "agent": case.agent}
     return case.labels.get(name) or own.get(name)
+
+
+def unknown_cluster(cluster: str, labels: Iterable[str]) -> UsageError:
+    """The error of a name that no case has anything under."""
+    known = ["task", "scenario", "agent", *sorted(set(labels))]
+    meant = meant_by(cluster, known)
+    hint = f"did you mean {meant}?" if meant else f"cases can be grouped by {', '.join(known)}"
+    return UsageError(f"--cluster {cluster!r}: no case has it; {hint}")
 
 
 Margin = Callable[[str, Estimate | None], float | None]

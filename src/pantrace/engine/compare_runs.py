@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,10 +13,12 @@ from msgspec.structs import replace
 
 from pantrace.errors import UsageError
 from pantrace.metrics import by_name, full_address
-from pantrace.model import Record, Sample, Scale, Score
+from pantrace.model import Record, Run, Sample, Scale, Score, with_samples
 from pantrace.stats import Estimate
+from pantrace.store import RunDirectory, is_run_directory
 
-from .compare import Margin, Side, address_among, compare_pairs, side_of
+from .collector import seldom_collecting
+from .compare import Margin, Side, address_among, compare_pairs, side_of, unknown_cluster
 from .compare_result import Comparison
 from .compare_stored import compare_stored
 from .read import Notes, read_pile
@@ -106,7 +108,7 @@ def compare_sources(
         raise UsageError("a comparison takes two runs or more")
     margins = list(margins)
     margin = parse_margins(margins)
-    sides = read_sides(sources, cluster, pair_by)
+    sides = read_sides(sources, cluster, pair_by, decisions=PASSED in metrics)
     if not any(side.cases for side in sides):
         if cluster is not None:
             raise UsageError("--cluster: these files hold no cases, only numbers over all of them")
@@ -160,18 +162,44 @@ def _pairs(runs: Sequence[T], all_pairs: bool) -> list[tuple[T, T]]:
     return list(combinations(runs, 2)) if all_pairs else [(runs[0], other) for other in runs[1:]]
 
 
-def read_sides(sources: Sequence[Source], cluster: str | None, pair_by: str = "case") -> list[Side]:
-    """The numbers of each run, under names that tell them apart."""
+def read_sides(
+    sources: Sequence[Source], cluster: str | None, pair_by: str = "case", *, decisions: bool = False
+) -> list[Side]:
+    """The numbers of each run, under names that tell them apart. With `decisions`, whether a sample passed is what the
+    profile of its run directory decided."""
     names = distinct_names([name for name, _ in sources])
     sides = []
     for name, (_, files) in zip(names, sources, strict=True):
-        run = read_pile(files, notes=Notes())
-        side = side_of(run, map(with_outcome, run.samples), cluster=cluster, pair_by=pair_by)
+        decided = decisions and len(files) == 1 and is_run_directory(files[0])
+        # Which agent a case asks for, no column says.
+        run = _scores_of(files) if cluster != "agent" and not decided else read_pile(files, notes=Notes())
+        samples = _with_decisions(files[0]) if decided else run.samples
+        with seldom_collecting():
+            side = side_of(run, map(with_outcome, samples), cluster=cluster, pair_by=pair_by)
         side.name = name
         sides.append(side)
     if cluster is not None and any(side.cases for side in sides) and not any(side.clusters for side in sides):
-        raise UsageError(f"--cluster {cluster!r}: no case says so; known are task, scenario, agent and names of labels")
+        raise unknown_cluster(cluster, {name for side in sides for name in side.labels})
     return sides
+
+
+def _scores_of(files: Sequence[Path]) -> Run:
+    """A run with its scores; of a run directory nothing else is read."""
+    if len(files) == 1 and is_run_directory(files[0]):
+        directory = RunDirectory.open(files[0])
+        return with_samples(directory.header, directory.outlines())
+    return read_pile(files, notes=Notes())
+
+
+def _with_decisions(folder: Path) -> Iterator[Sample]:
+    """The samples of a run directory; of those that a profile decided, whether they passed."""
+    for result in RunDirectory.open(folder).results():
+        scores = (*result.sample.scores, *result.scores)
+        passed = [each.passed for each in result.decisions]
+        if passed and None not in passed:
+            told = Score(name=PASSED, value=all(passed), scale=Scale(low=0, high=1))
+            scores = (*(score for score in scores if score.name != PASSED), told)
+        yield replace(result.sample, scores=scores)
 
 
 def with_outcome(sample: Sample) -> Sample:

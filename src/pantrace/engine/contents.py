@@ -19,6 +19,7 @@ from pantrace.model import (
     Trajectory,
     Unknown,
     all_trajectories,
+    call_pairs,
     has_failed,
     is_prompt,
 )
@@ -26,7 +27,7 @@ from pantrace.model import (
 _PARTS: tuple[tuple[type, str], ...] = (
     (Text, "texts"),
     (Thinking, "thoughts"),
-    (ToolCall, "calls"),
+    (ToolCall, "recorded_calls"),
     (ToolResult, "results"),
     (Media, "media"),
     (Action, "actions"),
@@ -39,7 +40,8 @@ KEYS = (
     "trajectories",
     "steps",
     "prompts",
-    *(name for _, name in _PARTS),
+    *(name if name != "recorded_calls" else "calls" for _, name in _PARTS),
+    "other_calls",
     "failed_results",
     "errors",
     "steps_with_usage",
@@ -72,6 +74,9 @@ def contents(samples: Iterable[Sample]) -> dict[str, Any]:
         if sample.trajectory is not None:
             for trajectory in all_trajectories(sample.trajectory):
                 _count_trajectory(trajectory, counts, seen)
+            # Those that `show` and the metrics count: of the agent and its sub-agents, on the path that was gone.
+            counts["calls"] += len(call_pairs(sample.trajectory, children=True))
+    counts["other_calls"] = counts.pop("recorded_calls", 0) - counts["calls"]
     return {
         **{key: counts[key] for key in KEYS},
         **{name: sorted(values) for name, values in seen.items()},

@@ -27,9 +27,10 @@ from pantrace.wire import files
 from pantrace.wire.carried import carry_if, without_carried
 from pantrace.wire.depth import OURS, is_too_deep
 from pantrace.wire.file_names import FileNames
+from pantrace.wire.found import common_weight, weights
 from pantrace.wire.json import to_plain
 from pantrace.wire.limits import limits
-from pantrace.wire.loss import common_weight, header_losses, own_weight, plain, plain_header, weight
+from pantrace.wire.loss import header_losses, plain, plain_header
 from pantrace.wire.mending import mending
 from pantrace.wire.output import staging
 from pantrace.wire.rows import raise_broken, write_rows
@@ -39,8 +40,10 @@ from .balance import Balance
 from .loss_report import Report
 from .overwriting import Output, refuse_overwriting
 from .read import UNFORESEEN, Notes, open_run, read_pile, split_children, watch
+from .recorded_words import has_words
 from .select import Selection
 from .target import format_named_by, no_format, parse_options
+from .unique import unique_samples
 from .weigh import Scales
 
 OnLoss = Callable[[Loss], None]
@@ -183,7 +186,7 @@ class _Rows:
     scales: Scales = field(init=False)
 
     def __post_init__(self) -> None:
-        self.scales = Scales(self.format, self.report, self.lose, full=self.on_loss is not None)
+        self.scales = Scales(self.format, self.report, self.lose, on_loss=self.on_loss)
 
     def lose(self, loss: Loss) -> None:
         self.report.add(loss)
@@ -200,7 +203,7 @@ class _Rows:
     def of(self, run: Run) -> Iterator[Row]:
         format_, report = self.format, self.report
         samples = run.samples if format_.nests else split_children(run.samples, self._staff)
-        for sample in _unique(samples, report, repeats=format_.repeats):
+        for sample in unique_samples(samples, report, repeats=format_.repeats):
             self.seen += 1
             if format_.dump is None:
                 self._lose_sample(sample, "absent", _no_samples(format_))
@@ -211,6 +214,7 @@ class _Rows:
                 report.refused.append((sample.id, str(error)))
                 self._lose_sample(sample, "refused", str(error))
                 continue
+            self._note_wordless(sample)
             if report.measured:
                 self.scales.add(row)
             report.samples += 1
@@ -247,13 +251,23 @@ class _Rows:
     def _lose_sample(self, sample: Sample, what: str, why: str) -> None:
         found = plain(sample) if self.report.measured else {}
         self.report.values += common_weight(found)
-        values, own = weight(found), own_weight(found)
+        values, own = weights(found)
         self.lose(Loss(sample=sample.id, path="sample", what=what, why=why, values=values, own=own))
+
+    def _note_wordless(self, sample: Sample) -> None:
+        """What was never recorded cannot be lost, but who only looks at what was written would take it for lost."""
+        trajectory = sample.trajectory
+        if trajectory is None or not trajectory.steps or has_words(trajectory):
+            return
+        self.report.wordless.append(sample.id)
+        if self.on_loss is not None:
+            why = "the recording has no texts: its steps say who acted and when, not what was said"
+            self.on_loss(Loss(sample=sample.id, path="trajectory.steps[].parts", what="never recorded", why=why))
 
     def _staff(self, sample: Sample, child: Trajectory) -> None:
         """A conversation of a grader or of a simulated user, which no target may take for a run of the agent."""
         found = to_plain(child)
-        values, own = weight(found), own_weight(found)
+        values, own = weights(found)
         self.report.values += values - own
         who = child.purpose.replace("_", " ")
         why = f"what a {who} said is no run of the agent, and {self.format.name} holds no others"
@@ -319,37 +333,6 @@ def _reopened(place: Path, format_: Format) -> Run | None:
         return open_run(place, format_, "", raise_broken) if format_.open is not None else None
     except ReadError as error:
         raise WriteError(f"what was written as {format_.name} cannot be read back: {error.message}") from None
-
-
-def _unique(samples: Iterable[Sample], report: Report, *, repeats: bool) -> Iterator[Sample]:
-    """Samples whose (id, epoch) no other has; a repeated one is led by the name of its source. Where a case `repeats`,
-    another session of it is its next epoch.
-
-    No epoch is the first one: formats that demand a number write 1."""
-    seen: set[tuple[str, int]] = set()
-    sessions: set[tuple[str, str | None]] = set()
-    last: dict[str, int] = {}
-    for sample in samples:
-        name, epoch = sample.id, sample.epoch or 1
-        if repeats:
-            session = sample.trajectory.id if sample.trajectory else None
-            if (name, epoch) in seen and session is not None and (name, session) not in sessions:
-                epoch = last[name] + 1
-                sample = msgspec.structs.replace(sample, epoch=epoch)
-            sessions.add((name, session))
-            last[name] = max(epoch, last.get(name, 0))
-        if (name, epoch) in seen:
-            source = sample.trajectory.source if sample.trajectory else None
-            prefix = Path(source.path).stem if source and source.path else "other"
-            name = f"{prefix}/{sample.id}"
-            number = 2
-            while (name, epoch) in seen:
-                name = f"{prefix}/{sample.id}#{number}"
-                number += 1
-            report.renamed.append((sample.id, name))
-            sample = msgspec.structs.replace(sample, id=name)
-        seen.add((name, epoch))
-        yield sample
 
 
 def _save(

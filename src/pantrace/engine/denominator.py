@@ -54,6 +54,7 @@ select case_id from places group by case_id
 having not bool_or(was_run or place in (select place from told)) order by min(place) limit ?
 """
 _STATUSES = "select status, count(*) from statuses group by status"
+_ABSENT = "select count(*) from absences join absent using (absence)"
 
 
 def denominator_of(out: Path, database: Any, columns: Columns) -> Denominator:
@@ -61,6 +62,7 @@ def denominator_of(out: Path, database: Any, columns: Columns) -> Denominator:
     header = RunDirectory.open(out).header
     cases, run, samples = database.execute(_CASES).fetchone()
     statuses = dict(database.execute(_STATUSES).fetchall())
+    (absent,) = database.execute(_ABSENT).fetchone()
     names = list(columns.cases)
     left_out = header.dataset.get("left_out") if isinstance(header.dataset, dict) else None
     broken = header.config.get("broken_records") if isinstance(header.config, dict) else None
@@ -72,7 +74,7 @@ def denominator_of(out: Path, database: Any, columns: Columns) -> Denominator:
         not_run_cases=tuple(names[number] for (number,) in database.execute(_NOT_RUN, [SHOWN]).fetchall()),
         left_out=left_out if isinstance(left_out, dict) else {},
         refused=len(broken) if isinstance(broken, list) else 0,
-        not_applicable=statuses.get(STATUSES["not_applicable"], 0),
+        not_applicable=statuses.get(STATUSES["not_applicable"], 0) + absent,
         unscored=statuses.get(STATUSES["unscored"], 0),
         failed=statuses.get(STATUSES["failed"], 0),
     )

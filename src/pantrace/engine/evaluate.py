@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,14 @@ from pantrace.judges import Calibrations
 from pantrace.model import Run, RunHeader, Sample
 from pantrace.policy import Profile
 from pantrace.store import RunDirectory
+from pantrace.wire.cuts import SPAN_BYTES, Cutting
+from pantrace.wire.pace import pace
 
+from .collector import seldom_collecting
 from .evaluate_sample import decide_sample
+from .executor import ONE_PROCESS, Engine
 from .fingerprint import content_hash, signature
+from .input_part import weight_of
 from .intake import Done, Intakes
 from .judge import Bench
 from .known_names import refuse_unknown_of
@@ -39,10 +45,14 @@ def evaluate_into(
     selection: Selection | None = None,
     on_sample: Callable[[Sample], None] = lambda _: None,
     judging: Bench | None = None,
+    engine: Engine = ONE_PROCESS,
+    span_bytes: int = SPAN_BYTES,
 ) -> Done:
     """Evaluate inputs into a run directory; the same call after a crash goes on where it was.
 
-    Afterwards the directory holds what these inputs and this plan give, whatever it held before."""
+    Afterwards the directory holds what these inputs and this plan give, whatever it held before and whichever engine
+    does it. Judges are asked from here, so that there is one budget and one cache; they and a limit need one process.
+    """
     done = Done()
     opened = _opened(paths, out, format, done.notes)
     if selection is not None:
@@ -53,12 +63,23 @@ def evaluate_into(
     whole = all(chosen.stored for _, chosen, _ in opened)
     circumstances = _circumstances(ready, selection) + (" whole" if whole else "")
     header, hashed = _header(paths, ready), plan_hash(ready, judging)
-    with RunDirectory.open_for_writing(out, header, plan_text, hashed) as directory, Judges(ready, judging) as judges:
+    if judging is not None or (selection is not None and not selection.is_by_part):
+        engine = ONE_PROCESS
+    # Made before the directory is touched: it may refuse.
+    executor = engine.executor(sum(weight_of(path) for path, _, _ in opened), done.by.append)
+    with (
+        RunDirectory.open_for_writing(out, header, plan_text, hashed) as directory,
+        Judges(ready, judging) as judges,
+        ExitStack() as held,
+        seldom_collecting(),
+    ):
         done.anew = directory.renewed
         directory.begin(_all_of(opened, f"{circumstances} {selection.limit if selection else None}"))
         intakes = Intakes(directory, judges, done, circumstances, references, selection, on_sample, whole=whole)
-        for path, chosen, variant in opened:
-            intakes.take(path, chosen, variant)
+        if (watched := pace()) is not None:
+            watched.expect(path for path, _, _ in opened)
+        with executor:
+            intakes.take(opened, executor, Cutting(span_bytes, held))
         if ready.reference is not None:
             intakes.take_not_run(ready.reference)
         intakes.settle()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -207,3 +207,17 @@ def _paths(kind: Any, path: str, inside: tuple[type, ...]) -> Iterator[str]:
             yield from _paths(member.type, where, (*inside, kind.cls))
     elif path and not isinstance(kind, inspect.NoneType | inspect.DictType):
         yield path
+
+
+def grouping(by: str) -> Callable[[Sample], str]:
+    """What a sample is grouped by; a UsageError where there is no such field."""
+    try:
+        paths = [path.split(".") for path in field(by).paths]
+    except UsageError as error:
+        raise UsageError(f"--by {by!r}: {error}") from None
+
+    def group(sample: Sample) -> str:
+        found = dict.fromkeys(str(value) for path in paths for value in values_at(sample, path))
+        return ", ".join(found) or "(none)"
+
+    return group

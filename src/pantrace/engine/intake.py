@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from pantrace.errors import ReadError
 from pantrace.formats import Format
 from pantrace.model import Sample
-from pantrace.store import Intake, Kept, Result, RunDirectory, samples_hash
+from pantrace.store import Intake, RunDirectory
+from pantrace.wire.cuts import Cutting
+from pantrace.wire.pace import pace
 
+from .evaluate_part import Chunk, EvaluateParts, PartRead, part_place
+from .executor import Executor, InProcess
 from .fingerprint import content_hash, fingerprint, name_of, signature
+from .input_part import InputPart, parts_of, weight_of
 from .measure import References
 from .plan_judges import Judges, lacks_answers
-from .read import Notes, open_run, watch
+from .portions import portions
+from .read import Notes
+from .search import Found
 from .select import Selection
-from .stored_evaluation import samples_of
 
-CHUNK = 64
-"""Samples that are kept together: what a crash can cost is this much measuring."""
+_ELSEWHERE = Sample(id="")
+"""Shown to whoever counts samples, for one that was read in another process."""
 
 
 @dataclass
@@ -46,17 +54,50 @@ class Done:
     undone: list[str] = field(default_factory=list)
     """Profiles whose decisions `gate` had put in place of the plan's."""
     notes: Notes = field(default_factory=Notes.keeping)
+    by: list[str] = field(default_factory=list)
+    """Who did it, in words, if not this process alone."""
     unmatched: int = 0
     """Samples without a counterpart in the reference."""
     prompted: int = 0
     """Samples joined with the reference by their first prompt, for want of an id."""
 
 
-class Intakes:
-    """The inputs of one evaluation.
+class _Pending:
+    """An input that is being read, part by part."""
 
-    A part is named by its input, its place in it and a hash of its samples. So the same samples have the same part,
-    whatever the directory held before, and a part that is there already needs no measuring."""
+    def __init__(self, path: Path, chosen: Format, empty: Intake, seen: str):
+        self.path, self.chosen, self.empty, self.seen = path, chosen, empty, seen
+        self.parts: list[str] = []
+        self.samples = 0
+        self.broken: list[ReadError] = []
+        self.references = References()
+        self.read = 0
+        self.is_given_up = False
+
+    def absorb(self, found: PartRead) -> None:
+        self.samples += found.samples
+        self.broken += found.broken
+        self.read += found.selection.read if found.selection is not None else found.samples
+        self.is_given_up = found.is_given_up
+        if found.references is not None:
+            self.references.absorb(found.references)
+
+    def intake(self, *, joined: bool) -> Intake:
+        """What the whole input came to."""
+        notes: dict[str, Any] = {
+            "samples": self.samples,
+            "read": self.read,
+            "broken": [_plain(error) for error in self.broken],
+            "unmatched": self.references.unmatched,
+            "prompted": self.references.prompted,
+        }
+        if joined:
+            notes["met"] = sorted(self.references.met)
+        return replace(self.empty, parts=tuple(self.parts), notes=notes)
+
+
+class Intakes:
+    """The inputs of one evaluation."""
 
     def __init__(
         self,
@@ -78,41 +119,115 @@ class Intakes:
         self._references = references
         self._selection = selection
         self._on_sample = on_sample
-        self._whole = whole
         self._names: set[str] = set()
-        self._parts: list[str] = []
-        self._formers = {name: part for part in directory.part_names() for name in (part, *part.rsplit("-", 1))}
-        """Parts that the directory holds, also by input and place alone, for most of their samples may be where they
-        were; and by the hash of their samples alone, for an input may have been renamed."""
+        self._parts: dict[str, Sequence[str]] = {}
+        """Of each input."""
+        self._pending: dict[str, _Pending] = {}
+        self._task = EvaluateParts(
+            folder=directory.path,
+            ready=judges.ready,
+            known=directory.known_parts(),
+            formers={name: part for part in directory.part_names() for name in (part, *part.rsplit("-", 1))},
+            references=references,
+            selection=selection,
+            whole=whole,
+            judges=judges,
+            lacks_answers=self._lacks_answers,
+            on_sample=on_sample,
+        )
 
-    def take(self, path: Path, chosen: Format, variant: str) -> None:
-        """Take in one input: as it was taken in before, else sample by sample."""
-        name = name_of(path)
-        self._names.add(name)
-        left = self._left()
-        if left == 0:
-            return
-        seen, content = signature(path, chosen), content_hash(path)
-        circumstances = f"{self._circumstances} {left}"
-        found = fingerprint(path, chosen, variant, content, circumstances)
-        known = self._directory.intake(name, found)
-        joined = self._references is None or "met" in (known.notes if known is not None else {})
-        if known is None or not joined or any(map(self._lacks_answers, known.parts)):
-            known = self._read(path, chosen, variant, Intake(input=name, fingerprint=found), content)
-            # One that changed while it was read is read again the next time.
-            if signature(path, chosen) == seen:
-                self._directory.remember(known)
-        else:
-            self._done.reused += known.notes["samples"]
-            if self._selection is not None:
-                self._selection.read += known.notes.get("read", 0)
-                self._selection.taken += known.notes["samples"]
-            self._done.notes.broken += [ReadError(**each) for each in known.notes["broken"]]
-        self._parts += known.parts
+    def take(self, opened: Iterable[Found], executor: Executor, cutting: Cutting) -> None:
+        """Take in inputs: as they were taken in before, else sample by sample, part by part."""
+        is_here, watched = isinstance(executor, InProcess), pace()
+        for part, records in executor.map_parts(self._task, self._unknown(opened, cutting)):
+            pending = self._pending[part.path]
+            if watched is not None:
+                watched.begin_part(part.weight)
+            # Others may have read on behind the part that was one too many.
+            for record in records if not pending.is_given_up else ():
+                if isinstance(record, Chunk):
+                    self._commit(record)
+                    pending.parts.append(record.part)
+                    for _ in range(0 if is_here else record.samples):
+                        self._on_sample(_ELSEWHERE)
+                else:
+                    self._absorb(record, pending)
+            if watched is not None:
+                watched.end()
+            if part.is_last:
+                self._end(self._pending.pop(part.path))
+
+    def _unknown(self, opened: Iterable[Found], cutting: Cutting) -> Iterator[InputPart]:
+        """The parts of the inputs that are not known. Asked for one by one: whether more are wanted may depend on those
+        before."""
+        for path, chosen, variant in opened:
+            name = name_of(path)
+            self._names.add(name)
+            left = self._left()
+            if left == 0:
+                continue
+            self._parts[name] = ()
+            seen, content = signature(path, chosen), content_hash(path)
+            found = fingerprint(path, chosen, variant, content, f"{self._circumstances} {left}")
+            known = self._directory.intake(name, found)
+            joined = self._references is None or "met" in (known.notes if known is not None else {})
+            if known is None or not joined or any(map(self._lacks_answers, known.parts)):
+                self._find_again(name, content)
+                self._pending[str(path)] = _Pending(path, chosen, Intake(input=name, fingerprint=found), seen)
+                yield from parts_of(path, chosen, variant, cutting)
+            else:
+                self._take_known(known)
+                if (watched := pace()) is not None:
+                    watched.add(size=weight_of(path))
+
+    def _find_again(self, name: str, content: str) -> None:
+        """Parts of earlier versions had other names: of their input's content, then of its path, and a number."""
+        formers = self._task.formers
+        for former in (name, content):
+            for number in count():
+                if (old := formers.get(f"{former}-{number:08d}")) is None:
+                    break
+                formers.setdefault(part_place(name, 0, number), old)
+
+    def _take_known(self, known: Intake) -> None:
+        notes = known.notes
+        self._parts[known.input] = known.parts
+        self._done.reused += notes["samples"]
+        if self._selection is not None:
+            self._selection.read += notes.get("read", 0)
+            self._selection.taken += notes["samples"]
+        self._done.notes.broken += [ReadError(**each) for each in notes["broken"]]
         if self._references is not None:
-            self._references.met.update(known.notes["met"])
-        self._done.unmatched += known.notes["unmatched"]
-        self._done.prompted += known.notes["prompted"]
+            self._references.met.update(notes["met"])
+        self._done.unmatched += notes["unmatched"]
+        self._done.prompted += notes["prompted"]
+
+    def _absorb(self, found: PartRead, pending: _Pending) -> None:
+        pending.absorb(found)
+        self._done.notes.broken += found.broken
+        if self._selection is not None and found.selection is not None:
+            self._selection.absorb(found.selection)
+        if self._references is not None and found.references is not None:
+            self._references.absorb(found.references)
+            self._done.unmatched += found.references.unmatched
+            self._done.prompted += found.references.prompted
+
+    def _end(self, pending: _Pending) -> None:
+        known = pending.intake(joined=self._references is not None)
+        self._parts[known.input] = known.parts
+        # One that changed while it was read is read again the next time.
+        if signature(pending.path, pending.chosen) == pending.seen:
+            self._directory.remember(known)
+
+    def _commit(self, chunk: Chunk) -> None:
+        if chunk.staged is None:
+            self._directory.recall(chunk.part)
+        else:
+            self._directory.commit(chunk.staged, again=True)
+        self._done.measured += chunk.measured
+        self._done.reused += chunk.samples - chunk.measured
+        self._done.renewed += chunk.samples if chunk.renewed else 0
+        self._done.damaged += chunk.damaged
 
     def take_not_run(self, reference: Path) -> None:
         """Take in the cases of the reference that nobody ran: they count, and no metric has a number for them."""
@@ -120,9 +235,10 @@ class Intakes:
             return
         name = f"{name_of(reference)}r"
         self._names.add(name)
-        for number, chunk in enumerate(_chunks(self._references.not_run())):
-            self._parts.append(f"{name}-{number:08d}-{samples_hash(chunk)[:16]}")
-            self._keep(self._parts[-1], chunk, [])
+        parts = self._parts[name] = []
+        for number, portion in enumerate(portions(self._references.not_run())):
+            parts.append(f"{part_place(name, 0, number)}-{portion.hash[:16]}")
+            self._commit(self._task.keep(parts[-1], portion))
 
     def _left(self) -> int | None:
         """Samples that may still be chosen; None without a limit."""
@@ -132,8 +248,9 @@ class Intakes:
     def settle(self) -> None:
         """Let the parts of these inputs count and no others; count the samples that do not any more."""
         before = set(self._directory.part_names(counting=True))
-        left = self._directory.settle(self._parts)
-        came = Counter(each for part in self._parts if left and part not in before for each in self._hashes(part))
+        parts = [part for some in self._parts.values() for part in some]
+        left = self._directory.settle(parts)
+        came = Counter(each for part in parts if left and part not in before for each in self._hashes(part))
         for part in left:
             if part.profile is not None:
                 self._done.undone.append(part.profile)
@@ -150,69 +267,6 @@ class Intakes:
         """Of the samples of a part; of a damaged one none is known."""
         return self._directory.sample_hashes(part) if not self._directory.damage(part) else []
 
-    def _read(self, path: Path, chosen: Format, variant: str, empty: Intake, content: str) -> Intake:
-        broken, references = self._done.notes.broken, self._references
-        before = (len(broken), references.unmatched, references.prompted) if references else (len(broken), 0, 0)
-        met_before = references.met if references else set()
-        if references is not None:
-            references.met = set()
-        looked_at = self._selection.read if self._selection is not None else 0
-        run = open_run(path, chosen, variant, self._done.notes.on_broken)
-        samples = self._wanted(samples_of(run, chosen, path) if self._whole else run.samples)
-        parts, count = [], 0
-        for number, chunk in enumerate(_chunks(samples)):
-            place, hashed = f"{empty.input}-{number:08d}", samples_hash(chunk)[:16]
-            parts.append(f"{place}-{hashed}")
-            # The last: before there were hashes, a part was named by its input's content and its place.
-            places = [hashed, *(f"{empty.input}-{near:08d}" for near in (number, number + 1, number - 1))]
-            formers = [self._formers[each] for each in (*places, f"{content}-{number:08d}") if each in self._formers]
-            self._keep(parts[-1], chunk, formers)
-            count += len(chunk)
-        notes: dict[str, Any] = {
-            "samples": count,
-            "read": self._selection.read - looked_at if self._selection is not None else count,
-            "broken": [_plain(error) for error in broken[before[0] :]],
-            "unmatched": references.unmatched - before[1] if references else 0,
-            "prompted": references.prompted - before[2] if references else 0,
-        }
-        if references is not None:
-            notes["met"] = sorted(references.met)
-            references.met |= met_before
-        return Intake(input=empty.input, fingerprint=empty.fingerprint, parts=tuple(parts), notes=notes)
-
-    def _wanted(self, samples: Iterable[Sample]) -> Iterable[Sample]:
-        if self._selection is not None:
-            samples = self._selection.wanted(samples)
-        if self._references is not None:
-            samples = map(self._references.join, samples)
-        return watch(samples, self._on_sample)
-
-    def _keep(self, part: str, chunk: list[Sample], formers: list[str]) -> None:
-        unanswered = self._lacks_answers(part)
-        if not unanswered and self._directory.has(part):
-            self._done.reused += len(chunk)
-            return
-        damaged = self._directory.damage(part)
-        if damaged or unanswered:
-            self._done.renewed += len(chunk)
-            self._done.damaged += damaged
-        self._directory.write_part(part, self._results(chunk, formers), again=True)
-
-    def _results(self, chunk: list[Sample], formers: list[str]) -> Iterator[Result | Kept]:
-        """Results of samples; those that a former part holds as they are need no measuring."""
-        hashes = [samples_hash([sample]) for sample in chunk] if formers else []
-        known: dict[str, Kept] = {}
-        for former in formers:
-            if not known.keys() >= {*hashes} and not self._directory.damage(former) and not self._lacks_answers(former):
-                known |= {each.hash: each for each in self._directory.kept(former)}
-        found = [known.get(each) for each in hashes] or [None] * len(chunk)
-        fresh = [sample for sample, kept in zip(chunk, found, strict=True) if kept is None]
-        self._done.measured += len(fresh)
-        self._done.reused += len(chunk) - len(fresh)
-        measured = self._judges.results(fresh)
-        for kept in found:
-            yield kept if kept is not None else next(measured)
-
     def _lacks_answers(self, part: str) -> bool:
         """Whether a part is to be judged again; a damaged one is made again anyway."""
         if self._judges.bench is None or self._directory.damage(part):
@@ -222,9 +276,3 @@ class Intakes:
 
 def _plain(error: ReadError) -> dict[str, str | None]:
     return {"message": error.message, "path": error.path, "place": error.place, "remedy": error.remedy}
-
-
-def _chunks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
-    iterator = iter(samples)
-    while chunk := list(islice(iterator, CHUNK)):
-        yield chunk

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from pathlib import Path
 
 from pantrace.errors import UsageError
@@ -14,6 +13,7 @@ from pantrace.policy import Profile
 from pantrace.rules import load_rules, packs
 from pantrace.store import query
 from pantrace.wire import toml
+from pantrace.wire.meant import meant_by
 from pantrace.wire.text_file import text_of
 
 from .plan import Ready
@@ -71,8 +71,6 @@ def _places(file: Path) -> dict[str, int]:
 
 
 def _hint(name: str, known: list[str]) -> str:
-    folded = {each.casefold(): each for each in reversed(known)}
-    close = get_close_matches(name.casefold(), folded, n=1)
-    if close:
-        return f" (did you mean {folded[close[0]]}?)"
+    if (meant := meant_by(name, known)) is not None:
+        return f" (did you mean {meant}?)"
     return " (no sample has such a score, and neither `pantrace metrics` nor `pantrace rubrics` lists it)"

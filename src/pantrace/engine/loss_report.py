@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pantrace.model import Loss
-from pantrace.wire.loss import MISSING, general
+from pantrace.wire.found import MISSING
+from pantrace.wire.loss import general
 
 from .loss_kinds import ELSEWHERE, OWN, kind_of
 from .read import Notes
@@ -49,6 +50,8 @@ class Report(Tabular):
     """What had to be set right so that the target's own tools read it: (path without numbers, what) -> how often."""
     faults: list[tuple[str, str]] = field(default_factory=list)
     """Samples whose copy is as wrong as its source, with what is wrong."""
+    wordless: list[str] = field(default_factory=list)
+    """Samples of which no words were recorded: their steps are written, and say nothing."""
     headers: Counter[str] = field(default_factory=Counter)
     """Of a pile of several inputs, whose headers have no place in it: input -> how many values it had."""
     measured: bool = True
@@ -94,6 +97,7 @@ class Report(Tabular):
                 {"path": path, "what": what, "count": count} for (path, what), count in self.repairs.most_common()
             ],
             "invalid_as_in_source": [{"sample": sample, "what": what} for sample, what in self.faults],
+            "without_texts": self.wordless,
             "renamed": [{"sample": old, "as": new} for old, new in self.renamed],
             "named": [{"sample": sample, "file": name} for sample, name in self.named],
             "reading": self.notes.unread.plain() if self.notes.unread is not None else None,

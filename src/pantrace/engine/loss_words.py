@@ -13,7 +13,8 @@ def loss_lines(report: Report, shown: int | None = 6) -> list[str]:
         return ["What was lost was not measured (--no-loss)."]
     lines = []
     shares = report.shares
-    if shares is not None and shares["kept"] == 1 and not report.losses:
+    is_short = shown is not None or not report.only_for_pantrace
+    if shares is not None and shares["kept"] == 1 and not report.losses and is_short:
         return ["Nothing was lost."]
     if gone := report.not_kept:
         lines.append(f"Not kept: {_listed(gone, shown)}.")

@@ -173,6 +173,16 @@ class References:
                 found.by_prompt[prompt] = None if prompt in found.by_prompt else sample
         return found
 
+    def fresh(self) -> References:
+        """The same, with nothing counted yet: for the samples of one part."""
+        return References(self.by_id, self.by_prompt, self.samples)
+
+    def absorb(self, other: References) -> None:
+        """Count what was counted elsewhere."""
+        self.met |= other.met
+        self.unmatched += other.unmatched
+        self.prompted += other.prompted
+
     def join(self, sample: Sample) -> Sample:
         """The sample with what is expected of it; counted when nothing is known of it."""
         other = next((self.by_id[name] for name in _handles(sample) if name in self.by_id), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from pantrace.metrics.pooling import Sums
 from pantrace.model import Aggregate, Measure, Score
@@ -43,6 +44,16 @@ class Line:
                 self.reasons[row.explanation] += 1
         if number is not None:
             self.means.add(number, row.repeatable_case)
+
+    def absorb(self, other: Line) -> None:
+        """Take in what was counted elsewhere."""
+        self.scored += other.scored
+        self.not_applicable += other.not_applicable
+        self.unscored += other.unscored
+        self.means.absorb(other.means)
+        for reason, count in other.reasons.items():
+            if reason in self.reasons or len(self.reasons) < REASONS:
+                self.reasons[reason] += count
 
     @property
     def usual_reason(self) -> str:
@@ -87,6 +98,19 @@ class Overview:
         if line is None:
             line = self.lines[(address, kind)] = Line(address, kind, measure)
         return line
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Sent without the metrics, which may be a plugin's; it can then only be absorbed."""
+        return {**self.__dict__, "_metrics": {}}
+
+    def absorb(self, other: Overview) -> None:
+        """Take in what came together elsewhere, of the same metrics."""
+        for key, line in other.lines.items():
+            self._line(*key, line.known).absorb(line)
+        for name, (count, sums) in other._sums.items():
+            mine, own = self._sums[name]
+            own.absorb(sums)
+            self._sums[name] = mine + count, own
 
     def add_all(self, rows: Iterable[Row]) -> Overview:
         for row in rows:

@@ -112,7 +112,7 @@ class GateTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When the evaluation as a whole passes."""
 
     min_pass_rate: Annotated[float, Meta(ge=0, le=1)] = 1.0
-    """Least share of decided samples that pass; a sample that could not be decided keeps the gate from passing."""
+    """Least share of cases that pass, repeats averaged within the case; what could not be decided has not passed."""
     complete: bool = False
     """The gate does not pass while a case of the dataset or reference was not run, not read or left out."""
 
@@ -158,6 +158,8 @@ class RunTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Start no trial after this many tokens."""
     budget_usd: Annotated[float, Meta(gt=0)] | None = None
     """Start no trial beyond this cost."""
+    budget_calls: Annotated[int, Meta(ge=1)] | None = None
+    """Start no trial after this many calls of the agents' models."""
     budget_minutes: Annotated[float, Meta(gt=0)] | None = None
     """Start no trial after this many minutes."""
 
@@ -190,6 +192,20 @@ class Ready(msgspec.Struct, frozen=True):
     """Where what is expected lies."""
     hash: str
     """Of everything that decides what the results are."""
+    recipe: tuple[Plan, Path, str, str, tuple[Path, ...]] | None = None
+    """What it was prepared from."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent to another process as its recipe: a metric of a plugin lives in a module that only we have loaded."""
+        return _prepared_again, (self.recipe, self.hash)
+
+
+def _prepared_again(recipe: tuple[Plan, Path, str, str, tuple[Path, ...]], hash: str) -> Ready:  # noqa: A002
+    plan, folder, text, name, calibrations = recipe
+    found = prepare(plan, folder, text, name, calibrations=calibrations)
+    if found.hash != hash:
+        raise UsageError(f"{name}: a file that it names was changed while it was being used; run the command again")
+    return found
 
 
 def load_plan(path: Path | None) -> tuple[Plan, str, Path]:
@@ -220,9 +236,9 @@ def prepare(
     known = read_calibrations([*(folder / each for each in plan.judge.calibrations), *calibrations])
     rubrics = [each.hash for each in asked.rubrics]
     hashed = _hash(plan, checks, rules, rubrics, profiles, known, _named_files(plan, folder))
-    return Ready(
-        plan, checks, rules, asked.rubrics, profiles, default, known, _beside(plan.reference.path, folder), hashed
-    )
+    reference = _beside(plan.reference.path, folder)
+    recipe = plan, folder, text, name, tuple(calibrations)
+    return Ready(plan, checks, rules, asked.rubrics, profiles, default, known, reference, hashed, recipe)
 
 
 def profile_for(ready: Ready, name: str | None) -> Profile | None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pantrace.errors import UsageError
 from pantrace.model import Scale
 from pantrace.plots import (
+    DPI,
     KINDS,
     Bar,
     CasePair,
@@ -23,6 +24,7 @@ from pantrace.plots import (
 from pantrace.stats import Estimate, pass_hat_k, pass_k
 from pantrace.wire.output import writing
 
+from .compare import unknown_cluster
 from .compare_cases import difference_of_cases
 from .metric_values import Evaluation, MetricValues, short_names
 from .reduce import within
@@ -152,7 +154,8 @@ def _distribution(metric: str, measured: Sequence[MetricValues], labels: Sequenc
         for each, label in zip(measured, labels, strict=True)
     ]
     scale = next((each.scale for each in measured if each.scale is not None), None)
-    return distribution(metric, series, scale=scale, title=title)
+    verdicts = all(each.binary for each in measured if each.values)
+    return distribution(metric, series, scale=scale, verdicts=verdicts, title=title)
 
 
 def _paired(
@@ -170,7 +173,7 @@ def _paired(
     if not common:
         raise UsageError("the two evaluations have no case in common, so there are no pairs to draw")
     if cluster is not None and not any(case in clusters for case in common):
-        raise UsageError(f"--cluster {cluster!r}: no case says so; known are task, scenario, agent and names of labels")
+        raise unknown_cluster(cluster, ())
     pairs = [
         CasePair(
             case=case,
@@ -232,8 +235,16 @@ def kind_of(target: Path) -> str:
     return kind
 
 
-def save(drawn: Figure, target: Path, kind: str | None = None) -> None:
+def save(
+    drawn: Figure,
+    target: Path,
+    kind: str | None = None,
+    *,
+    width: float | None = None,
+    height: float | None = None,
+    dpi: int = DPI,
+) -> None:
     """Write a picture, of the kind that its name says if none is given; it appears when it is complete."""
-    picture = render(drawn, kind or kind_of(target))
+    picture = render(drawn, kind or kind_of(target), width=width, height=height, dpi=dpi)
     with writing(target) as file:
         file.write(picture)

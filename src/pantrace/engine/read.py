@@ -17,12 +17,15 @@ from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, Trajectory
 from pantrace.store import FILES, RECORDINGS, WORKSPACES, RunDirectory, is_run_directory
 from pantrace.wire.claim import either, inside, of_patterns
 from pantrace.wire.head import Head
+from pantrace.wire.pace import pace
 from pantrace.wire.rows import OnBroken, raise_broken, rows_in
 from pantrace.wire.source import with_source
+from pantrace.wire.span import Span
 
 from .balance import Balance
 from .search import Found, Ignored, Search
 from .sound import sound
+from .twice import Twice
 
 OnHeader = Callable[[str, RunHeader], None]
 """Takes the name of an input and all that its run says beside its samples."""
@@ -47,6 +50,8 @@ class Notes:
     """Aggregates that the runs read so far store themselves, with the names of these runs."""
     on_header: OnHeader = lambda _name, _header: None
     """What to do with the headers of several inputs, of which a pile keeps only the samples."""
+    twice: Twice = field(default_factory=Twice)
+    """Recordings that are there in two files."""
     unread: Balance | None = None
     """What the sources say and no sample holds; None: nobody asks."""
 
@@ -78,7 +83,7 @@ def read(path: str | Path, *, format: str | None = None, on_broken: OnBroken = r
         if format is None:
             chosen, variant = detect(path)
         else:
-            chosen, variant = by_name(format), ""
+            chosen, variant = _named(path, format)
             if not path.exists():
                 raise ReadError("no such file or directory", path=str(path))
         return open_run(path, chosen, variant, on_broken)
@@ -102,16 +107,16 @@ class Samples:
         return "<samples, read as you iterate>"
 
 
-def open_run(path: Path, chosen: Format, variant: str, on_broken: OnBroken) -> Run:
-    """Open one input of a known format; what does not fit the model is left out."""
+def open_run(path: Path, chosen: Format, variant: str, on_broken: OnBroken, span: Span | None = None) -> Run:
+    """Open one input of a known format, or one span of it; what does not fit the model is left out."""
     patience = _Patience(path, on_broken)
     if chosen.open is not None:
-        run = sound(_opened(path, chosen, patience.broken), chosen, path, patience.broken)
+        run = sound(_opened(path, chosen, patience.broken, span), chosen, path, patience.broken)
         return msgspec.structs.replace(run, samples=patience.over(run.samples))
     if chosen.load is None:
         raise ReadError(f"{chosen.name} can be written, not read", path=str(path))
     source = Source(format=chosen.name, version=variant or None, path=str(path))
-    run = Run(name=path.name, source=source, samples=_row_samples(path, chosen, source, patience.broken))
+    run = Run(name=path.name, source=source, samples=_row_samples(path, chosen, source, patience.broken, span))
     run = sound(run, chosen, path, patience.broken)
     return msgspec.structs.replace(run, samples=patience.over(run.samples))
 
@@ -120,7 +125,7 @@ IN_A_ROW = 1_000
 """Broken records one after another, after which the rest of an input is not read: it is not what it seems to be."""
 
 
-class _GivenUp(ReadError):
+class GivenUp(ReadError):
     """The last error of an input."""
 
 
@@ -133,25 +138,28 @@ class _Patience:
         self._row = 0
 
     def broken(self, error: ReadError) -> None:
-        if isinstance(error, _GivenUp):
+        if isinstance(error, GivenUp):
             raise error
         self._on_broken(error)
         self._row += 1
         if self._row == IN_A_ROW:
-            raise _GivenUp(f"{IN_A_ROW:,} broken records in a row: the rest is not read", path=self._path)
+            raise GivenUp(f"{IN_A_ROW:,} broken records in a row: the rest is not read", path=self._path)
 
     def over(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         try:
             for sample in samples:
                 self._row = 0
                 yield sample
-        except _GivenUp as error:
+        except ReadError as error:
+            # The file breaks off, or is given up: what was read so far stands.
             self._on_broken(error)
 
 
-def _row_samples(path: Path, chosen: Format, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
+def _row_samples(
+    path: Path, chosen: Format, source: Source, on_broken: OnBroken, span: Span | None
+) -> Iterator[Sample]:
     assert chosen.load is not None
-    for place, row in rows_in(path, chosen.layout, on_broken):
+    for place, row in rows_in(path, chosen.layout, on_broken, span):
         try:
             sample = chosen.load(row)
         except ReadError as error:
@@ -169,12 +177,15 @@ UNFORESEEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticErro
 """What a reader or a writer ends in that meets a value which it did not expect: the input's fault before ours."""
 
 
-def _opened(path: Path, chosen: Format, on_broken: OnBroken) -> Run:
+def _opened(path: Path, chosen: Format, on_broken: OnBroken, span: Span | None) -> Run:
     """A run of a format that opens its inputs itself. What its reader stumbles over is an error of the input, in
     words, and the rest of that input is not read."""
     assert chosen.open is not None
     try:
-        run = chosen.open(path, on_broken)
+        if span is not None and chosen.open_span is not None:
+            run = chosen.open_span(path, span, on_broken)
+        else:
+            run = chosen.open(path, on_broken)
     except UNFORESEEN as error:
         raise not_of_format(chosen.name, error).at(path=str(path)) from error
     return msgspec.structs.replace(run, samples=_caught(run.samples, path, chosen, on_broken))
@@ -212,10 +223,29 @@ def inputs(paths: Iterable[Path], format_name: str | None, notes: Notes) -> Iter
         if path.is_dir():
             yield from search.directory(path)
         elif search.is_new(path):
-            found = (by_name(format_name), "") if format_name is not None else detect(path)
+            found = _named(path, format_name) if format_name is not None else detect(path)
             search.read(path)
             yield path, *found
     notes.belonging += search.belonging
+
+
+_CONTAINERS = {"sqlite": "a SQLite database", "zip": "a zip archive"}
+
+
+def _named(path: Path, name: str) -> tuple[Format, str]:
+    """The format that somebody named for a file, unless the file is plainly a container of another one: its reader
+    would only find that it is no text."""
+    chosen = by_name(name)
+    if not path.is_file() or (what := _CONTAINERS.get((head := Head(path)).kind)) is None:
+        return chosen, ""
+    if chosen.detect(head) is not None:
+        return chosen, ""
+    try:
+        fits, _ = detect(path)
+    except ReadError:
+        raise ReadError(f"{what}, and no known format has one like it", path=str(path)) from None
+    remedy = f"use --from {fits.name}, or leave --from out"
+    raise ReadError(f"{what} of {fits.name}, not {chosen.name}", path=str(path), remedy=remedy)
 
 
 def _recognised(format_name: str | None, path: Path) -> tuple[Format, str]:
@@ -254,7 +284,7 @@ def read_pile(paths: Iterable[Path], *, format: str | None = None, notes: Notes)
     if len(opened) == 1:
         path, chosen, variant = opened[0]
         run = _open_noting(path, chosen, variant, notes)
-        samples = _counted(run, chosen, notes, run.name or path.name)
+        samples = _paced(_counted(run, chosen, notes, run.name or path.name), path)
         return msgspec.structs.replace(run, samples=_readable(samples, notes))
     return Run(name=", ".join(path.name for path in paths), samples=_readable(_chained(opened, notes), notes))
 
@@ -268,14 +298,34 @@ def _readable(samples: Iterator[Sample], notes: Notes) -> Iterator[Sample]:
 
 def _chained(opened: list[tuple[Path, Format, str]], notes: Notes) -> Iterator[Sample]:
     shared = Counter(path.name for path, _, _ in opened)
+    watched = pace()
+    if watched is not None:
+        watched.expect(path for path, _, _ in opened)
     for path, chosen, variant in opened:
+        if watched is not None:
+            watched.begin(path)
         try:
             run = _open_noting(path, chosen, variant, notes)
             name = path.name if shared[path.name] == 1 else str(path)
             notes.on_header(name, header_of(run))
-            yield from _counted(run, chosen, notes, name)
+            for sample in _counted(run, chosen, notes, name):
+                notes.twice.see(sample, str(path))
+                yield sample
         except ReadError as error:
             notes.on_broken(error)
+    if watched is not None:
+        watched.end()
+
+
+def _paced(samples: Iterator[Sample], path: Path) -> Iterator[Sample]:
+    """The samples of the only input; whoever watches the pace is told of it when the first one is asked for."""
+    watched = pace()
+    if watched is not None:
+        watched.expect([path])
+        watched.begin(path)
+    yield from samples
+    if watched is not None:
+        watched.end()
 
 
 def _open_noting(path: Path, chosen: Format, variant: str, notes: Notes) -> Run:

@@ -65,6 +65,20 @@ class CaseMeans:
         self._mean += off / self._cases
         self._squares += off * (number - self._mean)
 
+    def absorb(self, other: CaseMeans) -> None:
+        """Take in numbers that came together elsewhere (Chan)."""
+        self.trials += other.trials
+        self.lowest, self.highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
+        self.yes_or_no = self.yes_or_no and other.yes_or_no
+        for case, (count, total) in other._repeated.items():
+            before, sum_before = self._repeated.get(case, (0, 0.0))
+            self._repeated[case] = before + count, sum_before + total
+        if other._cases:
+            cases, off = self._cases + other._cases, other._mean - self._mean
+            self._squares += other._squares + off**2 * self._cases * other._cases / cases
+            self._mean += off * other._cases / cases
+            self._cases = cases
+
     def moments(self) -> Moments | None:
         """What it all comes to; None where there is no number. Nothing can be added afterwards."""
         for count, total in self._repeated.values():

@@ -10,11 +10,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pantrace.agents import Agent, Surroundings, agent_of
+from pantrace.agents import Agent, Command, Surroundings, agent_of
 from pantrace.catalog import catalog, cost_usd
 from pantrace.errors import UsageError
 from pantrace.model import Case, RunHeader, Sample, agent_trajectories, total_tokens, usage_total
 from pantrace.recording import Recorder
+from pantrace.wire.pace import pace
 
 from .read import read
 from .run_cases import Asked
@@ -30,6 +31,7 @@ class Budget:
     minutes: float | None = None
     tokens: int | None = None
     usd: float | None = None
+    calls: int | None = None
 
 
 @dataclass
@@ -44,6 +46,8 @@ class Ran:
     """Trials that were recorded already."""
     superseded: int = 0
     """Recordings set aside: their case has changed, or they hold no answer and are asked for again."""
+    answered: int = 0
+    """Trials of these cases, run now or before, in which the agent answered."""
     unanswered: int = 0
     """Trials recorded before in which the agent did not answer."""
     left: int = 0
@@ -52,6 +56,8 @@ class Ran:
     """Trials in which the agent did not answer: which, and why."""
     remarks: list[str] = field(default_factory=list)
     tokens: int = 0
+    calls: int = 0
+    """Model calls whose tokens the recordings tell."""
     usd: float = 0.0
     unpriced: int = 0
     """Trials whose cost nobody knows."""
@@ -89,6 +95,9 @@ def run_cases(
     if conditions.user is None and (played := [each.id for each in cases if each.is_scenario]):
         named = ", ".join(played[:3])
         raise UsageError(f"{len(played)} cases are scenarios for a simulated user ({named}): name a model with --user")
+    for agent in made.values():
+        if isinstance(agent, Command) and (missing := agent.missing(conditions.environment)) is not None:
+            raise UsageError(f"{missing} cannot be found: is it installed, and on the PATH?")
     ran = {name: Ran(name, out if len(agents) == 1 else out / name) for name in agents}
     with ExitStack() as stack:
         files = {}
@@ -99,6 +108,8 @@ def run_cases(
             hashes = {each.id: each.hash for each in cases}
             ran[name].superseded = files[name].supersede(hashes, unanswered=again)
             ran[name].unanswered = len(files[name].unanswered)
+        if (watched := pace()) is not None:
+            watched.total = len(cases) * trials * len(agents)
         work = _Work(made, files, ran, conditions, budget or Budget(), on_sample)
         work.do(_trials(cases, list(agents), trials), jobs, pause)
     return list(ran.values())
@@ -152,6 +163,9 @@ class _Work:
                     done = self._ran[name]
                     if self._files[name].has(case.id, number, case.hash):
                         done.reused += 1
+                        done.answered += (case.id, number) not in self._files[name].unanswered
+                        if (watched := pace()) is not None:
+                            watched.skipped += 1
                         continue
                     while len(open_) >= jobs:
                         open_ = self._settled(open_)
@@ -194,9 +208,11 @@ class _Work:
         assert told is not None
         if told.outcome is not None and told.outcome.status in ("error", "limit", "cancelled"):
             done.failed.append((f"{sample.id} (trial {number})", told.outcome.reason or told.outcome.status))
+        else:
+            done.answered += 1
         done.remarks += [f"{sample.id}: {each}" for each in sample.extra["run"].get("remarks", ())]
-        usage = usage_total(told, children=True)
-        done.tokens += (total_tokens(usage) if usage is not None else None) or 0
+        done.tokens += tokens_of(sample)
+        done.calls += sum(step.usage is not None for each in agent_trajectories(told) for step in each.steps)
         cost = cost_of(sample)
         done.usd += cost or 0.0
         done.unpriced += cost is None
@@ -208,8 +224,15 @@ class _Work:
             ("--budget-minutes", budget.minutes, (time.monotonic() - self._began) / 60),
             ("--budget-tokens", budget.tokens, sum(each.tokens for each in ran)),
             ("--budget-usd", budget.usd, sum(each.usd for each in ran)),
+            ("--budget-calls", budget.calls, sum(each.calls for each in ran)),
         ]
         return next((name for name, most, used in spent if most is not None and used >= most), None)
+
+
+def tokens_of(sample: Sample) -> int:
+    """The tokens of the agent's model calls, as far as they are told."""
+    usage = usage_total(sample.trajectory, children=True) if sample.trajectory is not None else None
+    return (total_tokens(usage) if usage is not None else None) or 0
 
 
 def cost_of(sample: Sample) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -19,6 +20,7 @@ from pantrace.wire.json import encode
 FILE = f"{RECORDINGS}/run.trace.jsonl"
 ASIDE = f"{RECORDINGS}/superseded.trace.jsonl.kept"
 NAME = "run"
+_ATTEMPTS, _PAUSE = 40, 0.05
 
 
 class Recordings:
@@ -129,9 +131,15 @@ def _refuse(error: ReadError) -> None:
 def _lock(descriptor: int, path: Path) -> None:
     import fcntl
 
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(descriptor).st_ino != path.stat().st_ino:
-            raise BlockingIOError  # the other one has put a new file in its place meanwhile
-    except OSError:
-        raise UsageError(f"{path.parent} is being written by another `pantrace run`") from None
+    for attempt in range(_ATTEMPTS):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except OSError:
+            # An agent that was just being started when its run was killed holds the file for a moment longer.
+            if attempt == _ATTEMPTS - 1:
+                raise UsageError(f"{path.parent} is being written by another `pantrace run`") from None
+            time.sleep(_PAUSE)
+    if os.fstat(descriptor).st_ino != path.stat().st_ino:
+        # The other one has put a new file in its place meanwhile.
+        raise UsageError(f"{path.parent} is being written by another `pantrace run`")

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -17,9 +18,12 @@ from pantrace.errors import Unanswered, WriteError
 from pantrace.model import Invocation, Outcome, Sample, Step, Text, Trajectory, Usage, add_usage, is_prompt
 from pantrace.recording.receiver import Receiver
 from pantrace.wire.file_names import name_of
+from pantrace.wire.rest import rest_in
 
 from .collect import environment
+from .inspect_dataset import NAME as INSPECT
 from .run_cases import Asked
+from .run_files import place_files
 from .run_workspace import changes, contents, fill
 from .simulated_user import SimulatedUser
 
@@ -52,10 +56,12 @@ class Conditions:
 
 def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) -> Sample:
     """The sample of one trial. An agent that hangs, crashes or says nothing gives one, too."""
-    place = conditions.folder / name_of(f"{asked.id}-{number}")
+    # Absolute: the agent works in another directory, and is told where its files lie.
+    place = conditions.folder.absolute() / name_of(f"{asked.id}-{number}")
     shutil.rmtree(place, ignore_errors=True)
     workspace, notes = place / "workspace", place / "notes"
     fill(workspace, conditions.fixtures, asked.id)
+    unplaced = place_files(workspace, rest_in(asked.case.extra, INSPECT).get("files"), asked.beside)
     notes.mkdir()
     key = f"{conditions.agent}/{asked.id}-{number}" if conditions.agent else f"{asked.id}-{number}"
     collector = conditions.collector
@@ -82,6 +88,7 @@ def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) ->
     before = contents(workspace)
     began = time.time()
     told, outcome, remarks = _converse(asked, agent, trial, conditions)
+    remarks = [*asked.remarks, *unplaced, *remarks]
     if (changed := changes(before, contents(workspace))) is not None:
         told = replace(told, steps=(*told.steps, replace(changed, at=time.time())))
     if not conditions.keep_workspaces:
@@ -105,7 +112,21 @@ def _converse(
     remarks: list[str] = []
     until = time.monotonic() + conditions.seconds
     prompts: list[Step] = [Step(role="user", parts=(Text(text=turn),)) for turn in asked.turns]
-    while prompts:
+    while True:
+        if not prompts and asked.is_scenario and conditions.user is not None:
+            said = sum(1 for step in told.steps if is_prompt(step))
+            if said >= conditions.user.most_turns:
+                return told, Outcome(status="limit", reason=f"{said} turns, and the user was not done"), remarks
+            try:
+                following = conditions.user.next(asked.case, trial.history)
+            except Unanswered as error:
+                why = f"the simulated user did not answer: {error.reason}"
+                return told, Outcome(status="error", reason=why), remarks
+            if following is None and not said:
+                return told, Outcome(status="error", reason="the simulated user said nothing"), remarks
+            prompts += [following] if following is not None else []
+        if not prompts:
+            return told, None, remarks
         prompt = replace(prompts.pop(0), at=time.time())
         trial.seconds = until - time.monotonic()
         failed: AgentFailed | None = None
@@ -117,22 +138,11 @@ def _converse(
             failed, answer = error, error.answer
         if answer.note:
             remarks.append(answer.note)
-        told = _joined(told, prompt, answer, whole=bool(trial.memory.get("whole")))
+        told = _joined(told, prompt, answer, trial.memory)
         told = _timed(told, prompt)
         if failed is not None:
             return told, Outcome(status=failed.status, reason=failed.reason), remarks  # type: ignore[arg-type]
         trial.history = list(told.steps)
-        if not prompts and asked.is_scenario and conditions.user is not None:
-            said = sum(1 for step in told.steps if is_prompt(step))
-            if said >= conditions.user.most_turns:
-                return told, Outcome(status="limit", reason=f"{said} turns, and the user was not done"), remarks
-            try:
-                following = conditions.user.next(asked.case, trial.history)
-            except Unanswered as error:
-                why = f"the simulated user did not answer: {error.reason}"
-                return told, Outcome(status="error", reason=why), remarks
-            prompts += [following] if following is not None else []
-    return told, None, remarks
 
 
 def _patiently(agent: Agent, prompt: Step, trial: Trial, conditions: Conditions, until: float) -> Answer:
@@ -159,22 +169,24 @@ def _patiently(agent: Agent, prompt: Step, trial: Trial, conditions: Conditions,
     raise AssertionError
 
 
-def _joined(told: Trajectory, prompt: Step, answer: Answer, *, whole: bool) -> Trajectory:
-    """A conversation with one more turn."""
+def _joined(told: Trajectory, prompt: Step, answer: Answer, memory: Mapping[str, Any]) -> Trajectory:
+    """A conversation with one more turn. The agent's `memory` may say that its recording is `whole`, or that what it
+    tells of tokens is a `running_total`."""
     found = answer.recording
     if found is None:
         return replace(told, steps=(*told.steps, prompt, *answer.steps))
     # Streams of events often leave out what was asked.
     steps = found.steps if any(map(is_prompt, found.steps)) else (prompt, *found.steps)
-    if whole or not told.steps:
+    if memory.get("whole") or not told.steps:
         return replace(found, steps=_as_asked(steps, prompt))
+    usage = found.usage if memory.get("running_total") else _sum(told, found)
     return replace(
         found,
         created=told.created,
         agents=found.agents or told.agents,
         steps=(*told.steps, *_as_asked(steps, prompt)),
         children=(*told.children, *found.children),
-        usage=None if any(step.usage for step in steps) else _sum(told, found),
+        usage=None if any(step.usage for step in steps) else usage,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.json import Decoder, decode
 
-from pantrace.store import read_tables
+from pantrace.store import absent_of, read_tables
 
 from .reduce import REASONS
 
@@ -24,10 +24,13 @@ _SETUP = (
     "create temp table told (place uinteger)",
     "create temp table members (place uinteger, group_id usmallint)",
     "create temp table statuses (place uinteger, made usmallint, status utinyint)",
+    # What does not apply is told of a sample by one text: each text has a number, and here the scores that it tells of.
+    "create temp table absences (place uinteger, absence uinteger)",
+    "create temp table absent (absence uinteger, made usmallint)",
     "create temp table figures (place uinteger, id usmallint, value double)",
 )
 STATUSES = {"scored": 0, "not_applicable": 1, "unscored": 2, "failed": 3}
-_SAMPLE_COLUMNS = ("number", "sample", "case_id", "agent", "labels", "trajectories")
+_SAMPLE_COLUMNS = ("number", "sample", "case_id", "agent", "labels", "trajectories", "not_applicable")
 _SCALE_COLUMNS = ("scale_low", "scale_high", "better", "value_type")
 _SCORE_COLUMNS = (
     *("number", "origin", "name", "maker_kind", "status", "value", "explanation", "numbers"),
@@ -53,9 +56,16 @@ class MadeScores:
     """Its measures, by the last part of their address."""
     booleans: bool = False
     """Values are true or false."""
+    has_row: bool = False
+    """Whether a row has told the three that follow."""
     scale_low: float | None = None
     scale_high: float | None = None
     better: Any = None
+
+    def count_reason(self, why: str, count: int) -> None:
+        """So many scores have no value for that reason."""
+        if why in self.reasons or len(self.reasons) < REASONS:
+            self.reasons[why] += count
 
 
 class Columns:
@@ -73,17 +83,22 @@ class Columns:
         self.cases: dict[str, int] = {}
         """Name -> number."""
         self._measures = 0
+        self._absences = 0
         self._labels: dict[tuple[str | None, str | None], array[int]] = {}
         self._waiting: dict[str, list[tuple[Any, ...]]] = {}
         self._decode = Decoder(dict[str, float | None]).decode
         for step in _SETUP:
             database.execute(step)
         both = (
-            read_tables(out, "samples", _SAMPLE_COLUMNS, ("agent", "labels")),
+            read_tables(out, "samples", _SAMPLE_COLUMNS, ("agent", "labels", "not_applicable")),
             read_tables(out, "scores", _SCORE_COLUMNS, _SCORE_TEXTS),
         )
         for samples, scores in zip(*both, strict=True):
             places = self._add_samples(samples) if samples is not None else None
+            if not self.order:
+                self.order = _order(samples, scores)
+            if samples is not None:
+                self._add_absent(samples, places)
             if scores is not None:
                 self._add_scores(scores, places)
             if sum(len(each[0]) for each in self._waiting.get("figures", ())) > _AT_ONCE:
@@ -116,9 +131,30 @@ class Columns:
             self._labels.setdefault(key, array("I")).extend((rows + first).tolist())
         return places
 
+    def _add_absent(self, table: Any, places: Any) -> None:
+        """What does not apply to the samples: each text tells all of it of many of them."""
+        import numpy as np
+
+        told = table.column("not_applicable").chunk(0)
+        texts, codes = told.dictionary.to_pylist(), _codes(told)
+        where = places[table.column("number").to_numpy()]
+        here = codes < len(texts)
+        if not here.any():
+            return
+        counts = np.bincount(codes[here], minlength=len(texts))
+        self._wait("absences", where[here], (codes[here] + self._absences).astype(np.uint32))
+        for code, text in enumerate(texts):
+            ids = []
+            for _, score in absent_of(text):
+                made = self._made_by((score.name, score.maker.kind if score.maker else None))
+                ids.append(made.id)
+                if score.explanation is not None:
+                    made.count_reason(score.explanation, int(counts[code]))
+            self._wait("absent", np.full(len(ids), self._absences + code, np.uint32), np.array(ids, np.uint16))
+        self._absences += len(texts)
+
     def _add_scores(self, table: Any, places: Any) -> None:
         import numpy as np
-        import pyarrow as pa
 
         table = _without_doubles(table)
         names, kinds = table.column("name").chunk(0), table.column("maker_kind").chunk(0)
@@ -133,22 +169,27 @@ class Columns:
         self._wait("statuses", where, ids, statuses)
         # What a source tells of a sample, it tells of a run, also where it does not keep the trajectory.
         self._wait("told", np.unique(where[_is(table.column("origin").chunk(0), "source")]))
-        if not self.order:
-            of_first = dict.fromkeys(names.filter(pa.array(where == where.min())).to_pylist())
-            self.order = {name: place for place, name in enumerate(of_first)}
         self._add_reasons(table.column("explanation").chunk(0), codes, statuses, made)
         self._add_figures(table, where, codes, statuses, made)
 
-    def _made(self, table: Any, row: int) -> MadeScores:
-        """What is known of all scores like that of a row; the first of them says which scale they have."""
-        key = table.column("name")[row].as_py(), table.column("maker_kind")[row].as_py()
+    def _made_by(self, key: Made) -> MadeScores:
+        """What is known of all scores of a name and kind of maker."""
         if key not in self.made:
-            main = self._mains.get(key[0], "") if key[1] == "check" else ""
-            low, high, better, kind = (table.column(name)[row].as_py() for name in _SCALE_COLUMNS)
             self.made[key] = MadeScores(
-                id=len(self.made), main=main, scale_low=low, scale_high=high, better=better, booleans=kind == "boolean"
+                id=len(self.made), main=self._mains.get(key[0], "") if key[1] == "check" else ""
             )
         return self.made[key]
+
+    def _made(self, table: Any, row: int) -> MadeScores:
+        """The same of scores like that of a row; the first of them says which scale they have."""
+        found = self._made_by((table.column("name")[row].as_py(), table.column("maker_kind")[row].as_py()))
+        if not found.has_row:
+            found.has_row = True
+            found.scale_low, found.scale_high, found.better, kind = (
+                table.column(name)[row].as_py() for name in _SCALE_COLUMNS
+            )
+            found.booleans = kind == "boolean"
+        return found
 
     @staticmethod
     def _add_reasons(explanations: Any, codes: Any, statuses: Any, made: list[MadeScores]) -> None:
@@ -159,9 +200,7 @@ class Columns:
         told = (statuses != 0) & (reasons < len(texts))
         found, counts = np.unique(codes[told].astype(np.int64) * (len(texts) + 1) + reasons[told], return_counts=True)
         for code, count in zip(found.tolist(), counts.tolist(), strict=True):
-            counted, why = made[code // (len(texts) + 1)].reasons, texts[code % (len(texts) + 1)]
-            if why in counted or len(counted) < REASONS:
-                counted[why] += count
+            made[code // (len(texts) + 1)].count_reason(texts[code % (len(texts) + 1)], count)
 
     def _add_figures(self, table: Any, where: Any, codes: Any, statuses: Any, made: list[MadeScores]) -> None:
         import numpy as np
@@ -238,6 +277,23 @@ class Columns:
                     self._insert("members", np.array(places, np.uint32), np.full(len(places), group, np.uint16))
         self.groups = list(ids)
         self._labels.clear()
+
+
+def _order(samples: Any, scores: Any) -> dict[str, int]:
+    """Names in the order of the scores of the first sample: those that came with it, then those that the run made."""
+    names: list[str] = []
+    if samples is None:
+        return {}
+    number, text = samples.column("number")[0].as_py(), samples.column("not_applicable")[0].as_py()
+    if scores is not None:
+        count = int((scores.column("number").to_numpy() == number).sum())
+        first = scores.slice(0, count)
+        origins = first.column("origin").to_pylist()
+        names = first.column("name").to_pylist()
+    came = origins.count("source") if names else 0
+    for place, score in absent_of(text) if text else ():
+        names.insert(came + place, score.name)
+    return {name: place for place, name in enumerate(dict.fromkeys(names))}
 
 
 def _codes(column: Any) -> Any:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from pantrace.errors import UsageError
 from pantrace.model import Sample, all_trajectories
+from pantrace.wire.meant import meant_by
 from pantrace.wire.times import time_text
 
 from .where import Condition
@@ -57,6 +58,34 @@ class Selection:
         self.read = self.taken = self.undated = 0
         self._ids, self._met, self._callers, self._seen, self._begun = {}, set(), {}, {}, {}
         self._beside = {condition: {} for condition in self.where if condition.open}
+
+    def fresh(self) -> Selection:
+        """The same choice with nothing counted: for one part of a pile, of which at most the rest of the limit."""
+        left = None if self.limit is None else self.limit - self.taken
+        return Selection(self.since, self.until, self.sessions, self.where, left, self.sub_agents)
+
+    def absorb(self, other: Selection) -> None:
+        """Count what was counted elsewhere, and remember what was seen there."""
+        self.read += other.read
+        self.taken += other.taken
+        self.undated += other.undated
+        self._met |= other._met
+        self._callers |= other._callers
+        for condition in [*self._beside]:
+            if condition in other._beside:
+                self._beside[condition] |= other._beside[condition]
+            else:
+                del self._beside[condition]
+        for condition, seen in other._seen.items():
+            self._seen.setdefault(condition, {}).update(seen)
+        for name in [*other._ids][: max(0, _REMEMBERED - len(self._ids))]:
+            self._ids[name] = None
+
+    @property
+    def is_by_part(self) -> bool:
+        """Whether each part of a pile can be chosen from by itself: not so with a limit, nor with names that may be
+        beginnings."""
+        return self.limit is None and not self.sessions
 
     @property
     def narrows(self) -> bool:
@@ -210,10 +239,8 @@ def alone(sample: Sample) -> Sample:
 
 
 def _did_you_mean(given: str, names: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(given, list(names), n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    meant = meant_by(given, names)
+    return f"; did you mean {meant}?" if meant else ""
 
 
 def parse_since(text: str, now: datetime, option: str = "--since") -> float:

@@ -10,6 +10,7 @@ from pantrace.judges.ask import Judge, Reply, Request
 from pantrace.model import Case, Step, Text, is_staff, said
 
 END = "[END]"
+BEFORE = "(Nothing has been said yet. The person speaks first.)"
 _SYSTEM = """You play a person who talks to an assistant. Stay in that role: write only what the person says next, in \
 plain words, without quotation marks or stage directions.
 
@@ -33,7 +34,7 @@ class SimulatedUser:
         request = Request(
             model=self.model,
             system=_SYSTEM.format(goal=case.goal or case.question, persona=_persona(case), end=END),
-            prompt=f"The conversation so far:\n\n{_conversation(steps)}\n\nWhat does the person say next?",
+            prompt=f"The conversation so far:\n\n{_conversation(steps) or BEFORE}\n\nWhat does the person say next?",
         )
         reply = asyncio.run(self._asked(request))
         text = reply.text.strip()

@@ -49,8 +49,16 @@ class Reduced:
 
 
 _COUNTS = """
-select {group} as group_id, made, count_if(status = 0), count_if(status in (2, 3)), count(*)
-from statuses {join} group by all
+with told as (
+    select {group} as group_id, made, count_if(status = 0) as scored, count_if(status in (2, 3)) as unscored,
+        count(*) as scores
+    from statuses {join} group by all
+), absences_of as (
+    select {group} as group_id, absence, count(*) as scores from absences {join} group by all
+), both_kinds as (
+    from told union all select group_id, made, 0, 0, scores from absences_of join absent using (absence)
+)
+select group_id, made, sum(scored)::bigint, sum(unscored)::bigint, sum(scores)::bigint from both_kinds group by all
 """
 _ONCE = """
 select {group} as group_id, id, count(*), count(*), favg(value), var_samp(value), fsum(value), min(value),

@@ -38,9 +38,9 @@ def encode_table(
 ) -> Iterator[bytes]:
     """A table as pieces of text: one for each row, with every key or column, null included, and its frame."""
     if kind == "csv":
-        yield _csv_line(columns)
+        yield csv_line(columns)
         for row in rows:
-            yield _csv_line([_cell(getattr(row, name)) for name in columns])
+            yield csv_line([_cell(getattr(row, name)) for name in columns])
         return
     plain = ({name: getattr(row, name) for name in columns} for row in rows)
     if kind == "jsonl":
@@ -69,10 +69,22 @@ def _text(value: Any) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _csv_line(cells: Iterable[str]) -> bytes:
+def csv_line(cells: Iterable[str]) -> bytes:
+    """A row of CSV in which no cell is a formula: what an agent wrote must not run in somebody's spreadsheet."""
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerow(cells)
+    csv.writer(buffer, lineterminator="\n").writerow([_inert(cell) for cell in cells])
     return buffer.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _inert(cell: str) -> str:
+    """The cell with an apostrophe in front where a spreadsheet would execute it; numbers are left alone."""
+    if not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 _BATCH = 10_000

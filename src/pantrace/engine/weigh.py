@@ -15,15 +15,18 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pantrace.errors import ReadError, UnknownFormat, WriteError
 from pantrace.formats import Format, detect
 from pantrace.model import Loss, Sample
+from pantrace.wire.align import Plain
 from pantrace.wire.carried import CARRIER, without_carried
 from pantrace.wire.census import Census, changes
-from pantrace.wire.json import decode, encode
-from pantrace.wire.loss import MISSING, Found, as_loss, common_weight, differences, own_weight, weight, without_source
+from pantrace.wire.compare import compare
+from pantrace.wire.found import MISSING, Counted, Found, Listed, common_weight, weights
+from pantrace.wire.json import decode, decode_own, encode
+from pantrace.wire.loss import as_loss, plain_without_source, reason, without_source
 from pantrace.wire.rows import count_rows, raise_broken
 from pantrace.wire.tap import listening
 from pantrace.wire.written import Row
@@ -33,6 +36,7 @@ from .loss_report import Report
 from .read import open_run
 
 Key = tuple[str, int | None]
+OnLoss = Callable[[Loss], None]
 UNSEEN = b""
 """What the target's own tools see of a row that they could not read at all."""
 
@@ -50,15 +54,21 @@ class _Waiting(NamedTuple):
 class Scales:
     """Takes rows as they are written, then the files that they became."""
 
-    def __init__(self, format_: Format, report: Report, lose: Callable[[Loss], None], *, full: bool) -> None:
+    def __init__(
+        self, format_: Format, report: Report, lose: Callable[[Loss], None], *, on_loss: Callable[[Loss], None] | None
+    ) -> None:
         self._format = format_
         self._report = report
         self._lose = lose
-        self._full = full
+        self._on_loss = on_loss
+        self._full = on_loss is not None
         """Whether losses are told with their values."""
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115 -- `close` closes it
         self._waiting: list[_Waiting] = []
         self._rows = 0
+        self._is_container = format_.open is not None and format_.save is not None
+        self._lost, self._hidden = Counted(), Counted()
+        """What was lost (where it is not told with its values) and what is kept for pantrace only, of all samples."""
         self._marks = [encode(corner.rpartition(".")[2].replace("[]", CARRIER)) for corner in format_.corners]
         """What a row without anything in its corners has nowhere in its bytes."""
 
@@ -70,20 +80,31 @@ class Scales:
         format_, sample = self._format, row.sample
         if format_.load is None:
             return
-        before = encode(without_source(sample))
-        self._report.values += common_weight(decode(before))
+        before, said = self._said(sample)
+        self._report.values += common_weight(said)
         self._rows += 1
-        seen = self._seen(row) if any(mark in row.data for mark in self._marks) else None
-        if format_.open is not None and format_.save is not None:
+        is_carrying = any(mark in row.data for mark in self._marks)
+        written = decode(row.data) if is_carrying or not self._is_container else None
+        seen = self._seen(written) if is_carrying else None
+        if self._is_container:
             key, length = (sample.id, sample.epoch), None if seen is None else len(seen)
             self._waiting.append(_Waiting(key, self._spool.tell(), len(before), length))
             self._spool.write(before + (seen or b""))
             return
         try:
-            after = format_.load(decode(row.data))
+            after = format_.load(written)
         except ReadError as error:
             raise self._unreadable(f"sample {sample.id}: ", error) from None
-        self._settle(sample.id, before, encode(without_source(after)), seen)
+        self._settle(sample.id, before, encode(without_source(after)), seen, said)
+
+    def _said(self, sample: Sample) -> tuple[bytes, Plain]:
+        """A sample as JSON and as plain values. Who measured its reading has these already, unless the sample has been
+        changed since."""
+        before = encode(without_source(sample))
+        source = self._report.notes.unread
+        if source is not None and source.last is not None and source.last[0] is sample:
+            return before, plain_without_source(source.last[1])
+        return before, decode_own(before)
 
     def add_files(self, files: list[Path], source: Balance | None) -> None:
         """The files as a whole; `source` has counted what they are a copy of, if they are one."""
@@ -97,30 +118,57 @@ class Scales:
                     self._count(files)
         except ReadError as error:
             raise self._unreadable("", error) from None
+        self.tell_counts()
         if source is not None and source.census is not None and is_copy and self._is_same_shape(files[0], source):
             self._tell(changes(source.census, written), "the copy does not say it as its source did")
 
-    def _seen(self, row: Row) -> bytes:
+    def _seen(self, written: Any) -> bytes:
         """A row as the target's own tools read it."""
         assert self._format.load is not None
         try:
-            return encode(without_source(self._format.load(without_carried(decode(row.data), self._format.corners))))
+            return encode(without_source(self._format.load(without_carried(written, self._format.corners))))
         except (ReadError, KeyError, TypeError, ValueError, AttributeError):
             return UNSEEN
 
-    def _settle(self, name: str, before: bytes, after: bytes, seen: bytes | None) -> None:
-        for each in _differences(before, after):
-            self._lose(as_loss(each, self._format.lost, self._format.name, name, full=self._full))
+    def _settle(self, name: str, before: bytes, after: bytes, seen: bytes | None, said: Plain | None = None) -> None:
+        is_same = before == after
+        if is_same and (seen is None or seen == after):
+            return
+        there = said if is_same and said is not None else decode_own(after)
+        if not is_same:
+            out = Listed() if self._full else self._lost
+            compare("", decode_own(before) if said is None else said, there, out)
+            for each in out.found:
+                self._lose(as_loss(each, self._format.lost, self._format.name, name))
         if seen == UNSEEN:
-            value = decode(after)
-            self._report.carry("sample", weight(value), own_weight(value))
+            self._report.carry("sample", *weights(there))
+            self._tell_hidden(name, Found("sample", "absent", weights(there)[0]))
         # Read against what is left of the sample, and not against the sample: what is lost is not looked for again.
-        made_up = f"extra.{self._format.name}" if f'"{self._format.name}":'.encode() not in before else None
-        for each in _differences(after, seen) if seen else ():
-            if made_up is not None and made_up in each.path:
-                continue  # a note of the target's reader on what its writer had to invent
-            if each.what in MISSING and not each.path.startswith(self._format.outside):
-                self._report.carry(each.path, each.values, each.own)
+        elif seen is not None and seen != after:
+            carried = Listed() if self._full else Counted()
+            compare("", there, decode_own(seen), carried)
+            made_up = f"extra.{self._format.name}" if f'"{self._format.name}":'.encode() not in before else None
+            for each in carried.counted():
+                if made_up is not None and made_up in each.path:
+                    continue  # a note of the target's reader on what its writer had to invent
+                if each.what in MISSING and not each.path.startswith(self._format.outside):
+                    self._hidden.add(each.path, each.what, each.values, each.own)
+                    self._tell_hidden(name, each)
+
+    def _tell_hidden(self, name: str, found: Found) -> None:
+        """What is kept for pantrace only is not lost, but whoever asks for a list wants to see it."""
+        if self._on_loss is not None:
+            why = f"kept under a `pantrace` key, which {self._format.name}'s own tools do not read"
+            told = Loss(sample=name, path=found.path, what="kept only for pantrace", why=why, values=found.values)
+            self._on_loss(told)
+
+    def tell_counts(self) -> None:
+        """What was only counted, of all samples together."""
+        for (path, what, part), (values, own) in self._lost.counts().items():
+            why = reason(path, self._format.lost, self._format.name)
+            self._lose(Loss(path=path, what=what, why=why, values=values, own=own, part=part))
+        for (path, _, _), (values, own) in self._hidden.counts().items():
+            self._report.carry(path, values, own)
 
     def _compare(self, files: list[Path]) -> None:
         found: list[Key] = []
@@ -169,7 +217,3 @@ class Scales:
 
 
 _WHOLE = "the file as a whole does not say it"
-
-
-def _differences(before: bytes, after: bytes) -> list[Found]:
-    return [] if before == after else list(differences(decode(before), decode(after)))

@@ -12,6 +12,7 @@ from typing import Any
 from pantrace.errors import UsageError
 from pantrace.metrics import by_name, measure_named
 from pantrace.model import Sample, numbers_of
+from pantrace.wire.patterns import search
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
@@ -63,7 +64,7 @@ class Condition:
         if self.op == "=":
             return any(_equal(value, self.value) for value in values)
         if self.pattern is not None:
-            return any(self.pattern.search(_text(value)) for value in values)
+            return any(search(self.pattern, _text(value)) for value in values)
         compare, number = _COMPARE[self.op], self.number if self.number is not None else float(self.value)
         return any(compare(found, number) for value in values if (found := _number(value)) is not None)
 

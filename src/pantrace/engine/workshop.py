@@ -82,7 +82,8 @@ class _Questions:
                 judged.setdefault(score.name, []).append(score)
                 continue
             numbers = measured.setdefault(score.name, {})
-            if score.status == "scored":
+            # Tokens are known where the cost is not: a headline that does not apply has measures of its own.
+            if score.status == "scored" or score.values:
                 for measure, number in _numbers(score):
                     numbers.setdefault(measure, []).append(number)
                 self.told.setdefault(name, {})[score.name] = _details(score)

@@ -16,6 +16,8 @@ from pantrace.errors import ReadError, UnknownFormat, UsageError
 from pantrace.wire.depth import refusal
 from pantrace.wire.files import read_error
 from pantrace.wire.head import Head
+from pantrace.wire.json import UNFINISHED, decode
+from pantrace.wire.ziplog import cut
 
 from .format import Format, NoOptions
 
@@ -36,6 +38,7 @@ NAMES = (
     "openadapt-episodes",
     "explain",
     "tau-bench",
+    "tau-tasks",
     "atif",
     "claude-code",
     "gemini-cli",
@@ -71,6 +74,7 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "openadapt-episodes": (b'"steps"', b'"step_index"', b'"episode_id"', b'"_meta"', b'"step_idx"', b'"episodes"'),
     "explain": (b'"explain_inputs"', b'"scenario_id"', b'"caseId"', b'"required_evals"', b'"case_id"'),
     "tau-bench": (b'"traj"',),
+    "tau-tasks": (b'"user_scenario"', b'"instruction"'),
     "atif": (b'"ATIF-v',),
     "claude-code": (b'"sessionId"', b'"session_id"', b'"loglines"', b'"leafUuid"'),
     "gemini-cli": (b'"projectHash"',),
@@ -141,6 +145,17 @@ def _likely_first(head: Head) -> Iterator[str]:
     yield from (name for name in names() if name not in likely)
 
 
+def _cut_json(head: Head) -> ReadError | None:
+    """The error of a small text that breaks off: that may be why nobody recognises it."""
+    if not head.is_whole or not head.data.lstrip().startswith((b"{", b"[")):
+        return None
+    try:
+        decode(head.data)
+    except ReadError as error:
+        return error if error.remedy == UNFINISHED else None
+    return None
+
+
 def detect(path: Path) -> tuple[Format, str]:
     """The format that claims an input, with the version or variant it saw."""
     if not path.exists():
@@ -156,8 +171,11 @@ def detect(path: Path) -> tuple[Format, str]:
         raise UnknownFormat("the file is empty", path=str(path))
     if head.kind == "json" and (why := refusal(head.data)) is not None:
         raise UnknownFormat(why.message, path=str(path), place=why.place, remedy=why.remedy)
+    if head.kind == "json" and (torn := _cut_json(head)) is not None:
+        raise UnknownFormat(torn.message, path=str(path), place=torn.place, remedy=torn.remedy)
     if head.kind == "zip" and not head.members:
-        raise UnknownFormat("the archive is cut off or damaged", path=str(path), remedy="it may still be being written")
+        torn = cut(str(path))
+        raise UnknownFormat(torn.message, path=torn.path, remedy=torn.remedy)
     if head.kind != "directory":
         from .recognised import recognised
 

@@ -9,8 +9,10 @@ from typing import Any, Literal
 
 from pantrace.model import Record, Run, RunHeader, Sample, Scale, Violation
 from pantrace.wire.claim import Claim
+from pantrace.wire.cuts import Cutting
 from pantrace.wire.head import Head
 from pantrace.wire.rows import Layout, OnBroken
+from pantrace.wire.span import Span
 from pantrace.wire.written import Row
 
 
@@ -55,6 +57,11 @@ class Format:
     """The id of a sample, from the one that its row gives and the file that holds it: some tools name a task only in
     the name of its file."""
     open: Callable[[Path, OnBroken], Run] | None = None
+    plan: Callable[[Path, Cutting], Iterable[Span]] | None = None
+    """Where an input may be cut into spans that are read one by one; none: it is read as a whole. Rows that are lines
+    are cut by the frame."""
+    open_span: Callable[[Path, Span, OnBroken], Run] | None = None
+    """The run of an input with the samples of one span only."""
     beside: Callable[[Path], Iterable[Path]] = lambda _: ()
     """Files and folders outside an input that `open` looks into; when one of them changes, the input is read again."""
     owner: Callable[[Path], Path | None] = lambda _: None

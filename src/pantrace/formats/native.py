@@ -19,10 +19,12 @@ import msgspec
 from pantrace.errors import ReadError, WriteError
 from pantrace.model import Extra, Run, RunHeader, Sample, Source, Violation, with_samples
 from pantrace.wire import files
+from pantrace.wire.cuts import Cutting, by_lines
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, decode_as, decode_document, encode, misfit, to_plain
 from pantrace.wire.output import writing
 from pantrace.wire.rows import OnBroken
+from pantrace.wire.span import Span
 from pantrace.wire.unknown import UnknownKey, with_unknown
 from pantrace.wire.upgrade import upgrade
 from pantrace.wire.written import Row
@@ -62,9 +64,20 @@ def dump(sample: Sample, options: NoOptions) -> Any:
     return to_plain(sample)
 
 
-def open_run(path: Path, on_broken: OnBroken) -> Run:
+def plan(path: Path, cutting: Cutting) -> Iterable[Span]:
+    return by_lines(path, cutting.size)
+
+
+def open_span(path: Path, span: Span, on_broken: OnBroken) -> Run:
+    return open_run(path, on_broken, span)
+
+
+def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
     lines = files.lines(path)
     number, first = next(lines, (1, b"{}"))
+    if span is not None:
+        header = number
+        lines = ((each, line) for each, line in files.lines(path, span) if each > header)
     try:
         head = _whole(first, FirstLine)
     except (ReadError, msgspec.ValidationError) as error:
@@ -161,6 +174,8 @@ FORMAT = Format(
     load=load,
     dump=dump,
     open=open_run,
+    plan=plan,
+    open_span=open_span,
     save=save,
     check=check,
     validate=validate,

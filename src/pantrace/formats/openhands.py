@@ -135,13 +135,17 @@ def _usages(state: dict[str, Any]) -> dict[str, Usage]:
             return {}
     found: dict[str, Usage] = {}
     for each in metrics:
-        told = [usage for usage in each.get("token_usages") or () if isinstance(usage, dict)]
-        costs = [cost.get("cost") for cost in each.get("costs") or () if isinstance(cost, dict)]
+        told = [usage for usage in _list(each.get("token_usages")) if isinstance(usage, dict)]
+        costs = [cost.get("cost") for cost in _list(each.get("costs")) if isinstance(cost, dict)]
         for place, usage in enumerate(told):
             known = {name: usage[key] for name, key in _COUNTS.items() if type(usage.get(key)) is int}
             cost = costs[place] if len(costs) == len(told) and isinstance(costs[place], (int, float)) else None
             found[str(usage.get("response_id"))] = Usage(**known, cost_usd=cost)
     return found
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _step(event: dict[str, Any], usages: dict[str, Usage]) -> Step:

@@ -14,6 +14,7 @@ from .cut import Block, Material, cut_to, joined
 from .fence import fence, fence_word
 from .frame import LAYOUT, SYSTEM
 from .rubric import Rubric
+from .template_bounds import refuse_what_grows
 from .verdict import CANNOT_TELL, CLAIMS
 
 if TYPE_CHECKING:
@@ -168,6 +169,8 @@ def variables(template: str, place: str) -> set[str]:
     from jinja2 import TemplateSyntaxError, meta
 
     try:
-        return meta.find_undeclared_variables(_environment().parse(template))
+        tree = _environment().parse(template)
+        refuse_what_grows(tree, place)
+        return meta.find_undeclared_variables(tree)
     except TemplateSyntaxError as error:
         raise UsageError(f"{place}: the template is not right: line {error.lineno}: {error.message}") from None

@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Literal
 
 from pantrace.engine.check import CheckReport, run_rules
+from pantrace.engine.check_part import CheckParts
+from pantrace.engine.executor import ONE_PROCESS, Engine, InProcess
 from pantrace.engine.measure import load_plugins
+from pantrace.engine.pile_parts import done_parts
 from pantrace.engine.read import split_children, watch
 from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
 from pantrace.model import Run, Sample
 from pantrace.rules import load_rules
 
-from .sources import Recordings, listed, pile_of, refuse_other
+from .sources import Recordings, engine_for, listed, paths_of, pile_of, refuse_other
 
 
 def check(
@@ -28,6 +31,8 @@ def check(
     selection: Selection | None = None,
     format: str | None = None,  # noqa: A002
     on_sample: Callable[[Sample], None] = lambda _: None,
+    engine: Engine = ONE_PROCESS,
+    on_start: Callable[[str], None] = lambda _: None,
 ) -> CheckReport:
     """Check recordings against rule files or packs: what must be said, called, or called first.
 
@@ -44,6 +49,21 @@ def check(
         rules=loaded,
         min_pass_rate=1.0 if min_pass_rate is None else min_pass_rate,
     )
+    executor = engine_for(sources, engine, selection, on_start)
+    if not isinstance(executor, InProcess):
+        task = CheckParts(
+            rules=tuple(map(str, listed(rules))),
+            plugins=tuple(map(Path, listed(plugins))),
+            selection=selection if selection is not None else Selection(),
+            sub_agents=sub_agents,
+        )
+        with executor:
+            for found in done_parts(paths_of(sources), format, task, executor, report.notes):
+                report.sessions += found.sessions
+                report.tools_seen |= found.tools_seen
+                for sample, _ in found.sessions:
+                    on_sample(sample)
+        return report
     run = pile_of(sources, format, report.notes)
     samples = split_children(run.samples) if sub_agents else run.samples
     chosen = selection.apply(samples) if selection is not None else samples

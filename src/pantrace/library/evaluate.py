@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from pantrace.engine.evaluate import evaluate_into
+from pantrace.engine.executor import ONE_PROCESS, Engine
 from pantrace.engine.intake import Done
 from pantrace.engine.judge import Bench
 from pantrace.engine.overwriting import Output, refuse_overwriting
@@ -35,6 +36,13 @@ class Planned:
     ready: Ready
     beside: list[Path]
     """Files that are read beside the recordings: nothing may be written over them."""
+    folder: Path
+    """Where the plan's other files are."""
+
+    @property
+    def datasets(self) -> list[Path]:
+        """What the plan says should be run."""
+        return [self.folder / each for each in self.plan.run.dataset]
 
     def judge_table(
         self,
@@ -65,7 +73,7 @@ def read_plan(plan: str | PathLike[str] | None, calibrations: Iterable[str | Pat
     loaded, text, folder = load_plan(path)
     ready = prepare(loaded, folder, text, str(path or "plan"), calibrations=known)
     beside = [each for each in (path, ready.reference, *known) if each is not None]
-    return Planned(loaded, text, ready, beside)
+    return Planned(loaded, text, ready, beside, folder)
 
 
 def evaluate_planned(
@@ -82,6 +90,7 @@ def evaluate_planned(
     selection: Selection | None = None,
     format: str | None = None,  # noqa: A002
     on_sample: Callable[[Sample], None] = lambda _: None,
+    engine: Engine = ONE_PROCESS,
 ) -> Results:
     """What `evaluate` and `pantrace eval` do with a plan."""
     if not paths:
@@ -107,6 +116,7 @@ def evaluate_planned(
             selection=chosen,
             on_sample=on_sample,
             judging=judging,
+            engine=engine,
         )
         return done, judging
 

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
+from pantrace.engine.executor import ONE_PROCESS, Engine, Executor, InProcess
 from pantrace.engine.measure import (
     Chosen,
     References,
@@ -18,6 +19,9 @@ from pantrace.engine.measure import (
     row,
     stored_row,
 )
+from pantrace.engine.measure_part import MeasureParts, PartMeasured
+from pantrace.engine.overview import Overview
+from pantrace.engine.pile_parts import done_parts
 from pantrace.engine.read import Notes, read_pile, split_children
 from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
@@ -25,7 +29,10 @@ from pantrace.metrics import full_address
 from pantrace.model import Run, Sample
 
 from .scores import Scores
-from .sources import Recordings, listed, pile_of, refuse_other
+from .sources import Recordings, engine_for, listed, paths_of, pile_of, refuse_other
+
+_ELSEWHERE = Sample(id="")
+"""Shown to whoever counts samples, for one that was measured in another process."""
 
 
 @dataclass
@@ -47,10 +54,36 @@ class Measuring:
     """How many were measured."""
     failed: dict[str, list[str]] = field(default_factory=dict)
     """Metrics that could not be run, with the reasons."""
+    by: list[str] = field(default_factory=list)
+    """Who did it, in words, if not this process alone."""
+    groups: dict[str, Overview] = field(default_factory=dict)
+    """What rows come to that were added up elsewhere."""
+    elsewhere: Iterator[PartMeasured] | None = None
+    """What other processes give; then there is no run to be read here."""
     _without_turn: int = 0
+
+    def _rows_of_parts(self, on_sample: Callable[[Sample], None]) -> Iterator[Row]:
+        """The rows that were made elsewhere; what was added up there is taken in."""
+        for part in self.elsewhere or ():
+            self.samples += part.samples
+            self._without_turn += part.without_turn
+            for group, found in part.groups.items():
+                self.groups.setdefault(group, Overview(self.checks)).absorb(found)
+            for metric, reasons in part.failed.items():
+                self.failed.setdefault(metric, []).extend(reasons)
+            for _ in range(part.samples):
+                on_sample(_ELSEWHERE)
+            for each in part.rows:
+                self._note_failure(each)
+                yield each
+
+    def _note_failure(self, found: Row) -> None:
+        if found.status == "failed" and kind_of(found) == "check":
+            self.failed.setdefault(found.metric, []).append(found.explanation or "")
 
     def rows(self, on_sample: Callable[[Sample], None] = lambda _: None) -> Iterator[Row]:
         """All scores; `on_sample` is called before the rows of each sample."""
+        yield from self._rows_of_parts(on_sample)
         seen: Sample | None = None
         for sample, turn, scores in measure_samples(self._samples(), self.checks, by_turn=self.by_turn):
             if sample is not seen:
@@ -59,8 +92,7 @@ class Measuring:
             self._without_turn += self.by_turn and turn is None
             for score in scores:
                 found = row(self.notes.reading, sample, turn, score)
-                if found.status == "failed" and kind_of(found) == "check":
-                    self.failed.setdefault(found.metric, []).append(found.explanation or "")
+                self._note_failure(found)
                 yield found
             for score in sample.scores if self.stored else ():
                 if self._wants(score.name):
@@ -90,7 +122,8 @@ class Measuring:
 
     def _samples(self) -> Iterator[Sample]:
         samples: Iterable[Sample] = split_children(self.run.samples) if self.sub_agents else self.run.samples
-        samples = self.selection.apply(samples) if self.selection is not None else samples
+        if self.selection is not None and self.elsewhere is None:
+            samples = self.selection.apply(samples)
         if self.references is None:
             yield from samples
             return
@@ -114,8 +147,12 @@ def measuring(
     sub_agents: bool = False,
     selection: Selection | None = None,
     format: str | None = None,  # noqa: A002
+    engine: Engine = ONE_PROCESS,
+    by: str | None = None,
+    in_sums: bool = False,
 ) -> Measuring:
-    """What `measure` does, before the first sample. `settings` are METRIC.KEY=VALUE."""
+    """What `measure` does, before the first sample. `settings` are METRIC.KEY=VALUE. Where others do the work, they may
+    give sums instead of rows, grouped by a field."""
     given = [*settings]
     for option, file, setting in (
         ("--prices", prices, "token_usage.prices"),
@@ -127,10 +164,12 @@ def measuring(
         given += [f"{setting}={file}"] if file else []
     checks = choose(metrics, given, [Path(each) for each in plugins])
     notes = Notes.keeping()
-    run = pile_of(sources, format, notes)
+    started: list[str] = []
+    executor = engine_for(sources, engine, selection, started.append)
+    run = pile_of(sources, format, notes) if isinstance(executor, InProcess) else Run(samples=())
     references = References.of(read_pile([Path(reference)], notes=Notes())) if reference is not None else None
     by_turn = per == "turn"
-    return Measuring(
+    found = Measuring(
         run,
         checks,
         [*metrics],
@@ -141,7 +180,30 @@ def measuring(
         selection,
         references,
         str(reference),
+        by=started,
     )
+    if not isinstance(executor, InProcess):
+        task = MeasureParts(
+            metrics=tuple(metrics),
+            settings=tuple(given),
+            plugins=tuple(Path(each) for each in plugins),
+            selection=selection if selection is not None else Selection(),
+            references=references,
+            sub_agents=sub_agents,
+            by_turn=by_turn,
+            stored=found.stored,
+            by=by,
+            in_sums=in_sums,
+        )
+        found.elsewhere = _elsewhere(paths_of(sources), format, task, executor, notes)
+    return found
+
+
+def _elsewhere(
+    paths: list[Path], format_name: str | None, task: MeasureParts, executor: Executor, notes: Notes
+) -> Iterator[PartMeasured]:
+    with executor:
+        yield from done_parts(paths, format_name, task, executor, notes)
 
 
 def measure(

@@ -16,7 +16,7 @@ from pantrace.engine.read import Notes
 from pantrace.engine.table import Table, Tabular
 from pantrace.errors import UsageError
 from pantrace.metrics import full_address
-from pantrace.plots import render
+from pantrace.plots import DPI, render
 
 from .sources import listed, refuse_other
 
@@ -36,12 +36,20 @@ class Figure:
     output: Path | None = None
     """Where it was last saved."""
 
-    def save(self, out: str | PathLike[str], *, kind: str | None = None) -> Path:
+    def save(
+        self,
+        out: str | PathLike[str],
+        *,
+        kind: str | None = None,
+        width: float | None = None,
+        height: float | None = None,
+        dpi: int = DPI,
+    ) -> Path:
         """Write it: .png, .svg, .pdf, .html (which needs no network) or .vl.json; `kind` where the name does not say
-        which."""
+        which. Width and height are in points."""
         target = Path(out)
         refuse_overwriting(self.sources, [Output(target)])
-        save(self.spec, target, kind or kind_of(target))
+        save(self.spec, target, kind or kind_of(target), width=width, height=height, dpi=dpi)
         self.output = target
         return target
 

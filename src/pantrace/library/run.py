@@ -14,6 +14,7 @@ from pantrace.agents import Surroundings
 from pantrace.agents.function import function
 from pantrace.engine.collect import collecting
 from pantrace.engine.compare_runs import compare_sources
+from pantrace.engine.overwriting import Output, refuse_overwriting
 from pantrace.engine.plan import RunTable, load_plan
 from pantrace.engine.read import Notes
 from pantrace.engine.run import Budget, Ran, function_recorder, read_recording, run_cases
@@ -22,10 +23,10 @@ from pantrace.engine.run_cases import questions
 from pantrace.engine.run_trial import Conditions
 from pantrace.engine.select import Selection
 from pantrace.engine.simulated_user import SimulatedUser
-from pantrace.errors import UsageError
+from pantrace.errors import MissingExtra, UsageError
 from pantrace.judges.providers import Provider
 from pantrace.model import Sample
-from pantrace.store import WORKSPACES
+from pantrace.store import WORKSPACES, require_analysis
 
 from .access import agent_keys, environment, reach
 from .evaluate import Planned, evaluate_planned, read_plan
@@ -63,6 +64,7 @@ def run(
     max_turns: int | None = None,
     budget_usd: float | None = None,
     budget_tokens: int | None = None,
+    budget_calls: int | None = None,
     budget_trials: int | None = None,
     budget_minutes: float | None = None,
     selection: Selection | None = None,
@@ -88,6 +90,7 @@ def run(
         "max_turns": max_turns,
         "budget_usd": budget_usd,
         "budget_tokens": budget_tokens,
+        "budget_calls": budget_calls,
         "budget_trials": budget_trials,
         "budget_minutes": budget_minutes,
     }
@@ -95,6 +98,8 @@ def run(
     notes = Notes.keeping()
     # Read before anybody is asked: a plan that cannot be used is no news for afterwards.
     planned = read_plan(plan) if evaluate else None
+    if planned is not None:
+        readiness(planned)
     ran = record(
         [Path(each) for each in listed(dataset)],
         {name: spec_of(each) for name, each in named.items()},
@@ -112,6 +117,15 @@ def run(
     )
     results = [evaluate_recorded(planned, each) for each in ran] if planned is not None else []
     return together(ran, results, notes)
+
+
+def readiness(planned: Planned) -> None:
+    """Raise what the evaluation would fail for, before agents have worked for hours: its extra, a judge's key."""
+    try:
+        require_analysis()
+    except MissingExtra as error:
+        raise UsageError(f"{error} (or --no-eval: record now, evaluate later)") from None
+    reach(planned.plan.judge.models, planned.plan.judge.base_url, asking=True)
 
 
 def spec_of(agent: Agent) -> str:
@@ -153,9 +167,12 @@ def record(
     paths = paths or [folder / each for each in table.dataset]
     if not paths:
         raise UsageError("there is no dataset: name one, or put it in [run] of the plan")
+    refuse_overwriting([*paths, *([Path(plan)] if plan is not None else [])], [Output(out, recording=True)])
     samples = cases_of([*paths], {**table.columns, **columns}, notes)
     chosen = selection.apply(samples) if selection is not None else samples
     cases = list(questions(chosen, follow_up=table.follow_up))
+    if not cases and selection is not None and selection.found_nothing:
+        raise UsageError(selection.found_nothing)
     fixtures = given["fixtures"] or (str(folder / table.fixtures) if table.fixtures else None)
     conditions = Conditions(
         folder=out / WORKSPACES,
@@ -178,7 +195,13 @@ def record(
             trials=table.trials,
             jobs=table.jobs,
             pause=60 / table.rate if table.rate else 0.0,
-            budget=Budget(table.budget_trials, table.budget_minutes, table.budget_tokens, table.budget_usd),
+            budget=Budget(
+                trials=table.budget_trials,
+                minutes=table.budget_minutes,
+                tokens=table.budget_tokens,
+                usd=table.budget_usd,
+                calls=table.budget_calls,
+            ),
             again=again,
             around=Surroundings(recorder=function_recorder, options={**table.options, **options}, keys=agent_keys()),
             on_sample=on_sample,
@@ -193,7 +216,10 @@ def record(
 def _user(table: RunTable) -> SimulatedUser | None:
     if table.user is None:
         return None
-    reached = reach([table.user], table.user_url, asking=True)
+    try:
+        reached = reach([table.user], table.user_url, asking=True)
+    except UsageError as error:
+        raise UsageError(f"--user {table.user}: {str(error).replace('the judge', 'it')}") from None
     (name,) = reached.models
     key = reached.keys[name.partition(":")[0]]
     return SimulatedUser(name, lambda: Provider(name, key=key, base_url=reached.base_url), table.max_turns)

@@ -23,6 +23,7 @@ from pantrace.normalise.secrets import Redactor
 from pantrace.plots import render
 from pantrace.store import RunDirectory, is_run_directory
 from pantrace.viewer import Comparison, Plot, Shown, ShownRun, ShownSample
+from pantrace.wire.pace import pace
 
 COMPARED = 6
 """Runs of which each is held against each other; of more, each against the first."""
@@ -49,6 +50,8 @@ class Wanted:
 def gather(wanted: Wanted, notes: Notes) -> Shown:
     """The runs that lie at these paths. Their samples are read when they are packed."""
     sources = find_sources(wanted, notes)
+    if (watched := pace()) is not None:
+        watched.expect(place for source in sources for place, _, _ in source.places)
     remarks: list[str] = []
     evaluations = _evaluations(wanted, remarks)
     runs = [_shown_run(source, wanted, evaluations, notes, remarks) for source in sources]
@@ -124,6 +127,8 @@ def _opened(source: Source, notes: Notes) -> Run:
     def samples() -> Iterator[Sample]:
         yield from run.samples
         for other, form, kind in source.places[1:]:
+            if (watched := pace()) is not None:
+                watched.begin(other)
             try:
                 yield from open_run(other, form, kind, notes.on_broken).samples
             except ReadError as error:
@@ -154,8 +159,18 @@ def _shown_run(
         shown.plots = _plots(found, shown.measures, remarks) if wanted.drawing else []
     if directory is not None:
         shown.decisions = _decisions(source.path)
-    shown.samples = _samples(run, directory, wanted, own, shown.notes)
+    shown.samples = _paced(_samples(run, directory, wanted, own, shown.notes), source)
     return shown
+
+
+def _paced(samples: Iterator[ShownSample], source: Source) -> Iterator[ShownSample]:
+    """The same samples; whoever watches is told when the first is wanted and when all are read."""
+    watched = pace()
+    if watched is not None:
+        watched.begin(source.path)
+    yield from samples
+    if watched is not None:
+        watched.end()
 
 
 def _roots(source: Source, directory: RunDirectory | None) -> tuple[Path, ...]:

@@ -9,6 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TypeVar
 
+from pantrace.engine.executor import Engine, Executor, InProcess
 from pantrace.engine.read import Notes, read_pile
 from pantrace.engine.select import Selection, parse_since
 from pantrace.engine.where import parse_where
@@ -84,3 +85,17 @@ def outside_loop(work: Callable[[], T]) -> T:
 
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(work).result()
+
+
+def paths_of(sources: Sequence[Recordings]) -> list[Path]:
+    """The sources that are paths."""
+    return [Path(each) for each in sources if not isinstance(each, Run)]
+
+
+def engine_for(
+    sources: Sequence[Recordings], engine: Engine, selection: Selection | None, on_start: Callable[[str], None]
+) -> Executor:
+    """Who does it. Runs that are held in memory are not sent to other processes."""
+    if any(isinstance(each, Run) for each in sources):
+        return InProcess()
+    return engine.for_pile(paths_of(sources), selection if selection is not None else Selection(), on_start)

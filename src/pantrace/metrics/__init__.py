@@ -13,6 +13,7 @@ from importlib.metadata import entry_points
 
 from pantrace.errors import UsageError
 from pantrace.model import Measure
+from pantrace.wire.meant import meant_by
 
 from .metric import Found, Measurement, Metric, NoSettings, NotApplicable, Numbers, metric, parse_settings
 
@@ -94,10 +95,8 @@ def by_name(name: str) -> Metric:
     elif name in _plugins():
         return _of_a_package(name, _plugins()[name])
     else:
-        from difflib import get_close_matches
-
-        close = get_close_matches(name, names(), n=1)
-        hint = f"did you mean {close[0]}?" if close else "`pantrace metrics` lists them"
+        meant = meant_by(name, (*names(), *ALIASES))
+        hint = f"did you mean {meant}?" if meant else "`pantrace metrics` lists them"
         raise UsageError(f"unknown metric {name!r}; {hint}")
     found: Metric = getattr(import_module(module), attribute or name)
     return found

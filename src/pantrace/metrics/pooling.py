@@ -25,6 +25,14 @@ class Sums:
                     lost += (total - whole) + value if abs(total) >= abs(value) else (value - whole) + total
                 self._sums[name] = n + 1, whole, lost
 
+    def absorb(self, other: Sums) -> None:
+        """Take in sums that were made elsewhere."""
+        for name, (n, total, lost) in other._sums.items():
+            count = self._sums.get(name, (0, 0, 0.0))[0]
+            self.add({name: total})
+            _, whole, rest = self._sums[name]
+            self._sums[name] = count + n, whole, rest + lost
+
     def put(self, name: str, n: int, total: float) -> None:
         """A sum that was made elsewhere."""
         self._sums[name] = n, total, 0.0

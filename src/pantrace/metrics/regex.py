@@ -7,6 +7,7 @@ import re
 from pantrace.errors import UsageError
 from pantrace.matching.answers import answer
 from pantrace.model import Record, Sample
+from pantrace.wire.patterns import search
 
 from .metric import Found, Measurement, NotApplicable, metric
 
@@ -43,7 +44,7 @@ def regex(sample: Sample, settings: Settings) -> Found:
     given = answer(sample)
     if given is None:
         return NotApplicable("the case was not run")
-    found = re.search(settings.pattern, given, re.MULTILINE | (re.IGNORECASE if settings.ignore_case else 0))
+    found = search(settings.pattern, given, re.MULTILINE | (re.IGNORECASE if settings.ignore_case else 0))
     if found is None:
         return Measurement(value=False, explanation=None if given else "the agent gave no answer")
     return Measurement(value=True, details={"match": found[0], "groups": list(found.groups())})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -18,6 +18,9 @@ class PartRecord(Record, frozen=True, kw_only=True, gc=False, tag_field="type"):
 
 Number = int | float
 """A number as the source wrote it. Named as `float` alone, 1 would come back from a file as 1.0."""
+
+Count = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
+"""A whole number that can be reckoned with: beyond these no tool counts right, and far beyond nobody can at all."""
 
 Extra = dict[str, Any]
 """What the model has no word for, kept under the name of the format it came from: {"opencode": {...}}."""

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from .record import Extra, Number, Record
+from .record import Count, Extra, Number, Record
 
 
 class Usage(Record, frozen=True, kw_only=True, gc=False):
     """Tokens and cost of model calls. None means not reported; it never means zero."""
 
-    input: int | None = None
+    input: Count | None = None
     """Prompt tokens, cached ones included."""
-    output: int | None = None
+    output: Count | None = None
     """Generated tokens, reasoning included."""
-    cache_read: int | None = None
+    cache_read: Count | None = None
     """The part of `input` that came from a cache."""
-    cache_write: int | None = None
+    cache_write: Count | None = None
     """The part of `input` that was written to a cache."""
-    reasoning: int | None = None
+    reasoning: Count | None = None
     """The part of `output` that was reasoning."""
-    tool_prompt: int | None = None
+    tool_prompt: Count | None = None
     """The part of `input` that tools of the provider wrote (Gemini's tool_use_prompt_token_count)."""
-    total: int | None = None
+    total: Count | None = None
     cost_usd: Number | None = None
     derived: tuple[str, ...] = ()
     """Names of the numbers above that pantrace computed; the others stand as the source reports them."""

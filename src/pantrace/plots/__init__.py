@@ -6,9 +6,10 @@ from .comparison import Bar, comparison
 from .distribution import Values, distribution
 from .paired import CasePair, paired
 from .passk import Curve, pass_curve
-from .render import KINDS, render
+from .render import DPI, KINDS, render
 
 __all__ = [
+    "DPI",
     "KINDS",
     "Bar",
     "CasePair",

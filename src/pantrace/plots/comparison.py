@@ -90,6 +90,7 @@ def _panel(bars: list[Bar], labels: list[str], scale: Scale | None, unit: str, *
         "domain": False,
         "ticks": False,
         "labelFlush": False,
+        "labelOverlap": True,
     }
     drawn = looks(labels)
     tone = {

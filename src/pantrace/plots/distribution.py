@@ -9,7 +9,7 @@ from typing import Any
 
 from pantrace.model import Record, Scale
 
-from .style import INK, LINE, QUIET, Look, figure, looks, number, shorten, words
+from .style import BETTER, INK, LINE, QUIET, WORSE, Look, figure, looks, number, shorten, words
 
 WIDTH, HEIGHT = 380, 92
 BINS = 20
@@ -31,16 +31,19 @@ def distribution(
     series: Sequence[Values],
     *,
     scale: Scale | None = None,
+    verdicts: bool = False,
     title: str | None = None,
     subtitle: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Histograms on one axis, with the mean of each; heights are shares of the samples that have a number."""
+    """Histograms on one axis, with the mean of each; heights are shares of the samples that have a number. Verdicts (0
+    and 1) have the colours of good and bad, other numbers the colour of their evaluation."""
+    good = (scale.better if scale is not None else "higher") if verdicts else None
     edges, ticks = _edges([value for each in series for value in each.values], scale)
     shares = [_shares(each.values, edges) for each in series]
     highest = max((share for each in shares for share in each), default=1.0) or 1.0
     drawn = looks([each.label for each in series])
     panels = [
-        _panel(each, share, edges, ticks, highest, look, metric)
+        _panel(each, share, edges, ticks, highest, look, metric, good)
         for each, share, look in zip(series, shares, drawn, strict=True)
     ]
     body = {"concat": panels, "columns": 1 if len(series) <= 3 else 2, "spacing": {"row": 24, "column": 34}}
@@ -78,13 +81,20 @@ def _shares(values: tuple[float, ...], edges: Edges) -> list[float]:
 
 
 def _panel(
-    each: Values, shares: list[float], edges: Edges, ticks: list[float] | None, highest: float, look: Look, metric: str
+    each: Values,
+    shares: list[float],
+    edges: Edges,
+    ticks: list[float] | None,
+    highest: float,
+    look: Look,
+    metric: str,
+    verdicts: str | None,
 ) -> dict[str, Any]:
     average = fsum(each.values) / len(each.values) if each.values else None
     facts = [f"n = {len(each.values)}"]
     facts += [f"mean {number(average)}"] if average is not None else []
     facts += [f"{each.left_out} n/a"] if each.left_out else []
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "from": start,
             "to": end,
@@ -96,6 +106,9 @@ def _panel(
         for (start, end), share in zip(edges, shares, strict=True)
         if share
     ]
+    if verdicts is not None:
+        for row in rows:
+            row["tone"] = BETTER if (row["to"] > 1) == (verdicts == "higher") else WORSE
     margin = (edges[0][1] - edges[0][0]) / 3 if ticks else 0.0
     domain = [edges[0][0] - margin, edges[-1][1] + margin]
     x = {"type": "quantitative", "scale": {"domain": domain, "nice": False, "zero": False}}
@@ -116,6 +129,7 @@ def _panel(
                 "x2": {"field": "to"},
                 "y": {"field": "base", **y, "axis": y_axis},
                 "y2": {"field": "share"},
+                **({"fill": {"field": "tone", "type": "nominal", "scale": None}} if verdicts is not None else {}),
                 "tooltip": [
                     {"field": "from", "type": "quantitative"},
                     {"field": "to", "type": "quantitative"},

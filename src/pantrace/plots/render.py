@@ -9,21 +9,27 @@ from typing import Any
 
 from pantrace.errors import MissingExtra, UsageError
 
+from .size import sized
+
 KINDS = ("png", "svg", "pdf", "html", "vl.json")
-SCALE = 2.0
-"""Pixels of a PNG for each point."""
+DPI = 144
+"""Pixels of a PNG for each inch of 72 points."""
 _FOREIGN = re.compile(r"https?://(?:vega\.github\.io|github\.com)/[\w./-]*")
 
 
-def render(figure: dict[str, Any], kind: str) -> bytes:
-    """The bytes of a picture of this kind; nothing is fetched from a network."""
+def render(
+    figure: dict[str, Any], kind: str, *, width: float | None = None, height: float | None = None, dpi: int = DPI
+) -> bytes:
+    """The bytes of a picture of this kind, as large as wanted (in points); nothing is fetched from a network."""
+    if width is not None or height is not None:
+        figure = sized(figure, width, height, lambda tried: _converter().vegalite_to_svg(tried, allowed_base_urls=[]))
     if kind == "vl.json":
         return json.dumps(figure, indent=1, ensure_ascii=False).encode() + b"\n"
     if kind not in KINDS:
         raise UsageError(f"a figure can be written as {', '.join(KINDS)}; not as {kind!r}")
     converter = _converter()
     if kind == "png":
-        return bytes(converter.vegalite_to_png(figure, scale=SCALE, allowed_base_urls=[]))
+        return bytes(converter.vegalite_to_png(figure, scale=1, ppi=dpi, allowed_base_urls=[]))
     if kind == "svg":
         return str(converter.vegalite_to_svg(figure, allowed_base_urls=[])).encode()
     if kind == "pdf":

@@ -109,8 +109,10 @@ def figure(title: str, subtitle: list[str], body: dict[str, Any], *, offset: int
 
 
 def words(metric: str) -> str:
-    """A metric's name for a reader: "click_hit_rate" -> "Click hit rate"."""
-    text = " ".join(metric.replace("_", " ").split())
+    """A metric's name for a reader: "click_hit_rate" -> "Click hit rate"; a measure that is called like
+    its metric is known by that name alone."""
+    name, _, measure = metric.partition(".")
+    text = " ".join((name if name == measure else metric).replace("_", " ").split())
     return text[:1].upper() + text[1:]
 
 

@@ -7,9 +7,7 @@ that whatever was answered with "received" is in a file.
 from __future__ import annotations
 
 import os
-import re
 import threading
-import zlib
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,6 +18,8 @@ from pantrace.errors import ReadError
 from pantrace.wire.append import append_whole
 from pantrace.wire.file_names import name_of
 from pantrace.wire.json import decode_document, encode
+
+from .request_body import read_body
 
 SIGNALS = {"traces": ("resourceSpans", "scopeSpans", "spans"), "logs": ("resourceLogs", "scopeLogs", "logRecords")}
 MOST_BYTES = 64_000_000
@@ -108,7 +108,7 @@ class _Request(BaseHTTPRequestHandler):
         key = unquote(prefix[-1]) if len(prefix) >= 2 and prefix[-2] == "of" else None
         as_json = "json" in (self.headers.get("content-type") or "")
         try:
-            body = self._body()
+            body = read_body(self.rfile, self.headers, MOST_BYTES)
             if signal != "metrics":
                 request = decode_document(body) if as_json else self.server.decode(body, signal)
                 if not isinstance(request, dict):
@@ -123,29 +123,6 @@ class _Request(BaseHTTPRequestHandler):
             self._answer(400, f"not an export request: {error}".encode())
         else:
             self._answer(200, b"{}" if as_json else b"", "application/json" if as_json else "application/x-protobuf")
-
-    def _body(self) -> bytes:
-        size = self.headers.get("content-length")
-        if size is None or not re.fullmatch("[0-9]{1,12}", size) or int(size) > MOST_BYTES:
-            raise ReadError(f"a request needs a content-length of at most {MOST_BYTES:,} bytes")
-        try:
-            data = self.rfile.read(int(size))
-        except OSError as error:
-            raise ReadError(f"the request broke off: {error}") from None
-        if len(data) < int(size):
-            raise ReadError(f"the request broke off: {len(data):,} of {size} bytes came")
-        if (self.headers.get("content-encoding") or "") != "gzip":
-            return data
-        unpacker = zlib.decompressobj(wbits=31)
-        try:
-            found = unpacker.decompress(data, MOST_BYTES)
-        except zlib.error as error:
-            raise ReadError(f"not gzip: {error}") from None
-        if unpacker.unconsumed_tail:
-            raise ReadError(f"unpacks to more than {MOST_BYTES:,} bytes")
-        if not unpacker.eof:
-            raise ReadError("not gzip: it breaks off")
-        return found
 
     def _answer(self, status: int, body: bytes, kind: str = "text/plain") -> None:
         self.send_response(status)

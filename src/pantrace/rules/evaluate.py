@@ -27,6 +27,7 @@ from pantrace.model import (
     said,
 )
 from pantrace.wire.json import encode
+from pantrace.wire.patterns import TooSlow, search
 
 from .language import Condition, Fits, Rule, RuleFile, Texts
 from .paths import USUAL, Searched, paths_in
@@ -51,11 +52,15 @@ def rule_score(sample: Sample, rule: Rule, rules: RuleFile) -> Score:
     if sample.trajectory is None:
         return _not_applicable(rule, "there is no trajectory", maker)
     seen = _Seen(sample.trajectory, rules)
-    if rule.when is not None:
-        applies = seen.judge(rule.when)
-        if applies.holds is not True:
-            return _not_applicable(rule, applies.reason, maker)
-    verdict = seen.judge(rule.expect)
+    try:
+        if rule.when is not None:
+            applies = seen.judge(rule.when)
+            if applies.holds is not True:
+                return _not_applicable(rule, applies.reason, maker)
+        verdict = seen.judge(rule.expect)
+    except TooSlow as error:
+        # Neither kept nor broken: a text that an agent wrote must not decide by taking long.
+        return Score(name=rule.id, status="failed", explanation=str(error), details={"rule": rule.name}, maker=maker)
     if verdict.holds is None:
         return _not_applicable(rule, verdict.reason, maker)
     reason = rule.message if rule.message is not None and not verdict.holds else verdict.reason
@@ -275,7 +280,7 @@ def _text_fits(text: str, condition: Condition, where: str) -> Finding:
     if options and not any(fold(word) in body for word in options):
         return Finding(False, f"the {where} has none of {', '.join(map(repr, options))}")
     if condition.matches is not None:
-        match = re.search(condition.matches, text, re.IGNORECASE if condition.ignore_case else 0)
+        match = search(condition.matches, text, re.IGNORECASE if condition.ignore_case else 0)
         if match is None:
             return Finding(False, f"the {where} does not match {condition.matches!r}")
         return Finding(True, f"the {where} has {match[0]!r}")
@@ -290,7 +295,7 @@ def _value_fits(value: Any, fits: Fits | str | float) -> bool:
         return False
     if any(word not in text for word in _list(fits.contains)):
         return False
-    return fits.matches is None or re.search(fits.matches, text) is not None
+    return fits.matches is None or search(fits.matches, text) is not None
 
 
 def _as_text(value: Any) -> str:

@@ -32,7 +32,9 @@ def pass_k(
     """The mean over tasks (trials, successes) that have at least k trials; how many have not is noted."""
     counted = list(tasks)
     enough = [(trials, successes) for trials, successes in counted if trials >= k]
-    values = [of(trials, successes, k) for trials, successes in enough]
+    # Many tasks have the same counts: each pair of them is asked for once.
+    chances = {each: of(*each, k) for each in set(enough)}
+    values = [chances[each] for each in enough]
     if not values:
         raise TooFew(f"no task has {k} trials")
     found = share_over_cases(values, sum(trials for trials, _ in enough), confidence)

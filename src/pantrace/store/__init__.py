@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from .absent import absent_of
 from .directory import RunDirectory
+from .known_parts import KnownParts
 from .manifest import Intake
 from .opening import OWN_NAMES
-from .parquet import Staged, stage_part
+from .parquet import Staged, require_analysis, stage_part
 from .query import Answer, query, workbench
 from .reading import StoredScore, read_tables
-from .rows import Kept, Result, samples_hash
+from .rows import Kept, Result, SampleTexts, sample_of
 from .run_file import FILES, LABELS, PARTS, RECORDINGS, WORKSPACES, is_run_directory
 from .verify import unverified
 
@@ -22,14 +24,18 @@ __all__ = [
     "Answer",
     "Intake",
     "Kept",
+    "KnownParts",
     "Result",
     "RunDirectory",
+    "SampleTexts",
     "Staged",
     "StoredScore",
+    "absent_of",
     "is_run_directory",
     "query",
     "read_tables",
-    "samples_hash",
+    "require_analysis",
+    "sample_of",
     "stage_part",
     "unverified",
     "workbench",

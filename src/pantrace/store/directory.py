@@ -16,6 +16,7 @@ from pantrace.model import Decision, Run, RunHeader, Sample, header_of, with_sam
 
 from .durable import remove_temporaries, sync, write_errors
 from .json_text import sayable
+from .known_parts import KnownParts, damaged_files
 from .lock import Lock
 from .manifest import CommittedPart, Damaged, Intake, PartFile, committed_parts, damaged_manifest
 from .manifest_writer import Manifest
@@ -27,14 +28,15 @@ from .reading import (
     read_addresses,
     read_decisions,
     read_kept,
+    read_outlines,
     read_results,
     read_rows,
     read_scores,
 )
-from .rows import Kept, Result, decision_row, json_hash
+from .rows import Kept, Result, decision_item, json_hash
 from .run_file import LOCK, MANIFEST, PARTS, RunFile, read_run_file, write_run_file
 from .schema import VERSION
-from .verify import damage, now_verified
+from .verify import now_verified
 
 
 class RunDirectory:
@@ -127,8 +129,7 @@ class RunDirectory:
     def damage(self, part: str) -> list[Path]:
         """The files of a part, counting or set aside, that are damaged or missing."""
         found = self._writer().known(sayable(part))
-        files = [(self.path / PARTS / each.file, each) for each in found.files] if found is not None else []
-        return [path for path, file in files if damage(path, file)]
+        return damaged_files(self.path, found) if found is not None else []
 
     def write_part(self, part: str, results: Iterable[Result | Kept], *, again: bool = False) -> None:
         """Write and commit a part. One that is done already stays as it is, and `results` is not asked; `again` puts
@@ -136,10 +137,10 @@ class RunDirectory:
         if again or not self.is_done(part):
             self._commit(stage_part(self.path, part, results), keep=False)
 
-    def commit(self, staged: Staged) -> None:
-        """Make a part count that `stage_part` wrote here or in a worker; one that is done already stays as it is."""
-        done = self.is_done(staged.part)
-        self._commit(staged, keep=done)
+    def commit(self, staged: Staged, *, again: bool = False) -> None:
+        """Make a part count that `stage_part` wrote here or in a worker; one that is done already stays as it is.
+        `again` puts the new one in its place."""
+        self._commit(staged, keep=not again and self.is_done(staged.part))
 
     def _commit(self, staged: Staged, *, keep: bool, profile: str | None = None) -> None:
         manifest = self._writer()
@@ -173,12 +174,12 @@ class RunDirectory:
             address = next(addresses.get(sayable(decision.sample), iter(())), None)
             if address is None:
                 raise UsageError(f"{self.path}: a decision on {decision.sample!r}, which the run does not hold (again)")
-            rows.append(decision_row(address, decision))
+            rows.append(decision_item(address, decision))
         digest = hashlib.sha256(sayable(profile).encode())
         with PartWriter(self.path) as writer:
             for row in rows:
-                digest.update(f"{row.part}\n{row.number}\n{row.json}\n".encode())
-                writer.add({"decisions": [row]})
+                digest.update(f"{row.address.part}\n{row.address.number}\n{row.json}\n".encode())
+                writer.batch.add_item("decisions", row)
             staged = Staged(part=f"decisions again {digest.hexdigest()}", files=writer.finish())
         self._commit(staged, keep=False, profile=sayable(profile))
 
@@ -208,12 +209,20 @@ class RunDirectory:
 
     def has(self, part: str) -> bool:
         """Whether a part is there whole, be it set aside; `settle` lets it count."""
-        manifest = self._writer()
-        if manifest.known(sayable(part)) is None or self.damage(part):
+        if self._writer().known(sayable(part)) is None or self.damage(part):
             return False
-        with write_errors(self.path):
-            manifest.recall(sayable(part))
+        self.recall(part)
         return True
+
+    def recall(self, part: str) -> None:
+        """Let a part that is there whole count again; of an edition, `settle` does that."""
+        with write_errors(self.path):
+            self._writer().recall(sayable(part))
+
+    def known_parts(self) -> KnownParts:
+        """All parts as of now, for workers to look into."""
+        manifest = self._writer()
+        return KnownParts(self.path, {**{name: part for name, (_, part) in manifest.aside.items()}, **manifest.parts})
 
     def kept(self, part: str) -> list[Kept]:
         """The results of a part, as they were written."""
@@ -251,6 +260,8 @@ class RunDirectory:
             for path in (self.path / PARTS).glob("*.parquet"):
                 if path.name not in needed:
                     path.unlink(missing_ok=True)
+            # Of workers that died, and of those whose part was done again elsewhere.
+            remove_temporaries(self.path / PARTS)
         return left
 
     def _writer(self) -> Manifest:
@@ -268,6 +279,11 @@ class RunDirectory:
         """Samples in the order of part names, each with the scores that came with it and then those of the run."""
         for result in read_results(self.path, with_decisions=False):
             yield msgspec.structs.replace(result.sample, scores=result.sample.scores + result.scores)
+
+    def outlines(self) -> Iterator[Sample]:
+        """The same samples without what the agent did: scores, and of case and outcome what the columns say. Reads a
+        small part of the directory."""
+        return read_outlines(self.path)
 
     def results(self, on_damage: OnDamage | None = None) -> Iterator[Result]:
         """Samples as they came, in the same order, each with the scores and the decisions of the run. Who wants to be

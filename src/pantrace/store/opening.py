@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from pantrace.errors import UsageError
 
 from .manifest import Damaged
@@ -55,7 +57,7 @@ def begun(folder: Path, wanted: RunFile) -> tuple[RunFile, Manifest, tuple[str, 
         except DamagedRunFile:
             renewed.append(RUN)
     if content is not None:
-        _refuse_other_plan(folder, content.plan_hash, wanted.plan_hash)
+        _refuse_other_plan(folder, content.plan_hash, wanted.plan_hash, same_text=content.plan == wanted.plan)
     manifest = _manifest(folder, content, wanted.plan_hash)
     if manifest is None:
         renewed.append(MANIFEST)
@@ -67,8 +69,9 @@ def begun(folder: Path, wanted: RunFile) -> tuple[RunFile, Manifest, tuple[str, 
             ended = content is not None and content.run.status is not None and bool(manifest.parts)
             # One of an older version has no editions, but a run that has ended is one.
             manifest.note({"plan_hash": wanted.plan_hash, **({"edition": "1"} if ended else {})})
-        if content is None:
-            content = wanted
+        if content is None or content.store < wanted.store:
+            # What is written from here on, an earlier pantrace would misread: it must refuse the directory.
+            content = wanted if content is None else replace(content, store=wanted.store)
             write_run_file(folder, content)
     except BaseException:
         manifest.close()
@@ -97,9 +100,20 @@ def _manifest(folder: Path, content: RunFile | None, plan_hash: str) -> Manifest
     return found
 
 
-def _refuse_other_plan(folder: Path, known: str, wanted: str) -> None:
-    if known != wanted:
+def _refuse_other_plan(folder: Path, known: str, wanted: str, *, same_text: bool = False) -> None:
+    if known == wanted:
+        return
+    if same_text:
         raise UsageError(
-            f"{folder} holds a run of another plan (its hash is {known[:12]}, this plan's is {wanted[:12]}); "
-            "choose another directory, or remove this one to begin anew"
+            f"{folder} was made by this plan, but something that it names has changed since: a profile, a rule file, a "
+            f"rubric, the reference, or the judge. After a change of the profile, `pantrace gate {folder} --profile "
+            "FILE` decides anew without measuring; after any other change, choose another directory for --out, or "
+            "remove this one"
         )
+    remedy = "choose another directory, or remove this one to begin anew"
+    if (folder / RECORDINGS).is_dir():
+        # Nobody should be told to remove what an agent was paid for.
+        remedy = f"evaluate its recordings anew: pantrace eval {folder / RECORDINGS} --out OTHER"
+    raise UsageError(
+        f"{folder} holds a run of another plan (its hash is {known[:12]}, this plan's is {wanted[:12]}); {remedy}"
+    )

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from math import isfinite
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from pantrace.errors import MissingExtra
 from pantrace.model import Record
 
+from .batch import Batch
 from .durable import sync, temporary_name, write_errors
 from .json_text import sayable
-from .rows import Kept, Result, rows_of
-from .schema import PART_TABLES, Addressed, SampleRow, columns
+from .rows import Kept, Result
+from .schema import PART_TABLES, columns
 from .verify import damaged_part, file_hash
 
 _ROWS_AT_ONCE = 20_000
-_CHARACTERS_AT_ONCE = 16_000_000
-_ADDED = ("numbers",)
+_CHARACTERS_AT_ONCE = 3_000_000
+_ALL_DIFFERENT = ("json",)
+_ASKED_FOR = ("number", "sample", "case_id", "epoch", "origin", "name", "status", "value", "passed", "profile")
+"""Columns whose least and greatest value are worth knowing before a group of rows is read."""
+_ADDED = ("numbers", "not_applicable")
 """Columns that parts of earlier versions do not have; there they are null."""
 
 
@@ -49,7 +50,8 @@ def stage_part(folder: Path, part: str, results: Iterable[Result | Kept]) -> Sta
     part = sayable(part)
     with PartWriter(folder) as writer:
         for number, result in enumerate(results):
-            writer.add(rows_of(part, number, result))
+            writer.batch.add(part, number, result)
+            writer.flush_if_full()
         return Staged(part=part, files=writer.finish())
 
 
@@ -60,8 +62,7 @@ class PartWriter:
         _arrow()
         self._folder = folder
         self._parts = folder / "parts"
-        self._waiting: dict[str, list[Addressed]] = {table: [] for table in PART_TABLES}
-        self._characters = 0
+        self.batch = Batch()
         self._open: dict[str, tuple[Path, Any]] = {}
         self._rows = dict.fromkeys(PART_TABLES, 0)
         self._finished = False
@@ -79,32 +80,35 @@ class PartWriter:
                 pass
             path.unlink(missing_ok=True)
 
-    def add(self, rows: dict[str, list[Addressed]]) -> None:
-        """Rows by table; written when enough have come together."""
-        for table, some in rows.items():
-            self._waiting[table] += some
-        self._characters += sum(len(row.json) for row in rows.get("samples", ()) if isinstance(row, SampleRow))
-        if self._characters > _CHARACTERS_AT_ONCE or max(map(len, self._waiting.values())) > _ROWS_AT_ONCE:
+    def flush_if_full(self) -> None:
+        """Write what waits, when enough has come together."""
+        if self.batch.characters > _CHARACTERS_AT_ONCE or self.batch.rows > _ROWS_AT_ONCE:
             self._flush()
 
     def _flush(self) -> None:
+        waiting, self.batch = self.batch, Batch()
+        tables = waiting.tables()
         with write_errors(self._folder):
-            for table, rows in self._waiting.items():
-                if rows:
-                    self._writer(table).write_table(to_arrow(PART_TABLES[table], rows))
-                    self._rows[table] += len(rows)
-                    rows.clear()
-        self._characters = 0
+            for table, found in tables.items():
+                made = to_arrow(PART_TABLES[table], found)
+                self._writer(table).write_table(made)
+                self._rows[table] += made.num_rows
 
     def _writer(self, table: str) -> Any:
         if table not in self._open:
             pa, pq = _arrow()
             path = temporary_name(self._parts)
             sink = pa.OSFile(str(path), "wb")
-            self._open[table] = (
-                path,
-                _Closing(pq.ParquetWriter(sink, arrow_schema(PART_TABLES[table]), compression="zstd"), sink),
+            schema = arrow_schema(PART_TABLES[table])
+            writer = pq.ParquetWriter(
+                sink,
+                schema,
+                compression="zstd",
+                # A list of texts that are all different is made for nothing.
+                use_dictionary=[name for name in schema.names if name not in _ALL_DIFFERENT],
+                write_statistics=[name for name in schema.names if name in _ASKED_FOR],
             )
+            self._open[table] = (path, _Closing(writer, sink))
         return self._open[table][1]
 
     def finish(self) -> tuple[WrittenFile, ...]:
@@ -112,7 +116,8 @@ class PartWriter:
         self._flush()
         written = []
         with write_errors(self._folder):
-            for table, (path, writer) in self._open.items():
+            for table in [table for table in PART_TABLES if table in self._open]:
+                path, writer = self._open[table]
                 writer.close()
                 sync(path)
                 size, digest = path.stat().st_size, file_hash(path)
@@ -144,35 +149,36 @@ def arrow_schema(row: type[Record]) -> Any:
     return pa.schema([(name, kinds[kind]) for name, kind in columns(row).items()])
 
 
-def to_arrow(row: type[Record], rows: Sequence[Record]) -> Any:
-    """Rows as an Arrow table."""
+def to_arrow(row: type[Record], found: Mapping[str, list[Any]]) -> Any:
+    """Columns as an Arrow table."""
     pa, _ = _arrow()
     schema = arrow_schema(row)
-    by_column = zip(*map(msgspec.structs.astuple, rows), strict=True)
-    arrays = [_array(list(values), field.type) for field, values in zip(schema, by_column, strict=True)]
-    return pa.table(arrays, schema=schema)
+    return pa.table([_array(found[field.name], field.type) for field in schema], schema=schema)
 
 
 def _array(values: list[Any], kind: Any) -> Any:
     pa, _ = _arrow()
-    if kind == pa.float64():
-        values = [value if value is None or _is_finite(value) else None for value in values]
     try:
-        return pa.array(values, kind)
+        found = pa.array(values, kind)
     except (UnicodeEncodeError, OverflowError, pa.ArrowInvalid):
-        return pa.array([_fitting(value) for value in values], kind)
+        found = pa.array([_fitting(value, kind == pa.float64()) for value in values], kind)
+    if kind == pa.float64():
+        from pyarrow import compute
+
+        finite = compute.is_finite(found)
+        if not compute.all(finite, min_count=0).as_py():
+            found = compute.if_else(finite, found, None)
+    return found
 
 
-def _is_finite(value: float) -> bool:
-    try:
-        return isfinite(value)
-    except OverflowError:
-        return False
-
-
-def _fitting(value: Any) -> Any:
+def _fitting(value: Any, is_number: bool) -> Any:
     if isinstance(value, str):
         return sayable(value)
+    if is_number and value is not None:
+        try:
+            return float(value)
+        except OverflowError:
+            return None
     return None if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63 else value
 
 
@@ -230,6 +236,14 @@ def open_dataset(table: str, files: Sequence[str]) -> Any:
     return dataset.dataset(
         list(files), schema=arrow_schema(PART_TABLES[table]), format="parquet", filesystem=fs.LocalFileSystem()
     )
+
+
+def require_analysis() -> None:
+    """Raise MissingExtra now rather than when the first result is to be kept, or the last one summed up."""
+    from importlib.util import find_spec
+
+    if any(find_spec(name) is None for name in ("pyarrow", "duckdb", "scipy")):
+        raise MissingExtra("a run directory", "analysis")
 
 
 def _arrow() -> tuple[Any, Any]:

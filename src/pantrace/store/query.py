@@ -49,14 +49,14 @@ def query(paths: str | Path | Sequence[str | Path], sql: str) -> Answer:
 
 
 @contextmanager
-def workbench(path: Path, memory: str) -> Iterator[Any]:
-    """A DuckDB connection with the tables of one run directory, for questions that need several steps. It holds no more
-    than so much memory and puts the rest on the disk."""
+def workbench(path: Path, memory: str, tables: set[str]) -> Iterator[Any]:
+    """A DuckDB connection with these tables of one run directory, for questions that need several steps. It holds no
+    more than so much memory and puts the rest on the disk."""
     duckdb = _duckdb()
     with tempfile.TemporaryDirectory(prefix="pantrace-") as spill:
         config = {**_config(spill), "memory_limit": memory, "threads": "1"}
         with duckdb.connect(config=config) as database:
-            _create_tables(database, [path], {*PART_TABLES})
+            _create_tables(database, [path], tables)
             yield database
 
 
@@ -106,6 +106,7 @@ def _named_in(sql: str) -> set[str]:
     a name together."""
     text = sql.lower()
     seen = {table for table in PART_TABLES if table in text or "query" in text}
+    seen |= {"scores"} if "score_rows" in text else set()
     return seen | {"samples", "scores"} if any(view in text for view in VIEWS) else seen
 
 
@@ -121,10 +122,12 @@ def _create_tables(database: Any, folders: list[Path], asked: set[str]) -> None:
                 some = database.from_arrow(open_dataset(table, files)).filter(condition)
                 some = some.project(f"{_text(run)} as run, *")
                 found = some if found is None else found.union(some)
+        # What does not apply has no row there: `scores` itself is a view.
+        name = "score_rows" if table == "scores" else table
         if found is not None:
-            found.create_view(table)
+            found.create_view(name)
         else:
-            database.execute(f"create view {table} as select {_columns(table, 'null::{1} as {0}')} where false")
+            database.execute(f"create view {name} as select {_columns(table, 'null::{1} as {0}')} where false")
     for view, question in VIEWS.items():
         database.execute(f"create view {view} as {question}")
     database.execute(f"create table runs ({_columns('runs', '{0} {1}')})")

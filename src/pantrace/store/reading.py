@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from pantrace.errors import ReadError
-from pantrace.model import Decision, Record, Sample, Score
+from pantrace.model import Case, Decision, Outcome, Record, Sample, Score, Trajectory
+from pantrace.wire.pace import tell_place
 
+from .absent import COLUMN as ABSENT
+from .absent import absent_of, merged
 from .json_text import from_exact_json, sayable
 from .manifest import CommittedPart, committed_parts
 from .parquet import read_columns, read_whole
 from .rows import Address, Kept, Result
 from .run_file import MANIFEST, PARTS
-from .schema import PART_TABLES, Addressed, columns
+from .schema import PART_TABLES, columns
 from .verify import check, damaged_part
+
+_ADDRESS = ("part", "number", "sample", "epoch")
 
 
 class StoredScore(Record, frozen=True, kw_only=True):
@@ -45,9 +52,13 @@ def read_results(folder: Path, *, with_decisions: bool = True, on_damage: OnDama
     if with_decisions:
         for name, number, decision in _decisions(folder, parts, on_damage):
             decisions.setdefault((name, number), []).append(decision)
+    total, done = sum(part.samples for part in parts), 0
     for part in parts:
         try:
-            yield from _part_results(folder, part, decisions)
+            for result in _part_results(folder, part, decisions):
+                tell_place(done, total)
+                done += 1
+                yield result
         except ReadError as error:
             if on_damage is None:
                 raise
@@ -56,37 +67,87 @@ def read_results(folder: Path, *, with_decisions: bool = True, on_damage: OnDama
 
 def read_kept(folder: Path, part: CommittedPart) -> list[Kept]:
     """The results of one part as the rows that were written: whoever decided again later is not asked."""
-    found: dict[int, dict[str, list[Addressed]]] = {}
+    found: dict[int, dict[str, list[tuple[Any, ...]]]] = {}
     for table, kind in PART_TABLES.items():
-        names = columns(kind)
+        names = list(columns(kind))
+        place = names.index("number")
         for row in read_rows(folder, part, table, *names):
-            made = kind(**dict(zip(names, row, strict=True)))
-            found.setdefault(made.number, {each: [] for each in PART_TABLES})[table].append(made)
+            found.setdefault(row[place], {each: [] for each in PART_TABLES})[table].append(row)
     return [Kept(rows=rows) for rows in found.values()]
 
 
 def _part_results(
     folder: Path, part: CommittedPart, decisions: dict[tuple[str, int], list[Decision]]
 ) -> Iterator[Result]:
-    scores: dict[int, list[Score]] = {}
-    for number, origin, score in _records(folder, part, "scores", Score, "number", "origin"):
-        if origin == "run":
-            scores.setdefault(number, []).append(score)
-    for number, sample in _records(folder, part, "samples", Sample, "number"):
+    scores = _Groups(_records(folder, part, "scores", Score, "number", "origin"))
+    for number, absent, sample in _records(folder, part, "samples", Sample, "number", ABSENT):
         yield Result(
             sample=sample,
-            scores=tuple(scores.get(number, ())),
+            scores=merged((score for _, origin, score in scores.of(number) if origin == "run"), absent),
             decisions=tuple(decisions.get((part.part, number), ())),
         )
 
 
+_OUTLINE = (
+    *("number", ABSENT, "sample", "epoch", "case_id", "scenario", "labels"),
+    *("trajectories", "status", "reason", "reward"),
+)
+
+
+def read_outlines(folder: Path) -> Iterator[Sample]:
+    """Samples with their scores, those that came with them and then those of the run, and with what the columns say of
+    case and outcome; without what the agent did, so that no recording is read."""
+    for part in committed_parts(folder / MANIFEST):
+        scores = _Groups(_records(folder, part, "scores", Score, "number", "origin"))
+        for number, absent, name, epoch, case, scenario, labels, count, *ended in read_rows(
+            folder, part, "samples", *_OUTLINE
+        ):
+            found = scores.of(number)
+            stored = tuple(score for _, origin, score in found if origin == "source")
+            made = merged((score for _, origin, score in found if origin == "run"), absent)
+            yield Sample(
+                id=name,
+                epoch=epoch,
+                case=Case(id=case, scenario=scenario, labels=msgspec.json.decode(labels) if labels else {}),
+                trajectory=Trajectory(outcome=_outcome(*ended)) if count else None,
+                scores=stored + made,
+            )
+
+
+def _outcome(status: Any, reason: str | None, reward: float | None) -> Outcome | None:
+    return Outcome(status=status, reason=reason, reward=reward) if status is not None else None
+
+
+class _Groups:
+    """Rows by the number of their sample, of which a file has them in order: one sample's are in memory at a time."""
+
+    def __init__(self, rows: Iterator[tuple[Any, ...]]):
+        self._groups = groupby(rows, key=itemgetter(0))
+        self._next = self._taken()
+
+    def _taken(self) -> tuple[int, list[tuple[Any, ...]]] | None:
+        return next(((number, list(rows)) for number, rows in self._groups), None)
+
+    def of(self, number: int) -> list[tuple[Any, ...]]:
+        """The rows of a sample, which must come later than that of the last question."""
+        if self._next is None or self._next[0] != number:
+            return []
+        found = self._next[1]
+        self._next = self._taken()
+        return found
+
+
 def read_scores(folder: Path, wanted: Collection[str] | None = None) -> Iterator[StoredScore]:
     """All scores, those that came with the samples included; or those of these names."""
-    names = ("part", "number", "sample", "epoch", "origin")
     only = ("name", wanted) if wanted is not None else None
     for part in committed_parts(folder / MANIFEST):
-        for *address, score in _records(folder, part, "scores", Score, *names, only=only):
-            yield StoredScore(**dict(zip(names, address, strict=True)), score=score)
+        scores = _Groups(_records(folder, part, "scores", Score, "number", "origin", only=only))
+        for name, number, sample, epoch, text in read_rows(folder, part, "samples", *_ADDRESS, ABSENT):
+            found = [(origin, score) for _, origin, score in scores.of(number)]
+            found += [("run", score) for _, score in absent_of(text)] if text else []
+            for origin, score in found:
+                if wanted is None or score.name in wanted:
+                    yield StoredScore(part=name, number=number, sample=sample, epoch=epoch, origin=origin, score=score)
 
 
 def read_decisions(folder: Path) -> Iterator[Decision]:
@@ -96,12 +157,11 @@ def read_decisions(folder: Path) -> Iterator[Decision]:
 
 def read_addresses(folder: Path) -> dict[str, list[Address]]:
     """Where the samples of each id are, in reading order; ids as their column has them."""
-    names = ("part", "number", "sample", "epoch")
     found: dict[str, list[Address]] = {}
     for part in committed_parts(folder / MANIFEST):
-        for row in read_rows(folder, part, "samples", *names):
-            address = dict(zip(names, row, strict=True))
-            found.setdefault(address["sample"], []).append(address)
+        for row in read_rows(folder, part, "samples", *_ADDRESS):
+            address = Address(*row)
+            found.setdefault(address.sample, []).append(address)
     return found
 
 

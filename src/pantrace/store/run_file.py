@@ -82,9 +82,9 @@ def read_run_file(folder: Path) -> RunFile:
         version = from_exact_json(data, _Version).store
         if not _is_as_written(data):
             raise _damaged(path, "it does not say what was written")
-        if version != VERSION:
+        if not 1 <= version <= VERSION:
             raise UsageError(
-                f"{folder}: a run directory of version {version}, this pantrace knows version {VERSION}; "
+                f"{folder}: a run directory of version {version}, this pantrace knows versions 1 to {VERSION}; "
                 "use the pantrace that made it, or make it anew"
             )
         return from_exact_json(data, RunFile)

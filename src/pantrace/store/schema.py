@@ -11,8 +11,11 @@ from typing import Any, get_args, get_type_hints
 
 from pantrace.model import Record
 
-VERSION = 1
-"""Version of the layout and of these columns; a directory of another version is neither read nor continued."""
+from .absent import VIEW as SCORES_VIEW
+
+VERSION = 2
+"""Version of the layout and of these columns. A directory of a later one is neither read nor continued; one of an
+earlier version is read as it is, and becomes one of this version as soon as something is written into it."""
 
 
 class RunRow(Record, frozen=True, kw_only=True):
@@ -138,6 +141,9 @@ class SampleRow(Addressed, frozen=True, kw_only=True, gc=False):
     """As reported."""
     cost_usd: float | None = None
     """As reported."""
+    not_applicable: str | None = None
+    """JSON list: the run's scores that only say that they do not apply, each with its place among all that the run
+    made. They have no row in the part; in a query, `scores` has one for each."""
     json: str
     """The whole sample in the native format, without the scores that the run made."""
 
@@ -304,12 +310,13 @@ class DecisionRow(Addressed, frozen=True, kw_only=True, gc=False):
 
 
 VIEWS: dict[str, str] = {
+    "scores": SCORES_VIEW,
     "measures": """
         with counted as (
             select s.run, s.part, s.number, s.sample, s.epoch, coalesce(x.case_id, x.sample) as case_id, s.origin,
                 s.maker_kind, s.name as metric, s.value, s.value_type, s.scale_low, s.scale_high, s.better,
                 from_json(s.numbers, '"MAP(VARCHAR, DOUBLE)"') as named
-            from scores s join samples x using (run, part, number)
+            from score_rows s join samples x using (run, part, number)
         )
         select run, part, number, sample, epoch, case_id, origin, maker_kind, metric,
             metric || '.' || named_number.key as measure, named_number.value as value, 'number' as value_type,
@@ -327,8 +334,8 @@ VIEWS: dict[str, str] = {
         from measures group by run, measure, maker_kind, case_id
     """,
 }
-"""Views over the tables: a row for each number, and the mean of each case over its repeats. The mean of a measure is
-that of its `case_means`."""
+"""Views over the tables: a row for each score, one for each number, and the mean of each case over its repeats. The
+mean of a measure is that of its `case_means`."""
 
 PART_TABLES: dict[str, type[Addressed]] = {
     "samples": SampleRow,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from time import time
 from typing import Any
 
-from pantrace.errors import PantraceError
+from pantrace.errors import MissingExtra, PantraceError
 from pantrace.wire.json import encode, to_plain
 
 from .causes import Causes
@@ -213,6 +213,8 @@ def until_broken(run: ShownRun, trouble: list[str]) -> Iterator[ShownSample]:
     """The samples of a run; where reading ends in an error, those before it and a note."""
     try:
         yield from run.samples
+    except MissingExtra:
+        raise  # nothing of it can be read until that is installed: a page without samples would hide it
     except PantraceError as error:
         trouble.append(f"The rest of this run could not be read: {error}")
 

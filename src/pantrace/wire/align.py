@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
+from functools import cached_property
 from typing import Any
 
 from .json import encode
@@ -16,15 +17,25 @@ from .json import encode
 Plain = dict[str, Any]
 """A step or a part as plain values."""
 
+Place = tuple[int, int]
+"""Step and part."""
+
 NEAR = 64
 """So many steps of the same role ahead a text is looked for inside others; unchanged it is found anywhere."""
 
 
-def key(part: Plain) -> bytes:
+_TEXTS = frozenset({str, type(None)})
+
+
+def key(part: Plain) -> Hashable:
     """What makes a call or a result the same under another id."""
     if part.get("type") == "call":
         return encode(["call", part.get("name"), part.get("arguments")])
-    return encode(["result", part.get("output"), part.get("error")])
+    output, error = part.get("output"), part.get("error")
+    # Most are texts, which need no encoding; values need it, as to Python 1 is True.
+    if type(output) in _TEXTS and type(error) in _TEXTS:
+        return "result", output, error
+    return encode(["result", output, error])
 
 
 def is_paired(part: Plain) -> bool:
@@ -35,28 +46,36 @@ def is_paired(part: Plain) -> bool:
 class Elsewhere:
     """Calls and results of the other side that no step has claimed yet, and texts in steps that carry on none."""
 
-    def __init__(self, steps: list[Plain], claimed: Collection[int | None] = ()):
-        self.found: dict[bytes, deque[Plain]] = {}
-        self.taken: set[int] = set()
-        for place, step in enumerate(steps):
-            for part in step.get("parts", ()):
+    def __init__(self, steps: list[Plain], claimed: Iterable[int | None] = ()):
+        self.taken: set[Place] = set()
+        self._steps = steps
+        self._claimed = claimed
+
+    @cached_property
+    def _found(self) -> dict[Hashable, deque[tuple[Plain, Place]]]:
+        """Made when something is looked for: most of the time everything is in its place."""
+        found: dict[Hashable, deque[tuple[Plain, Place]]] = {}
+        claimed = {*self._claimed}
+        for place, step in enumerate(self._steps):
+            for number, part in enumerate(step.get("parts", ())):
                 # The same words are often said twice: those of a claimed step stand for its own.
                 if is_paired(part) or (part.get("type") == "text" and place not in claimed):
-                    self.found.setdefault(_sought(part), deque()).append(part)
+                    found.setdefault(_sought(part), deque()).append((part, (place, number)))
+        return found
 
-    def take(self, part: Plain) -> Plain | None:
-        """The same call, result or text in any step, once."""
-        waiting = self.found.get(_sought(part)) if is_paired(part) or part.get("type") == "text" else None
+    def take(self, part: Plain) -> tuple[Plain, Place] | None:
+        """The same call, result or text in any step, once, and where it stands."""
+        waiting = self._found.get(_sought(part)) if is_paired(part) or part.get("type") == "text" else None
         while waiting:
             other = waiting.popleft()
-            if id(other) not in self.taken:
-                self.taken.add(id(other))
+            if other[1] not in self.taken:
+                self.taken.add(other[1])
                 return other
         return None
 
 
-def _sought(part: Plain) -> bytes:
-    return key(part) if is_paired(part) else encode(["text", part.get("text")])
+def _sought(part: Plain) -> Hashable:
+    return key(part) if is_paired(part) else ("text", part.get("text"))
 
 
 class Words:
@@ -78,38 +97,77 @@ class Words:
 class Parts:
     """The parts of one step that was read back; each carries on one part only."""
 
-    def __init__(self, parts: list[Plain]):
+    def __init__(self, parts: list[Plain], step: int):
         self.parts = parts
-        self.taken: set[int] = set()
-        texts = [part["text"] for part in parts if part.get("type") == "text"]
-        self.words = Words("\0".join(texts)) if texts else None
-        self.places: dict[Hashable, deque[int]] = {}
-        for place, part in enumerate(parts):
-            for mark in _marks(part):
-                self.places.setdefault(mark, deque()).append(place)
+        self._step = step
+        self._in_order = 0
+        """So many were taken, each where it stood; as long as that goes on, nothing has to be looked up."""
+        self._taken: set[int] | None = None
+        self._kinds = {part.get("type") for part in parts}
 
-    def take(self, part: Plain) -> Plain | None:
-        """The part that is the same: in all that counts, else as a call, else by its id or name."""
+    def take(self, part: Plain) -> tuple[Plain, Place] | None:
+        """The same part and where it stands: the same in all that counts, else as a call, else by its id or name."""
+        place = self._place(part)
+        return None if place is None else (self.parts[place], (self._step, place))
+
+    def _place(self, part: Plain) -> int | None:
+        if part.get("type") not in self._kinds:
+            return None
+        place = self._in_order
+        if self._taken is None:
+            if place < len(self.parts) and _is_marked_alike(part, self.parts[place]):
+                self._in_order += 1
+                return place
+            self._taken = {*range(place)}
+        found = self._looked_up(part, self._taken)
+        if found is not None:
+            self._taken.add(found)
+        return found
+
+    def _looked_up(self, part: Plain, taken: set[int]) -> int | None:
         for mark in _marks(part):
-            waiting = self.places.get(mark)
-            while waiting and waiting[0] in self.taken:
+            waiting = self._places.get(mark)
+            while waiting and waiting[0] in taken:
                 waiting.popleft()
             if waiting:
-                return self._taken(waiting[0])
+                return waiting[0]
         if not is_paired(part) and part.get("type") not in ("text", "thinking"):
             # Equal values may be written differently: 1 and 1.0.
-            places = (place for place in range(len(self.parts)) if place not in self.taken)
-            if (same := next((place for place in places if self.parts[place] == part), None)) is not None:
-                return self._taken(same)
+            places = (place for place in range(len(self.parts)) if place not in taken)
+            return next((place for place in places if self.parts[place] == part), None)
         return None
 
-    def _taken(self, place: int) -> Plain:
-        self.taken.add(place)
-        return self.parts[place]
+    @cached_property
+    def _places(self) -> dict[Hashable, deque[int]]:
+        found: dict[Hashable, deque[int]] = {}
+        for place, part in enumerate(self.parts):
+            for mark in _marks(part):
+                found.setdefault(mark, deque()).append(place)
+        return found
+
+    @cached_property
+    def _words(self) -> Words | None:
+        texts = [part["text"] for part in self.parts if part.get("type") == "text"]
+        return Words("\0".join(texts)) if texts else None
 
     def hold(self, text: str) -> bool:
         """Whether a text lives on inside another."""
-        return self.words is not None and self.words.hold(text)
+        return self._words is not None and self._words.hold(text)
+
+
+def _is_marked_alike(one: Plain, other: Plain) -> bool:
+    """Whether the most telling mark of two parts is the same."""
+    kind = one.get("type")
+    if other.get("type") != kind:
+        return False
+    if kind == "text" or kind == "thinking":
+        return one.get("text") == other.get("text")
+    if kind == "call" or kind == "result":
+        name, same = one.get("id") or one.get("call_id"), other.get("id") or other.get("call_id")
+        if name != same:
+            return False
+        return key(one) == key(other)
+    return encode(one) == encode(other)
 
 
 def _marks(part: Plain) -> Iterator[Hashable]:
@@ -150,7 +208,7 @@ class _Steps:
 
     def __init__(self, steps: list[Plain]):
         self.words: list[Words] = []
-        self.calls: list[set[bytes]] = []
+        self.calls: list[set[Hashable]] = []
         self.places: dict[Hashable, list[int]] = {}
         self.done: set[int] = set()
         for place, step in enumerate(steps):
@@ -168,7 +226,10 @@ class _Steps:
 
     def first(self, step: Plain, cursor: int) -> int | None:
         """The first step from here on that does the same, or says and asks all that this one does."""
-        role, calls = step.get("role"), _calls(step)
+        role = step.get("role")
+        if role not in self.places:
+            return None
+        calls = _calls(step)
         texts = [part["text"] for part in step.get("parts", ()) if _is_said(part)]
         found: list[int] = []
         # A step that did the same is the same step, whatever else of it was lost; but each only once.
@@ -195,7 +256,7 @@ class _Steps:
         end = len(places) if most is None else min(begin + most, len(places))
         return (places[number] for number in range(begin, end))
 
-    def _carries(self, place: int, texts: list[str], calls: set[bytes]) -> bool:
+    def _carries(self, place: int, texts: list[str], calls: set[Hashable]) -> bool:
         return all(self.words[place].hold(text) for text in texts) and calls <= self.calls[place]
 
 
@@ -211,7 +272,7 @@ def _texts(step: Plain) -> list[str]:
     return [part["text"] for part in step.get("parts", ()) if part.get("type") == "text"]
 
 
-def _calls(step: Plain) -> set[bytes]:
+def _calls(step: Plain) -> set[Hashable]:
     return {key(part) for part in step.get("parts", ()) if part.get("type") == "call"}
 
 

@@ -8,41 +8,49 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator
+from itertools import zip_longest
 from typing import Any
 
 from pantrace.errors import ReadError
 
-from .json import decode
-from .loss import Found
+from .found import Found
+from .json import decode, encode
 
 Said = tuple[str, str, Any]
 """Path without numbers, type, value."""
 
 
 class Census:
-    """Counts what comes through the door (`wire.tap`), each record once."""
+    """Keeps what comes through the door (`wire.tap`), each record once."""
 
     def __init__(self) -> None:
-        self.counts: Counter[Said] = Counter()
+        self.records: list[Any] = []
+        """As they came: text or value."""
         self._places: set[Hashable] = set()
 
     def tell(self, place: Hashable, data: Any) -> None:
-        if place in self._places:
-            return
-        self._places.add(place)
-        if isinstance(data, (bytes, memoryview)):
+        if place not in self._places:
+            self._places.add(place)
+            self.records.append(bytes(data) if isinstance(data, memoryview) else data)
+
+    def values(self) -> Iterator[Any]:
+        """A list may be told as a whole or item by item, as its reader takes it; both say the same."""
+        for data in self.records:
             try:
-                data = decode(data)
+                value = decode(data) if isinstance(data, bytes) else data
             except ReadError:
-                return
-        # A list may be told as a whole or item by item, as its reader takes it; both say the same.
-        for record in data if isinstance(data, list) else [data]:
-            self.counts.update(_values(record))
+                continue
+            yield from value if isinstance(value, list) else [value]
 
 
 def changes(source: Census, written: Census) -> Iterator[Found]:
     """What a copy does not say as its source did, path by path. What it says beside that takes nothing away."""
-    gone, new = source.counts - written.counts, written.counts - source.counts
+    if source.records == written.records and all(isinstance(each, bytes) for each in source.records):
+        return
+    before, after = Counter[Said](), Counter[Said]()
+    for one, other in zip_longest(source.values(), written.values()):
+        _count_apart("", one, other, before, after)
+    gone, new = before - after, after - before
     absent, added = Counter[str](), Counter[str]()
     for (path, _, _), count in gone.items():
         absent[path] += count
@@ -56,15 +64,31 @@ def changes(source: Census, written: Census) -> Iterator[Found]:
             yield Found(path, "absent", absent[path] - changed, before=_one(gone, path))
 
 
+def _count_apart(path: str, one: Any, other: Any, before: Counter[Said], after: Counter[Said]) -> None:
+    """Count what stands on both sides, but for what is the same in the same place: it takes nothing away there."""
+    if one == other and encode(one) == encode(other):
+        return
+    if one and other and type(one) is dict and type(other) is dict:
+        for key in {**one, **other}:
+            place = f"{path}.{key}" if path else key
+            _count_apart(place, one.get(key), other.get(key), before, after)
+    elif one and type(one) is list and type(other) is list and len(one) == len(other):
+        for first, second in zip(one, other, strict=True):
+            _count_apart(f"{path}[]", first, second, before, after)
+    else:
+        before.update(_values(path, one))
+        after.update(_values(path, other))
+
+
 def _one(counts: Counter[Said], path: str) -> Any:
     """An example."""
     return next(value for place, _, value in counts if place == path)
 
 
-def _values(value: Any) -> list[Said]:
+def _values(path: str, value: Any) -> list[Said]:
     """Path, kind and value of everything but null, from which no tool tells nothing apart."""
     found: list[Said] = []
-    stack: list[tuple[str, Any]] = [("", value)]
+    stack: list[tuple[str, Any]] = [(path, value)]
     while stack:
         path, item = stack.pop()
         kind = type(item)

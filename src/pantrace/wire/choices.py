@@ -30,11 +30,11 @@ def choices(kind: Any, path: str) -> list[str]:
     """The words that may stand at a path in a struct; none where it takes anything."""
     kinds = [kind]
     for step in _STEP.finditer(path):
-        kinds = [inner for each in kinds for inner in _inside(each, step[1])]
+        kinds = [inner for each in kinds for inner in inside(each, step[1])]
     return [str(word) for each in kinds for word in _words(each)]
 
 
-def _inside(kind: Any, name: str | None) -> list[Any]:
+def inside(kind: Any, name: str | None) -> list[Any]:
     """Types of what a field or a key of that name holds; of the items of a list, where there is no name."""
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return [each.type for each in msgspec.structs.fields(kind) if each.encode_name == name]
@@ -43,7 +43,7 @@ def _inside(kind: Any, name: str | None) -> list[Any]:
         return [arguments[1]]
     if origin in (list, tuple):
         return [arguments[0]] if name is None else []
-    return [inner for each in arguments for inner in _inside(each, name)]
+    return [inner for each in arguments for inner in inside(each, name)]
 
 
 def _words(kind: Any) -> list[Any]:

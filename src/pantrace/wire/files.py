@@ -10,6 +10,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
@@ -17,12 +18,15 @@ import zstandard
 
 from pantrace.errors import ReadError
 
-from .json import BOM
+from .json import BOM, UNFINISHED
 from .limits import PackedTooTightly, limits
+from .pace import pace
+from .span import Span
 from .tap import listener
 from .unpacking import Unpacked, is_packed
 
 Opened: TypeAlias = "io.BufferedReader[Any]"
+
 _BUFFER = 1 << 18
 """Lines of recordings are long: pieces of the usual 8 kB would be joined again and again."""
 
@@ -71,6 +75,8 @@ def read_error(path: Path, error: Exception) -> ReadError:
         return ReadError("not readable", path=str(path), remedy="check its permissions")
     if isinstance(error, IsADirectoryError):
         return ReadError("is a directory", path=str(path))
+    if isinstance(error, EOFError):
+        return ReadError(f"the compressed data is {error}", path=str(path), remedy=UNFINISHED)
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return ReadError(f"cannot be read: {text}", path=str(path), remedy="the file may be cut off or damaged")
 
@@ -101,23 +107,75 @@ def map_file(path: Path) -> Iterator[memoryview]:
 def read_start(path: Path, size: int) -> bytes:
     """The first bytes of a file, decompressed, without a byte order mark."""
     with reading(path) as file:
-        return file.read(size).removeprefix(BOM)
+        found = bytearray()
+        try:
+            while len(found) < size and (piece := file.read1(size - len(found))):
+                found += piece
+        except EOFError:
+            if not found:  # what is there tells the format; whoever reads on is told that it is cut off
+                raise
+        return bytes(found).removeprefix(BOM)
 
 
-def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines that are not blank."""
-    with reading(path) as file:
-        number = 0
+class _Between(io.RawIOBase):
+    """The bytes of a file from one place to another."""
+
+    def __init__(self, file: Opened, begin: int, end: int):
+        file.seek(begin)
+        self._file, self._left = file, end - begin
+        self._size = end - begin
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count: int = self._file.readinto(memoryview(buffer)[: self._left])
+        self._left -= count
+        return count
+
+    @property
+    def share(self) -> float:
+        """How much of it is read."""
+        return 1 - self._left / self._size if self._size else 1.0
+
+
+@contextmanager
+def _reading_between(path: Path, begin: int, end: int) -> Iterator[Opened]:
+    with reading(path) as file, io.BufferedReader(_Between(file, begin, end), _BUFFER) as inner:
+        yield inner
+
+
+def is_packed_file(path: Path) -> bool:
+    """Whether a file is compressed, by its first bytes."""
+    with open_unpacked(path, 16) as file:
+        return is_packed(file.read(4))
+
+
+def lines(path: Path, span: Span | None = None) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines that are not blank; with `span`, those of it, numbered as in the whole file."""
+    with reading(path) if span is None else _reading_between(path, span.begin, span.end) as file:
+        share = partial(_share, file, path.stat().st_size)
+        number = 0 if span is None else span.before
         for line in _unpacked_lines(path, file) if isinstance(file.raw, Unpacked) else file:
             number += 1
             if number == 1:
                 line = line.removeprefix(BOM)
+            if (watched := pace()) is not None:  # asked each time: a header may be read before anybody watches
+                watched.at(share)
             if line and not line.isspace():
                 if (tell := listener()) is not None:
                     tell((path, number), line)
                 yield number, line
             else:
                 number += _pass_blank_lines(file)
+
+
+def _share(file: Opened, size: int) -> float:
+    """How much of a file is read. Asked while another thread reads it: the raw place can be told at any time."""
+    if isinstance(file.raw, _Between):
+        return file.raw.share
+    place = file.raw.packed if isinstance(file.raw, Unpacked) else file.raw.tell()
+    return place / size
 
 
 def _pass_blank_lines(file: Opened) -> int:

@@ -52,6 +52,9 @@ def _literal(value: Any) -> Any:
     raise NotImplementedError(type(value).__name__)
 
 
+UNFINISHED = "it may still be being written, or was not copied whole"
+"""What to say of a text or a file that breaks off."""
+
 _encoder = msgspec.json.Encoder(enc_hook=_literal)
 _decoder = msgspec.json.Decoder()
 
@@ -123,11 +126,26 @@ def decode_patiently(data: bytes, more: int = 0) -> Any:
     try:
         return _shallow(_patient(data), data, more)
     except json.JSONDecodeError as error:
+        if _is_cut(error):
+            place, end = len(error.doc[: error.pos].encode("utf-8", "surrogatepass")), f"{len(data):,}"
+            where = f"line {error.lineno}, column {error.colno}"
+            raise ReadError(f"the JSON is cut off at byte {place:,} of {end}", place=where, remedy=UNFINISHED) from None
         raise ReadError(f"not valid JSON: {error.msg}", place=f"line {error.lineno}, column {error.colno}") from None
     except UnicodeDecodeError as error:
         raise ReadError(f"not UTF-8 text: {error.reason}", place=f"byte {error.start}") from None
     except (RecursionError, _TooLong):
         raise _beyond(data) from None
+
+
+_WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
+
+
+def _is_cut(error: json.JSONDecodeError) -> bool:
+    """Whether a text is all right as far as it goes."""
+    if not error.doc.strip():
+        return False
+    rest = error.doc[error.pos :].rstrip()
+    return not rest or error.msg.startswith("Unterminated string") or any(word.startswith(rest) for word in _WORDS)
 
 
 def decode_document(data: bytes | memoryview) -> Any:
@@ -213,7 +231,11 @@ def typed_decoder(kind: type[T]) -> Callable[[bytes | memoryview], T]:
 def misfit(record: Any, kind: type[T]) -> str | None:
     """The first value of a record that has not the type it should have, in words; None when all have."""
     try:
-        msgspec.convert(msgspec.to_builtins(record, enc_hook=_as_number), kind)
+        msgspec.convert(msgspec.to_builtins(record, enc_hook=_as_number, str_keys=True), kind, str_keys=True)
+    except (TypeError, NotImplementedError) as error:
+        return f"a value or a key in it is of no type that JSON has: {error}"
+    except RecursionError:
+        return "it is nested too deeply, or holds itself"
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at ")
         return f"{where.strip('`$.')} has a wrong type: {what[:1].lower()}{what[1:]}"
@@ -263,7 +285,11 @@ def _is_utf8(text: str) -> bool:
 
 def to_plain(value: Any) -> Any:
     """Structs as dictionaries and tuples as lists, all the way down; NonFinite numbers stay what they are."""
-    data = encode(value)
+    return decode_own(encode(value))
+
+
+def decode_own(data: bytes) -> Any:
+    """What `encode` has made of a value that has been looked at before: neither torn nor too deep."""
     try:
         return _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -7,6 +7,12 @@ import binascii
 from datetime import UTC, datetime
 from typing import Any
 
+from pantrace.errors import ReadError
+
+from .limits import limits
+
+_MOST_REFERRED = 1_000_000
+
 
 def is_pickled(value: Any) -> bool:
     """Whether a value is an object that jsonpickle wrote."""
@@ -23,6 +29,8 @@ class _Unwrapped:
 
     def __init__(self) -> None:
         self.known: list[Any] = []
+        self._extents: dict[int, tuple[int, int]] = {}
+        self._referred = 0
 
     def of(self, value: Any, key: str) -> Any:
         if isinstance(value, list):
@@ -30,8 +38,7 @@ class _Unwrapped:
         if not isinstance(value, dict):
             return value
         if "py/id" in value:
-            number = value["py/id"]
-            return self.known[number - 1] if isinstance(number, int) and 0 < number <= len(self.known) else None
+            return self._again(value["py/id"])
         if is_pickled(value) or "py/reduce" in value:
             return self._object(value)
         if "py/tuple" in value or "py/set" in value:
@@ -45,11 +52,35 @@ class _Unwrapped:
         return {name: self.of(each, name) for name, each in value.items()}
 
     def _list(self, value: list[Any], key: str) -> list[Any]:
-        found: list[Any] = []
+        place = len(self.known)
         if not key.startswith("py/"):
-            self.known.append(found)
-        found += [self.of(each, "") for each in value]
+            # None until it is whole: what refers to itself would have no end.
+            self.known.append(None)
+        found = [self.of(each, "") for each in value]
+        if not key.startswith("py/"):
+            self.known[place] = found
         return found
+
+    def _again(self, number: Any) -> Any:
+        """An object that stands in several places. Written out it stands there each time, so what they come to is
+        counted: a few references to references would be more than any memory holds."""
+        found = self.known[number - 1] if isinstance(number, int) and 0 < number <= len(self.known) else None
+        size, depth = self._extent(found)
+        self._referred += size
+        if self._referred > _MOST_REFERRED or depth > limits().depth:
+            raise ReadError("objects that refer to each other come to too many values", remedy="write it as plain JSON")
+        return found
+
+    def _extent(self, value: Any) -> tuple[int, int]:
+        """How many values it is when it is written out, and how deep."""
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+        if inner is None:
+            return 1, 0
+        if (known := self._extents.get(id(value))) is None:
+            extents = [self._extent(each) for each in inner]
+            known = 1 + sum(size for size, _ in extents), 1 + max((depth for _, depth in extents), default=0)
+            self._extents[id(value)] = known
+        return known
 
     def _object(self, value: dict[str, Any]) -> Any:
         place = len(self.known)
@@ -104,7 +135,7 @@ def columns_of(frame: dict[str, Any]) -> dict[str, list[Any]]:
             high = len(cells) // len(columns)
             for number, name in enumerate(columns):
                 found[name] = cells[number * high : (number + 1) * high]
-        return {name: found[name] for name in names if name in found}
+        return {name: found[name] for name in names if isinstance(name, str) and name in found}
     except (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError):
         return {}
 

@@ -47,6 +47,12 @@ def allow_unpacked(size: int) -> None:
     _limits = _limits._replace(flowing=size, held=size)
 
 
+def set_limits(given: Limits) -> None:
+    """Let the limits of another process hold here, too."""
+    global _limits
+    _limits = given
+
+
 class PackedTooTightly(ReadError):
     """An input that unpacks to more than a recording of its size ever would."""
 

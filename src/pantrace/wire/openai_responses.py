@@ -1,7 +1,8 @@
 """The OpenAI Responses vocabulary: items (messages, reasoning, calls, their outputs).
 
 Both ways: `item_from` tells the parts of an item and what it says beside them, `item_to` puts both together again, and
-`items_to` makes items of parts that another format told. `owner` is the format that speaks.
+`items_to` makes items of parts that another format told. `parts_from` and `step_items` do it for all items of a step.
+`owner` is the format that speaks.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from pantrace.model import Action, Media, Part, Role, Text, Thinking, ToolCall, ToolResult, Unknown
+from pantrace.model import Action, Media, Part, Role, Step, Text, Thinking, ToolCall, ToolResult, Unknown
 
 from .gui_calls import TOOL, action_arguments
 from .interleaved import join, split
@@ -42,6 +43,7 @@ ANSWERS = {
     "image_generation_call": "result",
 }
 """Calls that the provider itself answers, each with the key of the answer in the same item."""
+_SPEAKERS: dict[Role, str] = {"system": "developer", "user": "user", "agent": "assistant", "tool": "user"}
 _OUTPUTS = {f"{kind}_output" for kind in CALLS} | {"tool_search_output"}
 _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
 _BETWEEN = "\n\n"
@@ -292,6 +294,29 @@ def item_to(parts: list[Part], rest: Item, owner: str) -> Any:
     role = str(rest.get("role", "user"))
     pieces = [raw for part in parts if (raw := part_to(part, owner, role)) is not None]
     return {**rest, "content": rest.get("content", pieces)}
+
+
+def parts_from(items: Iterable[Any], owner: str) -> tuple[list[Part], list[Item]]:
+    """The parts of several items, and of each item how many of them are its own and what else it says."""
+    parts: list[Part] = []
+    notes: list[Item] = []
+    for item in items:
+        found, rest = item_from(item, owner)
+        parts += found
+        notes.append({"item": rest, "parts": len(found)})
+    return parts, notes
+
+
+def step_items(step: Step, owner: str) -> Iterator[Any]:
+    """The items of a step: as they were, if its extra has the notes of `parts_from` under `items`."""
+    notes = rest_in(step.extra, owner).get("items")
+    if not isinstance(notes, list) or sum(note["parts"] for note in notes) != len(step.parts):
+        yield from items_to(step.parts, _SPEAKERS[step.role], owner)
+        return
+    parts = list(step.parts)
+    for note in notes:
+        mine, parts = parts[: note["parts"]], parts[note["parts"] :]
+        yield item_to(mine, note["item"], owner)
 
 
 def items_to(parts: Iterable[Part], role: str, owner: str) -> list[Item]:

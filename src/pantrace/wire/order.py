@@ -6,26 +6,18 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
-from .align import Plain
-
-Place = tuple[int, int]
-"""Step and part."""
+from .align import Place
 
 
 class Order:
     """The places of the parts that live on, in the order in which they stood before."""
 
-    def __init__(self, steps: list[Plain]) -> None:
-        self._places = {
-            id(part): (place, number)
-            for place, step in enumerate(steps)
-            for number, part in enumerate(step.get("parts", ()))
-        }
+    def __init__(self) -> None:
         self._seen: list[tuple[str, Place]] = []
 
-    def add(self, path: str, part: Plain) -> None:
-        """A part, by its path before and as it was found."""
-        self._seen.append((path, self._places[id(part)]))
+    def add(self, path: str, place: Place) -> None:
+        """A part, by its path before and the place at which it was found."""
+        self._seen.append((path, place))
 
     def moved(self) -> Iterator[str]:
         """Paths of as few as possible, without which all others are in order."""

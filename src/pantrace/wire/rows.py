@@ -12,9 +12,12 @@ import msgspec
 from pantrace.errors import ReadError
 
 from . import files
-from .json import decode_document, encode, typed_decoder
+from .cuts import by_lines
+from .json import UNFINISHED, decode_document, encode, typed_decoder
 from .limits import limits
 from .output import writing
+from .pace import tell_place
+from .span import Span
 from .tap import listener
 
 Layout = Literal["lines", "array", "document", "log"]
@@ -51,13 +54,19 @@ def layout_of(start: bytes, *, whole: bool) -> Layout:
     return "document"
 
 
-def read_rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
-    """Each record with its place ("line 3", "item 3"; None for a document). Broken ones go to `on_broken`."""
+def layout_at(path: Path) -> Layout:
+    """How records lie in the file at a path."""
     size = 1 << 16
     start = files.read_start(path, size)
-    layout = layout_of(start, whole=len(start) < size - 8)
+    return layout_of(start, whole=len(start) < size - 8)
+
+
+def read_rows(path: Path, on_broken: OnBroken, span: Span | None = None) -> Iterator[tuple[str | None, Any]]:
+    """Each record with its place ("line 3", "item 3"; None for a document). Broken ones go to `on_broken`. With `span`,
+    the records of these lines."""
+    layout = "lines" if span is not None else layout_at(path)
     if layout == "lines":
-        yield from _read_lines(path, on_broken)
+        yield from _read_lines(path, on_broken, span)
         return
     if layout == "array":
         with files.map_file(path) as view:
@@ -71,7 +80,7 @@ def _read_document(path: Path, on_broken: OnBroken) -> Iterator[tuple[None, Any]
     try:
         yield None, decode_document(data)
     except ReadError as error:
-        on_broken(_torn(error, data).at(path=str(path)))
+        on_broken(error.at(path=str(path)))
 
 
 def _is_value(text: bytes) -> bool:
@@ -82,24 +91,33 @@ def _is_value(text: bytes) -> bool:
     return True
 
 
-def rows_in(path: Path, layout: Layout, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
+def rows_in(
+    path: Path, layout: Layout, on_broken: OnBroken, span: Span | None = None
+) -> Iterator[tuple[str | None, Any]]:
     """Each row of a file with its place. A document is one row, be it a list; so are all records of a log together."""
     if layout == "document":
         yield from _read_document(path, on_broken)
     elif layout == "log":
         yield None, [record for _, record in read_rows(path, on_broken)]
     else:
-        yield from read_rows(path, on_broken)
+        yield from read_rows(path, on_broken, span)
 
 
-def _read_lines(path: Path, on_broken: OnBroken) -> Iterator[tuple[str, Any]]:
-    for number, line in files.lines(path):
+def cut_rows(path: Path, size: int) -> Iterator[Span]:
+    """Spans of a file whose rows stand on lines of their own; none of any other."""
+    if layout_at(path) == "lines":
+        yield from by_lines(path, size)
+
+
+def _read_lines(path: Path, on_broken: OnBroken, span: Span | None = None) -> Iterator[tuple[str, Any]]:
+    for number, line in files.lines(path, span):
         place = f"line {number}"
         try:
             row = decode_document(line)
         except ReadError as error:
             column = (error.place or "").rpartition(", ")[2]
-            on_broken(ReadError(error.message, path=str(path), place=f"{place}, {column}" if column else place))
+            where = f"{place}, {column}" if column else place
+            on_broken(ReadError(error.message, path=str(path), place=where, remedy=error.remedy))
             continue
         yield place, row
 
@@ -111,6 +129,8 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[t
         items = _split_items(path, data, on_broken)
     for number, item in enumerate(items, 1):
         place = f"item {number}"
+        if isinstance(items, list):
+            tell_place(number, len(items))
         if (tell := listener()) is not None:
             tell((path, place), bytes(item))
         try:
@@ -154,23 +174,13 @@ def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[
                 return
     line = bytes(data[:begin]).count(b"\n") + 1
     place = f"item {number + 1}, line {line}"
-    on_broken(ReadError("the text ends inside an array", path=str(path), place=place, remedy="the file is cut off"))
-
-
-def _torn(error: ReadError, data: bytes) -> ReadError:
-    ends_open = not data.rstrip().endswith((b"}", b"]", b'"'))
-    return ReadError(
-        error.message,
-        place=error.place,
-        remedy=f"the file is cut off: it ends at byte {len(data):,}" if ends_open else None,
-    )
+    message = f"the JSON is cut off at byte {begin:,} of {len(data):,}"
+    on_broken(ReadError(message, path=str(path), place=place, remedy=UNFINISHED))
 
 
 def count_rows(path: Path) -> int:
     """How many records a file has; they are decoded only where somebody listens. A ReadError where it is not whole."""
-    size = 1 << 16
-    start = files.read_start(path, size)
-    layout = layout_of(start, whole=len(start) < size - 8)
+    layout = layout_at(path)
     if layout == "lines":
         return sum(1 for _ in files.lines(path))
     if layout == "array" and listener() is None:

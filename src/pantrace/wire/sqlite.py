@@ -19,7 +19,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -55,10 +55,32 @@ def reading(path: Path, *, patience: float = PATIENCE) -> Iterator[sqlite3.Conne
         yield database
 
 
+def copied(path: Path, held: ExitStack) -> str:
+    """The database's content as of now in a file of its own, which is gone when `held` ends. Several readers of it see
+    the same moment."""
+    folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="pantrace-")))
+    copy = folder / "copy.db"
+    with reading(path) as database, closing(sqlite3.connect(copy)) as target:
+        database.backup(target)
+    return str(copy)
+
+
+@contextmanager
+def reading_copy(path: Path, copy: str | None) -> Iterator[sqlite3.Connection]:
+    """A connection to a copy that `copied` made; to the database itself where there is none, as on another machine."""
+    if copy is None or not Path(copy).exists():
+        with reading(path) as database:
+            yield database
+        return
+    with _told(path), closing(_connected(Path(copy), "mode=ro&immutable=1")) as database:
+        database.row_factory = sqlite3.Row if listener() is None else _row
+        yield database
+
+
 def rows(database: sqlite3.Connection, question: str, *values: Any) -> Iterator[tuple[Any, ...]]:
     """Answers as plain tuples."""
     cursor = database.cursor()
-    cursor.row_factory = None if listener() is None else _told_row
+    cursor.row_factory = None if listener() is None else _telling()
     return cursor.execute(question, values)
 
 
@@ -67,10 +89,22 @@ def _row(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> sqlite3.Row:
 
 
 def _told_row(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    if (tell := listener()) is not None:
-        names = [column[0] for column in cursor.description]
-        tell((*names, *values), {name: _value(value) for name, value in zip(names, values, strict=True)})
-    return values
+    return _telling()(cursor, values)
+
+
+def _telling() -> Callable[[sqlite3.Cursor, tuple[Any, ...]], tuple[Any, ...]]:
+    """Tells the rows of one question, whose columns are named once: SQLite makes their names anew for whoever asks."""
+    names: list[str] = []
+
+    def told(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        if (tell := listener()) is not None:
+            if not names:
+                names.extend([column[0] for column in cursor.description])
+            # A row is known by all that it says; kept as it is, it would keep the whole database in memory.
+            tell(hash((*names, *values)), {name: _value(value) for name, value in zip(names, values, strict=True)})
+        return values
+
+    return told
 
 
 def _value(value: Any) -> Any:

@@ -12,7 +12,7 @@ import msgspec
 
 from pantrace.errors import UsageError
 
-from .choices import not_among
+from .choices import choices, inside, not_among
 from .text_file import text_of
 
 T = TypeVar("T")
@@ -49,8 +49,31 @@ def _explained(message: str, text: str, name: str, kind: type) -> str:
         close = get_close_matches(unknown[1], known, n=1)
         hint = "; it does not belong here" if unknown[1] in known else f"; did you mean {close[0]}?" if close else ""
         return f"{name}{_line(line)}: unknown key {unknown[1]!r}{_inside(path)}{hint}"
+    missing = re.search(r"missing required field `([^`]+)`", what)
+    if missing:
+        bare = re.sub(r"\[\d+\]$", "", path)
+        table = "at the top of the file" if not path else f"in [[{bare}]]" if path != bare else f"in [{path}]"
+        inside_it = _inside(path) if path.endswith("]") else ""
+        example = _example(missing[1], kind, path)
+        return f"{name}{_line(line_of(text, path))}: {missing[1]} is missing {table}{inside_it}: {example}"
     told = not_among(what, kind, path) or what[0].lower() + what[1:]
     return f"{name}{_line(line_of(text, path))}: {told}{_inside(path)}"
+
+
+def _example(key: str, kind: Any, path: str) -> str:
+    """How a missing key may look: with a value of its type, or one of the words that it takes."""
+    where = f"{path}.{key}" if path else key
+    if words := choices(kind, where):
+        return f'for example {key} = "{words[0]}"'
+    kinds = [kind]
+    for step in re.findall(r"([\w-]+)|\[[^\]]*\]", where):
+        kinds = [inner for each in kinds for inner in inside(each, step or None)]
+    shown = {bool: "true", int: "1", float: "0.5"}
+    value = next((shown[each] for each in kinds if each in shown), None)
+    if any(getattr(each, "__origin__", None) in (list, tuple) for each in kinds):
+        value = '["…"]'
+    texts = {"version": '"1"'}
+    return f"for example {key} = {value or texts.get(key, chr(34) + '…' + chr(34))}"
 
 
 def _named(message: str, data: dict[str, Any], kind: type) -> str:

@@ -9,6 +9,7 @@ from typing import IO, Any, Protocol
 import zstandard
 
 from .limits import PackedTooTightly, limits
+from .zstd_frames import cut_at
 
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
@@ -38,6 +39,7 @@ class Unpacked(io.RawIOBase):
         self.ratio = now.zstd_ratio if magic == ZSTD else now.deflate_ratio
         """How many times its packed size it may be."""
         self._file = file
+        self._zstd = magic == ZSTD
         self._length = 0
         """Bytes unpacked in this stretch."""
         self._begin = 0
@@ -54,6 +56,8 @@ class Unpacked(io.RawIOBase):
 
     def readinto(self, buffer: Any, /) -> int:
         count = self._stream.readinto(buffer) or 0
+        if not count and self._zstd and (place := cut_at(self._file)) is not None:
+            raise EOFError(f"cut off at byte {place:,} of {self._file.tell():,}")
         self._length += count
         if self._length > self._size:
             place = self.packed
@@ -90,7 +94,8 @@ class _Gunzip:
                 continue
             self._packed = self._member.unconsumed_tail or self._file.read(_SIP)
             if not self._packed:
-                raise EOFError("it ends in the middle")
+                end = f"{self._file.tell():,}"
+                raise EOFError(f"cut off at byte {end} of {end}")
         self._packed = b"" if self._member.eof else self._member.unconsumed_tail
         buffer[: len(found)] = found
         return len(found)

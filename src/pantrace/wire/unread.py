@@ -19,9 +19,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping, Set
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -29,13 +31,9 @@ import msgspec
 from pantrace.errors import ReadError
 
 from .carried import CARRIER
-from .json import decode, to_plain
-from .times import from_iso
+from .json import decode
+from .words import LONG, NOTHING, Held, Word, is_long, words_in, words_in_order
 
-LONG = 24
-"""A text of so many letters is also found inside a longer one; a shorter one might be there by chance."""
-KEY = 64
-"""Longer than any key."""
 SHORT = 3
 """A text of so few letters may be anywhere."""
 SMALL = 1_000
@@ -47,13 +45,10 @@ AGE = 256
 FEW = 512
 """So many words of one record are looked for in other forms in every sample; of more, those that stand near the ones
 just found, as sources and samples go in the same order."""
+TEXTS = 1 << 25
+"""So many letters of samples are kept to look for words inside them: most are found in a later sample before that."""
 AROUND = 64
 """So many words before and behind are near, however few were found."""
-
-_NOTHING = ("", "{}", "[]", "null")
-"""Texts that say nothing, as JSON or otherwise."""
-
-Word = str | int | float
 
 
 class Unread(msgspec.Struct, frozen=True):
@@ -72,36 +67,58 @@ class Unread(msgspec.Struct, frozen=True):
 
 
 class _Record:
-    """A record of the source, and its words that no sample has had yet."""
+    """A record of the source, or several that came together; and their words that no sample has had yet."""
 
-    def __init__(self, value: Any, words: dict[Word, int]) -> None:
-        self.value = value
+    def __init__(self, values: list[Any], words: set[Word], said: int) -> None:
+        self.values = values
         self.words = words
-        """With the places at which they stand first."""
-        self.found: list[int] = []
-        """Places of those that the last sample had."""
         self.age = 0
-        self._order = list(words)
-        self._places = list(words.values()) if len(words) > FEW else []
-        self._rest = max(3, len(words) // 10)
+        self._rest = max(3, said // 10)
+        self._order: list[Word] = []
+        self._places: dict[Word, int] = {}
+        """Of many words, where each stands first."""
+        self._found: list[int] = []
+        """Places of those that the last sample had."""
+        if len(words) > FEW:
+            self._places = {word: place for place, word in enumerate(words_in_order(values)) if word in words}
+            self._order = list(self._places)
+            self._marks = list(self._places.values())
+
+    @property
+    def is_large(self) -> bool:
+        return bool(self._order)
 
     @property
     def is_done(self) -> bool:
         """Whether nearly all of it has been found, or the sample that was made of it must have come."""
-        return len(self.words) <= self._rest or (self.age > AGE and not self._places)
+        return len(self.words) <= self._rest or (self.age > AGE and not self.is_large)
+
+    def drop(self, words: Set[Word]) -> None:
+        """What a sample has."""
+        if not self._order:
+            self.words = self.words - words
+        elif found := self.words & words:
+            self.words -= found
+            self._found += [self._places[word] for word in found]
+
+    def reached(self) -> list[Word]:
+        """Words that it lacks, up to those that samples have had: behind them it speaks of samples to come."""
+        if not any(map(is_long, self.words)):
+            return []
+        said = words_in_order(self.values)
+        last = max((place for place, word in enumerate(said) if word not in self.words), default=0)
+        return [word for word in {*said[: last + AROUND]} if word in self.words]
 
     def near(self) -> list[Word]:
-        """Words to look for in other forms."""
-        if not self._places:
-            return list(self.words)
-        found = sorted(self.found)
+        """Of many words, those to look for in other forms in the last sample."""
+        found, self._found = sorted(self._found), []
         middle = found[len(found) // 4 : len(found) - len(found) // 4]
         if not middle:
             return []
         # The middle half of what was found tells how far the sample's own words reach.
         around = max(AROUND, middle[-1] - middle[0])
-        begin = bisect_left(self._places, middle[0] - around)
-        end = bisect_left(self._places, middle[-1] + around)
+        begin = bisect_left(self._marks, middle[0] - around)
+        end = bisect_left(self._marks, middle[-1] + around)
         return [word for word in self._order[begin:end] if word in self.words]
 
 
@@ -110,73 +127,135 @@ class Ledger:
 
     def __init__(self, declared: Mapping[str, str], words: Collection[str] = ()) -> None:
         self._declared = tuple(declared)
-        self._known = {*words, *_NOTHING, True, False}
+        self._known = {*words, *NOTHING, True, False}
         self._needed: set[str] = set()
         self._places: set[Hashable] = set()
         self._records: deque[_Record] = deque()
+        self._new: list[Any] = []
+        """Records since the last sample, as they came: the next one is probably made of them."""
         self._waiting: dict[Word, list[_Record]] = {}
+        """Older records by the words that they lack."""
         self._open: list[_Record] = []
         """Records whose words are still looked for in other forms."""
+        self._texts: list[str] = []
+        """Of the last samples, in which no record has been looked for yet."""
+        self._letters = 0
+        self._pending = 0
+        """Records that are kept."""
         self._missing: Counter[str] = Counter()
         self._values = 0
         self._is_ours = False
 
     def source(self, place: Hashable, data: Any) -> None:
         """A record that came through the door; what is no JSON says nothing that could be looked for."""
-        if place in self._places:
-            return
-        self._places.add(place)
-        try:
-            value = decode(data) if isinstance(data, (bytes, memoryview)) else data
-            if isinstance(value, str):
-                # A whole document inside a text: some tools encode twice.
-                value = decode(value.encode("utf-8", "surrogatepass"))
-        except ReadError:
-            return
-        said, keys = words_in(value)
-        self._values += len(said) - keys
-        all_words = {*said}
-        self._is_ours = self._is_ours or CARRIER in all_words
-        new = all_words - self._known
-        record = _Record(value, {word: number for number, word in enumerate(said) if word in new})
+        if place not in self._places:
+            self._places.add(place)
+            self._new.append(data)
+            if len(self._new) >= PENDING:
+                self._open_new(_NOBODY)
+
+    def broken(self) -> None:
+        """The last record could not be read: it is reported as such, and not value by value."""
+        if self._new:
+            values = _decoded(self._new[-1:])
+            words, count = words_in(values)
+            self._values += count
+            self._is_ours = self._is_ours or CARRIER in words
+            self._new.pop()
+        elif self._records:
+            self._records.pop()
+
+    def model(self, plain: Any, data: bytes = b"") -> None:
+        """A sample or a header that was made of what came, as plain values and as the JSON that says them."""
+        held = Held(plain)
+        for word in self._waiting.keys() & held.words:
+            for each in self._waiting.pop(word):
+                each.drop({word})
+        if len(self._new) == 1 and isinstance(self._new[0], bytes) and self._new[0].rstrip() == data:
+            # A record of ours, unchanged.
+            self._values += held.count
+            self._is_ours = self._is_ours or CARRIER in held.words
+            self._new = []
+        elif self._new:
+            self._open_new(held)
+        if self._open:
+            self._look_again(held)
+
+    def _open_new(self, held: Held) -> None:
+        """Look for what the new records say, in all of them together: mostly nothing is lacking."""
+        values, self._new = _decoded(self._new), []
+        said, count = words_in(values)
+        self._values += count
+        self._is_ours = self._is_ours or CARRIER in said
+        lacking = said - self._known - held.words
+        if len(lacking) <= FEW:
+            lacking = {word for word in lacking if not held.holds_in_other_form(word)}
+        if 0 < len(lacking) <= FEW:
+            self._wait(_Record(values, lacking, 0))
+        elif lacking:
+            for value in values:
+                words = words_in(value)[0]
+                if missed := words & lacking:
+                    self._wait(_Record([value], missed, len(words - self._known)))
+
+    def _wait(self, record: _Record) -> None:
         self._records.append(record)
         self._open.append(record)
         for word in record.words:
             self._waiting.setdefault(word, []).append(record)
-        while len(self._records) > PENDING:
+        self._pending += len(record.values)
+        while self._pending > PENDING and len(self._records) > 1:
             self._close(self._records.popleft())
 
-    def broken(self) -> None:
-        """The last record could not be read: it is reported as such, and not value by value."""
-        if self._records:
-            self._records.pop()
-
-    def model(self, record: Any) -> None:
-        """A sample or a header that was made of what came."""
-        held = _Held(to_plain(record))
-        for word in self._waiting.keys() & held.words:
-            for each in self._waiting.pop(word):
-                if (place := each.words.pop(word, None)) is not None:
-                    each.found.append(place)
+    def _look_again(self, held: Held) -> None:
+        """In other forms, for what is still lacking."""
+        # Records that lie in wait together often lack the same words.
+        lacking = {word for each in self._open if not each.is_large for word in each.words}
+        found = {word for word in lacking if held.holds_in_other_form(word)}
+        if any(is_long(word) for word in lacking - found):
+            self._keep(held.long_texts)
         for each in self._open:
-            for word in each.near():
-                if held.holds_otherwise(word):
-                    del each.words[word]
-            each.found.clear()
+            if each.is_large:
+                each.words.difference_update([word for word in each.near() if held.holds_otherwise(word)])
+            elif found:
+                each.words = each.words - found
             each.age += 1
         self._open = [each for each in self._open if not each.is_done]
 
+    def _keep(self, text: str) -> None:
+        """Long texts wait until they are many: looking for each word in each of them would take most of the time."""
+        self._texts.append(text)
+        self._letters += len(text)
+        if self._letters > TEXTS:
+            for each in self._records:
+                self._look_into_texts(each, each.reached())
+            self._texts, self._letters = [], 0
+
+    def _look_into_texts(self, record: _Record, words: Collection[Word]) -> None:
+        for word in words:
+            if isinstance(word, str) and len(word) >= LONG:
+                bare = word.strip()
+                sought = bare if len(bare) >= LONG else word
+                if any(sought in text for text in self._texts):
+                    record.drop({word})
+
     def closed(self) -> Unread:
         """The balance."""
+        if self._new:
+            self._open_new(_NOBODY)
         while self._records:
             self._close(self._records.popleft())
         return Unread(self._values, self._missing, frozenset(self._needed))
 
     def _close(self, record: _Record) -> None:
         """Name the paths of what was not found."""
+        self._pending -= len(record.values)
+        if record.words and self._texts:
+            self._look_into_texts(record, [*record.words])
         if not record.words:
             return
-        for path, key, value in _leaves(record.value, "", ""):
+        apart = [each for each in record.values if not record.words.isdisjoint(words_in(each)[0])]
+        for path, key, value in chain.from_iterable(_leaves(each, "", "") for each in apart):
             is_missing = (key if _is_weak(value) else value) in record.words
             if is_missing and not (self._is_ours and (key not in record.words or CARRIER in path)):
                 declared = _reason(path, self._declared)
@@ -211,81 +290,15 @@ def _is_weak(value: Any) -> bool:
     return isinstance(value, bool) or (-SMALL < value < SMALL and (2 * value) % 1 == 0)
 
 
-@lru_cache(1 << 12)
-def _bare(word: str) -> str:
-    """A key as it may have changed on its way: with a prefix ("user:tier", "adk_score.tools"), or from camelCase."""
-    return word.rpartition(":")[2].rpartition(".")[2].replace("_", "").lower()
+_NOBODY = Held(None)
 
 
-def words_in(value: Any) -> tuple[list[Word], int]:
-    """All keys and values but null, what stands together together; and how many of them are keys."""
-    found: list[Word] = []
-    keys = 0
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        kind = type(item)
-        if kind is dict:
-            keys += len(item)
-            found += item
-            stack += item.values()
-        elif kind is list:
-            stack += item
-        elif item is not None:
-            found.append(item)
-    return found, keys
-
-
-class _Held:
-    """The words of a record of the model."""
-
-    def __init__(self, plain: Any) -> None:
-        self.words: set[Word] = {*words_in(plain)[0]}
-        self._texts: str | None = None
-        self._bare: set[str] | None = None
-
-    def holds_otherwise(self, word: Word) -> bool:
-        """Whether it says a word of the source in another form."""
-        if not isinstance(word, str):
-            # Milliseconds are seconds in the model.
-            return (abs(word) < 1e300 and word / 1000 in self.words) or str(word) in self.words
-        if len(word) >= LONG and word in self._long_texts():
-            return True
-        bare = word.strip()
-        if not bare or (bare != word and (bare in self.words or (len(bare) >= LONG and bare in self._long_texts()))):
-            return True
-        if (at := _time(bare)) is not None:
-            return at in self.words
-        if word[:1] in ("{", "["):
-            return self._holds_decoded(word)
-        return len(word) < KEY and _bare(word) in self._bare_words()
-
-    def _long_texts(self) -> str:
-        if self._texts is None:
-            self._texts = "\0".join(word for word in self.words if isinstance(word, str) and len(word) >= LONG)
-        return self._texts
-
-    def _bare_words(self) -> set[str]:
-        if self._bare is None:
-            # All of them as one text: a sample has thousands, and each would cost a call.
-            short = "\n".join([word for word in self.words if isinstance(word, str) and len(word) < KEY])
-            bare = short.replace("_", "").lower().split("\n")
-            self._bare = {*bare, *[_bare(word) for word in bare if ":" in word or "." in word]}
-        return self._bare
-
-    def _holds_decoded(self, text: str) -> bool:
-        """JSON inside a text may be held as the value that it says."""
-        try:
-            found = words_in(decode(text.encode("utf-8", "surrogatepass")))[0]
-        except ReadError:
-            return False
-        words: set[Word] = {*found}.difference(_NOTHING)
-        return all(word in self.words or self.holds_otherwise(word) for word in words)
-
-
-def _time(text: str) -> float | None:
-    """A moment; databases write it without a zone, and mean UTC."""
-    if text[4:5] != "-" or text[7:8] != "-":
-        return None
-    found = from_iso(text)
-    return found if found is not None else from_iso(f"{text.replace(' ', 'T', 1)}Z")
+def _decoded(records: list[Any]) -> list[Any]:
+    """Records as values; those that are no JSON are none."""
+    values = []
+    for data in records:
+        with suppress(ReadError):
+            value = decode(data) if isinstance(data, (bytes, memoryview)) else data
+            # A whole document inside a text: some tools encode twice.
+            values.append(decode(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value)
+    return values

@@ -41,7 +41,8 @@ def _counts(words: dict[str, Any], owner: str) -> Usage:
 
 
 def _openai(words: dict[str, Any], prompt: str, reply: str) -> Usage:
-    sent, got = words.get(f"{prompt}_details") or {}, words.get(f"{reply}_details") or {}
+    details = (words.get(f"{prompt}_details"), words.get(f"{reply}_details"))
+    sent, got = (each if isinstance(each, dict) else {} for each in details)
     return Usage(
         input=words.get(prompt),
         output=words.get(reply),

@@ -19,6 +19,7 @@ import zstandard
 from pantrace.errors import ReadError
 
 from .files import open_unpacked
+from .json import UNFINISHED
 from .limits import PackedTooTightly, limits
 from .tap import listener
 
@@ -97,6 +98,10 @@ class Archive:
     def __contains__(self, name: str) -> bool:
         return name in self.members
 
+    def size(self, name: str) -> int:
+        """How many bytes the directory says that a member holds."""
+        return _member(name, self._directory, self.members[name]).size
+
     def read(self, name: str) -> bytes:
         """The content of a member; a ReadError that names it when it is damaged."""
         try:
@@ -174,12 +179,11 @@ def names(path: Path) -> tuple[str, ...]:
         return ()
 
 
-def _cut(path: str) -> ReadError:
-    return ReadError(
-        "the archive's directory is missing or broken",
-        path=path,
-        remedy="the file is cut off or still being written",
-    )
+def cut(path: str) -> ReadError:
+    """The error of an archive whose list of members, which stands at its end, is not there."""
+    size = f"{Path(path).stat().st_size:,}"
+    message = f"the archive is cut off at byte {size} of {size}: its list of members is missing or broken"
+    return ReadError(message, path=path, remedy=UNFINISHED)
 
 
 def _directory(file: IO[bytes], path: str) -> tuple[bytes, int]:
@@ -190,7 +194,7 @@ def _directory(file: IO[bytes], path: str) -> tuple[bytes, int]:
         tail = file.read()
         place = tail.rfind(b"PK\x05\x06")
         if place < 0:
-            raise _cut(path)
+            raise cut(path)
         *_, count, size, offset, _ = _END.unpack_from(tail, place)
         if count == 0xFFFF or _FULL in (size, offset):
             file.seek(begin + place - _LOCATOR.size)
@@ -202,7 +206,7 @@ def _directory(file: IO[bytes], path: str) -> tuple[bytes, int]:
         file.seek(offset)
         return file.read(min(size, length)), count
     except (struct.error, OSError, OverflowError):
-        raise _cut(path) from None
+        raise cut(path) from None
 
 
 def _entries(directory: bytes, count: int, path: str) -> Iterator[tuple[str, int]]:
@@ -213,13 +217,13 @@ def _entries(directory: bytes, count: int, path: str) -> Iterator[tuple[str, int
             entry = _CENTRAL.unpack_from(directory, place)
             flags, (name_size, extra_size, comment_size) = entry[3], entry[10:13]
             if entry[0] != b"PK\x01\x02":
-                raise _cut(path)
+                raise cut(path)
             begin = place + _CENTRAL.size
             raw = directory[begin : begin + name_size]
             yield raw.decode() if flags & _UTF8 or raw.isascii() else raw.decode("cp437"), place
             place = begin + name_size + extra_size + comment_size
     except (struct.error, UnicodeDecodeError):
-        raise _cut(path) from None
+        raise cut(path) from None
 
 
 def _member(name: str, directory: bytes, place: int) -> Member:

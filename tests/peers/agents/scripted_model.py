@@ -1,7 +1,8 @@
-"""A scripted model on 127.0.0.1 in three dialects: chat completions, Responses, Anthropic's messages.
+"""A scripted model on 127.0.0.1 in four dialects: chat completions, Responses, Anthropic's messages, Gemini's contents.
 
 Whatever it is asked, it first looks into note.txt with the shell tool that it is offered, then answers with what the
-tool gave. Each call has its own token counts, and all of them are logged."""
+tool gave; a program that wants its answer from a command (mini-swe-agent) gets it so. Each call has its own token
+counts, and all of them are logged."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from typing import Any
 
 SHELLS = ("Bash", "bash", "exec_command", "shell", "shell_command", "run_shell_command")
 Json = dict[str, Any]
+SUBMITTING = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 
 class ScriptedModel(ThreadingHTTPServer):
@@ -55,7 +57,7 @@ def _shell(tools: list[Json]) -> tuple[str, Json] | None:
     """The shell among the tools, and the arguments that look into the note."""
     for tool in tools:
         inner = tool.get("function", tool)
-        name, schema = inner.get("name"), inner.get("parameters") or inner.get("input_schema") or {}
+        name, schema = inner.get("name"), _schema(inner)
         if name not in SHELLS:
             continue
         known = schema.get("properties") or {}
@@ -66,6 +68,11 @@ def _shell(tools: list[Json]) -> tuple[str, Json] | None:
             found["description"] = "Show the note"
         return str(name), found
     return None
+
+
+def _schema(tool: Json) -> Json:
+    names = ("parameters", "input_schema", "parametersJsonSchema")
+    return next((tool[name] for name in names if tool.get(name)), {})
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -91,6 +98,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._responses(body)
         elif path.endswith("/messages"):
             self._messages(body)
+        elif path.endswith(("GenerateContent", "generateContent")):
+            self._contents(body, streamed="stream" in path)
         else:
             self._send(json.dumps({"input_tokens": 1}).encode(), "application/json")
 
@@ -108,6 +117,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _chat(self, body: Json) -> None:
         answered = any(each["role"] == "tool" for each in body["messages"])
         shell = None if answered else _shell(body.get("tools") or [])
+        if answered and SUBMITTING in json.dumps(body["messages"]):
+            shell = ("bash", {"command": f"echo {SUBMITTING} && echo The note says 42"})
         number, prompt, words = self.server.count("chat", shell[0] if shell else None)
         usage = {"prompt_tokens": prompt, "completion_tokens": words, "total_tokens": prompt + words}
         message: Json = {"role": "assistant", "content": None if shell else f"The note says 42 ({number})."}
@@ -197,3 +208,20 @@ class _Handler(BaseHTTPRequestHandler):
             named=True,
             done=False,
         )
+
+    def _contents(self, body: Json, *, streamed: bool) -> None:
+        parts = [part for each in body["contents"] for part in each.get("parts") or ()]
+        tools = [each for tool in body.get("tools") or () for each in tool.get("functionDeclarations") or ()]
+        answered = any("functionResponse" in part for part in parts)
+        shell = None if answered else _shell(tools)
+        number, prompt, words = self.server.count("contents", shell[0] if shell else None)
+        part: Json = {"text": f"The note says 42 ({number})."}
+        if shell:
+            part = {"functionCall": {"id": f"call_{number}", "name": shell[0], "args": shell[1]}}
+        usage = {"promptTokenCount": prompt, "candidatesTokenCount": words, "totalTokenCount": prompt + words}
+        candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
+        whole = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted-1"}
+        if streamed:
+            self._stream([whole], named=False, done=False)
+        else:
+            self._send(json.dumps(whole).encode(), "application/json")

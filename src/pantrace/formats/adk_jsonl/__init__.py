@@ -24,10 +24,12 @@ from pantrace.wire.adk import shapes
 from pantrace.wire.adk.opening import samples_of
 from pantrace.wire.adk.recase import SESSION, to_snake
 from pantrace.wire.carried import CARRIER
+from pantrace.wire.cuts import Cutting
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode
-from pantrace.wire.rows import OnBroken, read_rows
+from pantrace.wire.rows import OnBroken, cut_rows, read_rows
 from pantrace.wire.shape import ANY, document, violations
+from pantrace.wire.span import Span
 
 from .rows import NAME, SEAL, Options, dump, load
 
@@ -47,17 +49,27 @@ def detect(head: Head) -> str | None:
     return "converted" if row.get("base_url") == "simulation" else "live"
 
 
-def open_run(path: Path, on_broken: OnBroken) -> Run:
+def plan(path: Path, cutting: Cutting) -> Iterable[Span]:
+    return cut_rows(path, cutting.size) if detect(Head(path)) != "csv" else ()
+
+
+def open_span(path: Path, span: Span, on_broken: OnBroken) -> Run:
+    return open_run(path, on_broken, span)
+
+
+def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
     head = Head(path)
     source = Source(format=NAME, version=detect(head) or None, path=str(path))
-    records = ((place, partial(load, row)) for place, row in _rows(path, source.version, on_broken))
+    records = ((place, partial(load, row)) for place, row in _rows(path, source.version, on_broken, span))
     samples = samples_of(records, "a row of interactions", source, on_broken)
     return Run(name=path.name, source=source, samples=samples)
 
 
-def _rows(path: Path, version: str | None, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
+def _rows(
+    path: Path, version: str | None, on_broken: OnBroken, span: Span | None = None
+) -> Iterator[tuple[str | None, Any]]:
     if version != "csv":
-        yield from read_rows(path, on_broken)
+        yield from read_rows(path, on_broken, span)
         return
     csv.field_size_limit(1 << 30)
     text = io.StringIO(files.read_all(path).decode("utf-8", "replace"), newline="")
@@ -130,6 +142,8 @@ FORMAT = Format(
     load=load,
     dump=dump,
     open=open_run,
+    plan=plan,
+    open_span=open_span,
     check=check,
     validate=validate,
     options=Options,

@@ -131,7 +131,8 @@ def references(result: ToolResult) -> list[dict[str, Any]]:
 
 def _agent(raw: dict[str, Any]) -> Agent:
     tools = raw.get("tool_definitions")
-    functions = [each.get("function") if isinstance(each, dict) else None for each in tools or ()]
+    listed = tools if isinstance(tools, list) else []
+    functions = [each.get("function") if isinstance(each, dict) else None for each in listed]
     if isinstance(tools, list) and all(isinstance(each, dict) and "name" in each for each in functions):
         found = tuple(
             TOOL.load(function, extra=as_extra(NAME, {"around": around} if (around := rest_of(each, _AROUND)) else {}))

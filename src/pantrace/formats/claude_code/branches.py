@@ -19,7 +19,8 @@ from .lines import own
 def active_path(steps: Sequence[Step]) -> tuple[list[Step], str | None]:
     """The steps with compactions and, where a branch was given up, the parents on the way that counts; and its end."""
     places = _places(steps)
-    parents = [places.get(own(step).get("parentUuid") or _raw_parent(step)) for step in steps]
+    named = [own(step).get("parentUuid") or _raw_parent(step) for step in steps]
+    parents = [places.get(each) if isinstance(each, str) else None for each in named]
     given_up = _given_up(steps, parents)
     found = [_replacing(step, steps[:place]) for place, step in enumerate(steps)]
     if not given_up:
@@ -34,15 +35,15 @@ def active_path(steps: Sequence[Step]) -> tuple[list[Step], str | None]:
     return found, before
 
 
-def _places(steps: Sequence[Step]) -> dict[object, int]:
+def _places(steps: Sequence[Step]) -> dict[str, int]:
     """The step of each line, by its uuid."""
-    found: dict[object, int] = {}
+    found: dict[str, int] = {}
     for place, step in enumerate(steps):
         if step.id is not None:
             found.setdefault(step.id, place)
         for line in own(step).get("lines") or ():
-            found.setdefault(line.get("uuid"), place)
-    found.pop(None, None)
+            if isinstance(name := line.get("uuid"), str):
+                found.setdefault(name, place)
     return found
 
 
@@ -79,6 +80,7 @@ def _replacing(step: Step, before: Sequence[Step]) -> Step:
     raw = next((getattr(part, "raw", None) for each in before[-1:] for part in each.parts), None)
     metadata = raw.get("compactMetadata") if isinstance(raw, dict) else None
     kept = metadata.get("preservedMessages") if isinstance(metadata, dict) else None
-    still = set(kept.get("uuids") or ()) if isinstance(kept, dict) else set()
-    gone = [each.id for each in before if each.id is not None and each.id not in still and each.kind != "note"]
+    still = kept.get("uuids") if isinstance(kept, dict) else None
+    names = {each for each in still if isinstance(each, str)} if isinstance(still, list) else set()
+    gone = [each.id for each in before if each.id is not None and each.id not in names and each.kind != "note"]
     return msgspec.structs.replace(step, replaces=tuple(gone))

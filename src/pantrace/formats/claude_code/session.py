@@ -77,14 +77,14 @@ def _split(records: list[Any]) -> tuple[list[Any], dict[str, list[Any]]]:
         return records, {}
     main: list[Any] = []
     sides: dict[str, list[Any]] = {}
-    roots: dict[Any, str] = {}
+    roots: dict[str, str] = {}
     for record in records:
         if not isinstance(record, dict) or not _is_side(record):
             main.append(record)
             continue
-        name = record.get("parent_tool_use_id") or record.get("agentId") or roots.get(record.get("parentUuid"))
+        name = record.get("parent_tool_use_id") or record.get("agentId") or roots.get(str(record.get("parentUuid")))
         name = name if isinstance(name, str) else str(record.get("uuid"))
-        roots[record.get("uuid")] = name
+        roots[str(record.get("uuid"))] = name
         sides.setdefault(name, []).append(record)
     return main, sides
 

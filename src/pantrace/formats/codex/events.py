@@ -131,7 +131,10 @@ def nested_call(item: Record, images: tuple[Media, ...] = ()) -> tuple[ToolCall,
     if kind == "CommandExecution":
         arguments, output = {"cmd": command_of(item)}, item.get("aggregated_output")
     elif kind == "FileChange":
-        arguments, output = {"changes": item.get("changes")}, "".join(filter(None, map(item.get, ("stdout", "stderr"))))
+        arguments, output = (
+            {"changes": item.get("changes")},
+            "".join(text for key in ("stdout", "stderr") if isinstance(text := item.get(key), str)),
+        )
     elif kind == "ImageView":
         arguments = {"path": item.get("path")}
     elif kind == "McpToolCall":

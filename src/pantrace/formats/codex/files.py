@@ -174,7 +174,7 @@ class Session:
         records = [record for _, record in read_rows(path, self.on_broken)]
         end = base.get("end_ordinal_exclusive")
         if isinstance(end, int):
-            records = [each for each in records if not isinstance(each, dict) or each.get("ordinal", -1) < end]
+            records = [each for each in records if _ordinal(each) < end]
         trajectory = self.load(records).trajectory
         if trajectory is None:
             return ()
@@ -257,3 +257,9 @@ def _callers(trajectory: Trajectory) -> dict[str, str]:
                 if isinstance(told, dict) and isinstance(name := told.get("agent_id"), str) and part.call_id:
                     found.setdefault(name, part.call_id)
     return found
+
+
+def _ordinal(record: Any) -> int:
+    """The number of a line; -1 for one that has none."""
+    number = record.get("ordinal") if isinstance(record, dict) else None
+    return number if isinstance(number, int) else -1

@@ -119,7 +119,7 @@ def _parts(item: Record) -> tuple[list[Part], set[str]]:
         return [Text(text=text)], {"text"}
     if kind == "reasoning" and isinstance(text, str):
         return [Thinking(summary=text)], {"text"}
-    if kind not in _TOOLS:
+    if not isinstance(kind, str) or kind not in _TOOLS:
         return [], set()
     tool, asked, answered = _TOOLS[kind]
     name = item.get("id")

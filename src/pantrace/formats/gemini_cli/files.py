@@ -44,7 +44,7 @@ def of_session(path: Path, name: str) -> list[Path]:
     """The files of a session beside one of them, the first one first."""
     if not path.name.startswith(PREFIX):
         return [path]
-    # The file itself may have another name than its session.
+    # A file that was renamed, or whose id was changed, is of its own session all the same.
     found = {path, *(each for each in _named_for(path.parent, name) if head_of(each).get("sessionId") == name)}
     return sorted(found, key=lambda each: (each.name.partition(".")[0], each.name))
 

@@ -11,7 +11,7 @@ from pantrace.formats.format import Format
 
 from .header import LOGGED
 from .pools import resolved_events
-from .reading import detect, open_run, summaries
+from .reading import detect, open_run, open_span, plan, summaries
 from .records import check
 from .samples import dump, load
 from .summary import FLUSH, SUMMARY
@@ -28,6 +28,8 @@ FORMAT = Format(
     load=load,
     dump=dump,
     open=open_run,
+    plan=plan,
+    open_span=open_span,
     save=save,
     check=check,
     validate=validate,
@@ -37,9 +39,7 @@ FORMAT = Format(
     mends=True,
     outside=(f"extra.inspect.{SUMMARY}", f"extra.inspect.{FLUSH}", f"run.extra.inspect.{LOGGED}"),
     reencoded={
-        "[].started_at": "a summary repeats the sample's time, which is seconds in the model",
         "[].scores.*": "a summary cuts long texts of the sample short; what does not follow from the sample is kept",
-        "[].completed_at": "a summary repeats the sample's time, which is seconds in the model",
     },
     corners=("metadata.pantrace", "events[].metadata.pantrace"),
 )

@@ -11,11 +11,14 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Run, RunHeader, Sample, Source, with_samples
 from pantrace.wire import files, ziplog
+from pantrace.wire.cuts import Cutting, by_weight
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, typed_decoder
+from pantrace.wire.pace import tell_place
 from pantrace.wire.remainder import SAME, difference
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
+from pantrace.wire.span import Span
 
 from .header import LOGGED, START_NOTE, start_of, to_header
 from .member_names import SAMPLES
@@ -45,7 +48,19 @@ def is_archive(path: Path) -> bool:
     return files.read_start(path, 4) == b"PK\x03\x04"
 
 
-def open_run(path: Path, on_broken: OnBroken) -> Run:
+def plan(path: Path, cutting: Cutting) -> Iterator[Span]:
+    """Ranges of the samples of an archive, by their sizes unpacked."""
+    if is_archive(path):
+        with ziplog.reading(path) as archive:
+            yield from by_weight(map(archive.size, sample_names(archive)), cutting.size)
+
+
+def open_span(path: Path, span: Span, on_broken: OnBroken) -> Run:
+    """A log with the samples of a span."""
+    return open_run(path, on_broken, span)
+
+
+def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
     """A log; its samples are read while they are iterated."""
     if not is_archive(path):
         return _open_document(path, on_broken)
@@ -61,7 +76,10 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
             summarised, names = _summarised(archive), sample_names(archive)
             # A log that breaks the id rule still has its summaries in the order of its samples.
             in_order = list(summarised.values()) if len(summarised) == len(names) else [None] * len(names)
-            for name, beside in zip(names, in_order, strict=True):
+            wanted = slice(span.begin, span.end) if span is not None else slice(None)
+            chosen = [*zip(names[wanted], in_order[wanted], strict=True)]
+            for number, (name, beside) in enumerate(chosen):
+                tell_place(number, len(chosen))
                 place = Source(**{**_plain(source), "place": name})
                 for row, sample in _loaded(lambda name=name: member(archive, name), scorer, place, on_broken):  # type: ignore[misc]
                     told = summarised.get(_key(row), beside)

@@ -91,14 +91,15 @@ def _sample(row: dict[str, Any]) -> Sample:
     return Sample(
         id=str(row["id"]),
         epoch=epoch if isinstance(epoch, int) else None,
-        case=_case(row),
+        case=case_of(row),
         trajectory=_trajectory(row),
         scores=to_scores(row.get("scores")),
         extra={"inspect": extra} if extra else {},
     )
 
 
-def _case(row: dict[str, Any]) -> Case:
+def case_of(row: dict[str, Any]) -> Case:
+    """What a sample asks and expects: of a log, or of a dataset."""
     extra: dict[str, Any] = {key: row[key] for key in _CASE if row.get(key) is not None}
     question, target, metadata = row.get("input"), row.get("target"), row.get("metadata")
     if not isinstance(question, str):

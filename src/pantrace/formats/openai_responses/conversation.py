@@ -11,7 +11,7 @@ from pantrace.errors import ReadError, SampleRefused
 from pantrace.model import Agent, Part, Role, Sample, Step, StepError, ToolCall, ToolResult, Trajectory
 from pantrace.wire.call_ids import told_steps
 from pantrace.wire.exchanges import UNNAMED, Exchange, is_exchange, turns_of
-from pantrace.wire.openai_responses import item_from, item_to, items_to, role_of
+from pantrace.wire.openai_responses import parts_from, role_of, step_items
 from pantrace.wire.openai_tools import tool_to, tools_from
 from pantrace.wire.openai_usage import usage_from
 from pantrace.wire.rest import as_extra, rest_in, rest_of
@@ -21,7 +21,6 @@ from ..format import NoOptions
 NAME = "openai-responses"
 Record = dict[str, Any]
 _FORM = "form"
-_ROLES = {"system": "developer", "user": "user", "agent": "assistant", "tool": "user"}
 _FAILED = "An error occurred while running the tool"
 """How the Agents SDK begins what it tells the model of a tool that raised."""
 
@@ -106,12 +105,7 @@ def steps_from(items: Iterable[Any]) -> Iterator[Step]:
 
 
 def _step(role: Role, items: list[Any], **given: Any) -> Step:
-    parts: list[Part] = []
-    notes = []
-    for item in items:
-        found, rest = item_from(item, NAME)
-        parts += found
-        notes.append({"item": rest, "parts": len(found)})
+    parts, notes = parts_from(items, NAME)
     given["extra"] = as_extra(NAME, {"items": notes, **given.get("extra", {})})
     return Step(role=role, parts=tuple(parts), **given)
 
@@ -171,7 +165,7 @@ def dump(sample: Sample, options: NoOptions) -> Record:
         raise SampleRefused("a conversation is a recording; this sample has not been run")
     own = dict(rest_in(sample.extra, NAME))
     form = own.pop(_FORM, None)
-    items = [item for step in told_steps(trajectory, NAME) for item in _items(step)]
+    items = [item for step in told_steps(trajectory, NAME) for item in step_items(step, NAME)]
     if not items:
         raise SampleRefused("nothing was said or done in it")
     agent = trajectory.agents[0] if trajectory.agents else None
@@ -183,14 +177,3 @@ def dump(sample: Sample, options: NoOptions) -> Record:
     if form == "text" and len(items) == 1:
         return {**row, **own, "input": items[0]["content"]}
     return {**row, **own, "items" if form == "items" else "input": items}
-
-
-def _items(step: Step) -> Iterator[Any]:
-    notes = rest_in(step.extra, NAME).get("items")
-    if not isinstance(notes, list) or sum(note["parts"] for note in notes) != len(step.parts):
-        yield from items_to(step.parts, _ROLES[step.role], NAME)
-        return
-    parts = list(step.parts)
-    for note in notes:
-        mine, parts = parts[: note["parts"]], parts[note["parts"] :]
-        yield item_to(mine, note["item"], NAME)

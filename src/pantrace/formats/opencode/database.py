@@ -9,14 +9,18 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pantrace.errors import ReadError
 from pantrace.model import Sample, Source, Trajectory
 from pantrace.wire import sqlite
+from pantrace.wire.cuts import Cutting, by_count
 from pantrace.wire.json import decode
-from pantrace.wire.rows import OnBroken
+from pantrace.wire.pace import pace, tell_place
+from pantrace.wire.rows import OnBroken, raise_broken
+from pantrace.wire.span import Span
 
 from .messages import Message
 from .outputs import Outputs
@@ -49,7 +53,9 @@ def samples(path: Path, on_broken: OnBroken, seen: set[str] | None = None) -> It
     """Root sessions in the order of their creation, sub-agents inside; ids are noted in `seen`, if given."""
     with sqlite.reading(path) as database:
         reader = Database(database, path, on_broken)
-        for session in reader.roots():
+        total = reader.root_count() if pace() is not None else 0
+        for number, session in enumerate(reader.roots()):
+            tell_place(number, total)
             if seen is not None:
                 if session in seen:
                     continue
@@ -57,6 +63,25 @@ def samples(path: Path, on_broken: OnBroken, seen: set[str] | None = None) -> It
             yield from root_sample(session, reader.trajectory, reader.children, path, on_broken)
         if seen is not None:
             seen.update(reader.names())
+
+
+def plan(path: Path, cutting: Cutting) -> Iterator[Span]:
+    """Ranges of root sessions, all of one moment."""
+    if (weight := path.stat().st_size) <= cutting.size:
+        return
+    copy = sqlite.copied(path, cutting.held)
+    with sqlite.reading_copy(path, copy) as database:
+        count = sum(1 for _ in Database(database, path, raise_broken).roots())
+    for span in by_count(count, weight, cutting.size):
+        yield span._replace(copy=copy)
+
+
+def samples_between(path: Path, span: Span, on_broken: OnBroken) -> Iterator[Sample]:
+    """The root sessions of a span, in the same order as `samples` gives them."""
+    with sqlite.reading_copy(path, span.copy) as database:
+        reader = Database(database, path, on_broken)
+        for session in [*islice(reader.roots(), span.begin, span.end)]:
+            yield from root_sample(session, reader.trajectory, reader.children, path, on_broken)
 
 
 class Database:
@@ -94,6 +119,10 @@ class Database:
                 start = "select ? as id"
                 held.update(name for (name,) in self.rows(f"{_BELOW.format(start)} select id from below", session))
                 yield session
+
+    def root_count(self) -> int:
+        [(count,)] = self.rows(f"select count(*) from ({_ROOTS})")
+        return int(count)
 
     def names(self) -> Iterator[str]:
         """All sessions, sub-agents too."""
@@ -146,7 +175,7 @@ class Database:
         parts: dict[str, list[Raw]] = {}
         follow = self.outputs.follow
         for name, message, data in self.rows(
-            "select id, message_id, cast(data as blob) from part where session_id = ? order by id", session
+            "select id, message_id, cast(data as blob) as data from part where session_id = ? order by id", session
         ):
             raw = self._object(data, session, "part", name)
             if raw is not None:
@@ -156,7 +185,8 @@ class Database:
                 parts.setdefault(message, []).append(raw)
         messages: list[Message] = []
         for name, created, data in self.rows(
-            "select id, time_created, cast(data as blob) from message where session_id = ? order by time_created, id",
+            "select id, time_created, cast(data as blob) as data from message where session_id = ?"
+            " order by time_created, id",
             session,
         ):
             belonging = parts.pop(name, [])
@@ -173,7 +203,10 @@ class Database:
 
     def info(self, session: str) -> Raw:
         """The session's row in the shape in which OpenCode exports it."""
-        row = next(self.rows("select * from session where id = ?", session))
+        row = next(self.rows("select * from session where id = ?", session), None)
+        if row is None:
+            # An index that names it and a table that has lost it.
+            raise ReadError("the row of this session is lost: the database is damaged", place=f"session {session}")
         columns: Raw = {key: value for key, value in zip(self.columns, row, strict=True) if value is not None}
         for key in _JSON:
             if isinstance(columns.get(key), (str, bytes)):
@@ -204,7 +237,8 @@ class Database:
     def _v2_rows(self, session: str) -> list[Raw]:
         rows = []
         for name, kind, seq, created, data in self.rows(
-            f"select id, type, seq, time_created, cast(data as blob) from {ROWS} where session_id = ? order by seq",
+            f"select id, type, seq, time_created, cast(data as blob) as data from {ROWS} where session_id = ?"
+            " order by seq",
             session,
         ):
             value = self._object(data, session, ROWS, name)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pantrace.errors import ReadError
 from pantrace.formats.format import Format
 from pantrace.model import Run, Sample, Source
+from pantrace.wire.cuts import Cutting
 from pantrace.wire.head import Head
 from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.source import with_source
+from pantrace.wire.span import Span
 
 from . import database, storage, stream
 from .export import CORNERS, dump
@@ -53,6 +55,25 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     return Run(name=path.name, source=source, samples=samples)
 
 
+def plan(path: Path, cutting: Cutting) -> Iterable[Span]:
+    """A database is cut by sessions. A folder of several generations is one: what was migrated stands in it twice."""
+    where = _only_database(path)
+    return database.plan(where, cutting) if where is not None else ()
+
+
+def open_span(path: Path, span: Span, on_broken: OnBroken) -> Run:
+    where = _only_database(path) or path
+    source = Source(format=NAME, version="sqlite", path=str(path))
+    return Run(name=path.name, source=source, samples=database.samples_between(where, span, on_broken))
+
+
+def _only_database(path: Path) -> Path | None:
+    if path.is_dir():
+        found = places(path)
+        return found[0].path if len(found) == 1 and found[0].variant == "sqlite" else None
+    return path if Head(path).kind == "sqlite" else None
+
+
 def _of_places(found: list[Place], on_broken: OnBroken) -> Iterator[Sample]:
     """A data directory may hold several generations; a session that was migrated is taken from the newest."""
     seen: set[str] | None = set() if len(found) > 1 else None
@@ -90,6 +111,8 @@ FORMAT = Format(
     load=load,
     dump=dump,
     open=open_run,
+    plan=plan,
+    open_span=open_span,
     beside=lambda path: [path.parent / "tool-output"],
     claim=claim,
     check=check,

@@ -13,7 +13,7 @@ import msgspec
 from pantrace.model import Trajectory
 from pantrace.wire.json import to_plain
 from pantrace.wire.rest import as_extra
-from pantrace.wire.unread import words_in
+from pantrace.wire.words import words_in
 
 from .assemble import Built
 from .plain import Plain

@@ -17,7 +17,7 @@ from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import to_plain
 from pantrace.wire.rest import rest_in
 from pantrace.wire.tap import listener
-from pantrace.wire.unread import words_in
+from pantrace.wire.words import words_in
 
 from .container import Located
 from .conversation import load_whole

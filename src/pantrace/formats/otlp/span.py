@@ -209,6 +209,7 @@ def _text(value: Any) -> str:
 
 def nanoseconds(value: Any) -> int | None:
     """A moment; 0 means that there is none."""
-    if isinstance(value, str) and value.isdecimal():
+    if isinstance(value, str) and value.isdecimal() and len(value) <= 20:
         value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    # A field of 64 bits: what is larger is no moment.
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**64 else None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from .names import Level, Style, is_secret, level_of
+from .names import Level, Style, is_secret, is_word, level_of
 from .tokens import Span
 
 KIND = "password"
@@ -19,6 +19,16 @@ _NAMED = re.compile(
     r"(?P<quote>\\{0,3}[\"'`])?+"
 )
 _TAGGED = re.compile(r"<(?P<name>[A-Za-z][\w:.-]{1,63}+)>(?P<value>[^<>\s]{4,512}+)</")
+_ATTRIBUTES = re.compile(
+    r"\b(?:key|name)=\\{0,3}[\"'](?P<name>[\w:.-]{1,64}+)\\{0,3}[\"']\s{1,4}value=\\{0,3}[\"'](?P<value>[^\"'<>\\\n]{1,512}+)"
+)
+_MANIFEST = re.compile(r"\bkind:[ \t]{0,4}[\"']?Secret\b")
+_MANIFEST_DATA = re.compile(
+    r"(?:^|\n)(?:stringData|data):[ \t]{0,4}\r?\n(?P<lines>(?:[ \t]{1,16}+[^\r\n]{1,8192}+(?:\r?\n|\Z))++)"
+)
+_MANIFEST_LINE = re.compile(
+    r"^[ \t]{1,16}+[\w.-]{1,128}+:[ \t]{1,4}[\"']?(?P<value>[^\s\"'|>#][^\r\n\"']{0,8192}+)", re.MULTILINE
+)
 _LONGEST = 256
 """Letters of a value that are looked at before it is taken for a secret; then all of it goes."""
 _IN_QUOTES = {
@@ -50,10 +60,21 @@ def named_in(text: str, small: str) -> Iterator[Span]:
         else:
             yield (*found, KIND)
             place = found[1]
-    for match in _TAGGED.finditer(text):
+    yield from _in_manifests(text)
+    for match in (*_TAGGED.finditer(text), *_ATTRIBUTES.finditer(text)):
         level = level_of(match["name"])
         if level is not None and is_secret(match["value"], match["name"], level, "plain"):
             yield match.start("value"), match.end("value"), KIND
+
+
+def _in_manifests(text: str) -> Iterator[Span]:
+    """Whatever stands in the data of a Kubernetes Secret."""
+    if _MANIFEST.search(text) is None:
+        return
+    for block in _MANIFEST_DATA.finditer(text):
+        for line in _MANIFEST_LINE.finditer(text, block.start("lines"), block.end("lines")):
+            if not is_word(line["value"]):
+                yield line.start("value"), line.end("value"), "kubernetes-secret"
 
 
 def _value(text: str, match: re.Match[str]) -> tuple[int, int] | None:
@@ -68,8 +89,8 @@ def _value(text: str, match: re.Match[str]) -> tuple[int, int] | None:
         return None
     quote = match["quote"]
     if quote is not None:
-        if before.endswith(quote) and text.startswith(f":{quote}", match.end("name")):
-            return None  # 'Password:' is a text of its own
+        if before.endswith(quote) and text[match.end("name") : start - len(quote)].rstrip(" ") == ":":
+            return None  # 'Password: ' is a text of its own
         letters = _IN_ESCAPED_QUOTES if quote[0] == "\\" else _IN_QUOTES[quote]
         style: Style = "quoted"
     elif in_query or (match["sign"] == "=" and not match["space"] and name.isupper()):

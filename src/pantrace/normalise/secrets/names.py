@@ -44,6 +44,16 @@ _NOT_OF_ACCESS = _words(
 )
 """Tokens that open nothing: those of pages and of language models."""
 
+_ISSUERS = _words(
+    "adafruit aio algolia alchemy alibaba aliyun amplitude anthropic asana aws azure bitbucket bittrex bugsnag cohere"
+    " coinbase datadog deepgram discord dropbox elastic etsy facebook fastly figma finnhub firebase flickr"
+    " gemini github gitlab google groq heroku huggingface ibm infura intercom jfrog jira kraken kucoin linear linkedin"
+    " mailchimp mailgun mapbox mistral mixpanel netlify notion nvidia okta openai openrouter pagerduty paypal pinecone"
+    " postman pusher rapidapi rollbar segment sendbird sendgrid sentry shodan shopify slack snyk square stripe supabase"
+    " tavily telegram tinify trello twilio twitch twitter vercel wandb yandex zendesk zoom"
+)
+"""Whose keys are called after them: ADAFRUIT_IO_KEY."""
+
 _QUERY = _words("key sig signature code auth token session sid pass apikey")
 
 
@@ -64,6 +74,8 @@ def _level(name: str, in_query: bool) -> Level | None:
         return "certain"
     if last == "key" and (before in _KEYS or before in _LIKELY_KEYS):
         return "certain" if before in _KEYS else "likely"
+    if last == "key" and "public" not in words and not _ISSUERS.isdisjoint(words):
+        return "likely"
     if last == "pass" and before in _LOGINS:
         return "certain"
     if last in _LIKELY and before not in _NOT_OF_ACCESS:
@@ -77,7 +89,7 @@ _STAND_IN = re.compile(
     r"""(?ix)
     \[redacted | [*x•.…\#?_-]++ \Z | (?P<same>.)(?P=same)*+ \Z
     | < | \$\{ | \$\( | \$[a-z_]\w*\Z | \{\{ | \{\w*\}\Z | %[(\{] | %\w+%\Z | %s\Z
-    | (?:env|vault|file|op|arn|ref)[:+] | (?:process|os|import\.meta)\.env
+    | __\w+__\Z | (?:env|vault|file|op|arn|ref)[:+] | (?:process|os|import\.meta)\.env
     | (?:your|my|insert|enter|replace|example|placeholder|dummy)(?:[-_. ]|\Z)
     """
 )
@@ -93,6 +105,7 @@ _SENTENCE = _words(
     " passwords secret token key"
 )
 _NAMED_THING = re.compile(r"[A-Za-z_$][\w$]*(?:[.-][A-Za-z_$][\w$]*)*")
+_VARIABLE = re.compile(r"_{0,2}[A-Z]{2,20}(?:_[A-Z]{1,20}[0-9]{0,2}){1,8}_{0,2}")
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:~|\.{1,2})?[/\\][\w./\\ ~-]*")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _PIECE = re.compile(r"[A-Za-z0-9]{6,}")
@@ -110,12 +123,18 @@ _LONGEST_NAME = 128
 
 def is_stand_in(value: str) -> bool:
     """Whether a value only holds the place of a secret: ${TOKEN}, <password>, ****, your-key-here."""
-    return "***" in value or "%s" in value or _STAND_IN.match(value) is not None
+    if value.endswith("...") or any(each in value for each in ("***", "%s", "placeholder")):
+        return True
+    return _STAND_IN.match(value) is not None
 
 
 def is_word(value: str) -> bool:
-    """Whether a value says that there is none: required, none, ${TOKEN}."""
-    return value.lower() in _WORDS_OF_PROSE or is_stand_in(value)
+    """Whether a value says that there is none (required, none, ${TOKEN}) or where it lies (OPENAI_API_KEY)."""
+    return value.lower() in _WORDS_OF_PROSE or is_stand_in(value) or _is_variable(value)
+
+
+def _is_variable(value: str) -> bool:
+    return _VARIABLE.fullmatch(value) is not None and level_of(value) is not None
 
 
 def looks_drawn(value: str, least: int = 16) -> bool:

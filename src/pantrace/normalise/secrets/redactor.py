@@ -14,11 +14,13 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Record, Sample
 from pantrace.wire.json import decode, encode
+from pantrace.wire.patterns import find_all
 
 from .encoded import Edit, apply_edits, base64_in, document_in, literals_in, rewritten
 from .named import KIND, named_in
 from .names import is_secret, is_word, level_of, looks_drawn
-from .shapes import EMAIL, SHAPES, shapes_in
+from .personal import EMAIL, PERSONAL, is_card, names_a_card
+from .shapes import SHAPES, shapes_in
 from .tokens import Span, tokens_in
 
 T = TypeVar("T")
@@ -85,13 +87,23 @@ def _together(group: list[_Seen], text: str) -> tuple[int, int, str, Counts]:
 class Redactor:
     """Finds and replaces secrets; made once, used for every text."""
 
-    def __init__(self, *, emails: bool = False, more: dict[str, str] | None = None, known: Iterable[str] = ()):
-        self._shapes = (*SHAPES, EMAIL) if emails else SHAPES
+    def __init__(
+        self,
+        *,
+        emails: bool = False,
+        personal: bool = False,
+        more: dict[str, str] | None = None,
+        known: Iterable[str] = (),
+    ):
+        self._shapes = (*SHAPES, *(PERSONAL if personal else (EMAIL,) if emails else ()))
         self._more = [(kind, re.compile(shape, re.DOTALL)) for kind, shape in (more or {}).items()]
         # Secrets of this very process, found whatever they look like; the longest first.
         drawn = [each for each in known if len(each) >= _SHORTEST_LITERAL and not is_word(each)]
         forms = {form for each in drawn for form in (each, percent_encoded(each, safe=""))}
         self._known = sorted(forms, key=len, reverse=True)
+        # With these, a short word may be one.
+        self._personal = personal
+        self._hard = bool(self._known or self._more or personal)
 
     def text(self, text: str) -> tuple[str, Counts]:
         """A text without its secrets, and how many of each kind there were."""
@@ -131,14 +143,14 @@ class Redactor:
 
     def _edits(self, text: str, counts: Counts, depth: int) -> list[Edit]:
         """What to replace. Where several rules see a secret, all that they see goes."""
-        if len(text) <= _SHORT and not self._known and not self._more and _QUIET.fullmatch(text):
+        if len(text) <= _SHORT and not self._hard and _QUIET.fullmatch(text):
             return []
         small = text.lower()
         spans: list[Span] = [*self._known_in(text), *tokens_in(text), *shapes_in(text, small, self._shapes)]
         spans += named_in(text, small)
         for kind, pattern in self._more:
             held = "secret" if "secret" in pattern.groupindex else 0
-            spans += [(*match.span(held), kind) for match in pattern.finditer(text) if match[held]]
+            spans += [(*match.span(held), kind) for match in find_all(pattern, text) if match[held]]
         seen = [_Seen(start, end, rank, {kind: 1}) for rank, (start, end, kind) in enumerate(spans)]
         if depth < _DEPTH:
             seen += self._inside(text, depth, len(seen))
@@ -244,7 +256,8 @@ class _Walk:
         if len(values) == 2 and all(isinstance(each, str) for each in values):
             # A header or a variable as a pair: ["X-Api-Key", "..."].
             name, value = values
-            if level_of(name) is not None and looks_drawn(value):
+            level = level_of(name)
+            if level is not None and (looks_drawn(value) or is_secret(value, name, level, "bare")):
                 return [self.text(name, f"{path}[0]"), self._hidden(value, f"{path}[1]")]
         items, in_key = [], False
         for index, value in enumerate(values):
@@ -281,6 +294,8 @@ class _Walk:
     def _member(self, name: str, item: Any, path: str) -> Any:
         """A value under a name that may give it away."""
         level = level_of(name)
+        if self.redactor._personal and names_a_card(name) and isinstance(item, (str, int)) and is_card(str(item)):
+            return self._replaced(path, "card")
         if level is None:
             return self.value(item, path)
         if isinstance(item, str):

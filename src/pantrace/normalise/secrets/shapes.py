@@ -67,12 +67,12 @@ def _is_number(value: str) -> bool:
 
 
 def _is_password(value: str) -> bool:
-    return not is_stand_in(value)
+    return not is_stand_in(value) and value.lower() not in ("password", "passwd", "pass", "pwd")
 
 
 def _is_no_number(value: str) -> bool:
     """curl -u ann:hunter22, but not docker run -u 1000:1000."""
-    return not value.isdigit() and not is_stand_in(value)
+    return not value.rstrip(".,;)`").isdigit() and not is_stand_in(value)
 
 
 SHAPES = (
@@ -124,6 +124,42 @@ SHAPES = (
         r"|(?![0-9]{1,5}[/?#])(?P<secret2>[^\s'\"@<>]{1,256}+)@)",
         _is_password,
     ),
+    Shape(
+        "connection-password",
+        "@",
+        r"://(?P<secret>[A-Za-z0-9_-]{20,256}+)@",
+        looks_drawn,
+    ),
+    Shape(
+        "onepassword-key",
+        "a3-",
+        r"(?<![A-Za-z0-9])A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}",
+    ),
+    Shape("azure-token", "azdo", r"(?<![A-Za-z0-9])[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?![A-Za-z0-9])"),
+    Shape("azure-token", "azse", r"(?<![A-Za-z0-9])[A-Za-z0-9]{42}AzSe[A-Za-z0-9]{6}(?![A-Za-z0-9])"),
+    Shape(
+        "harness-token", "at.", rf"{_ALONE}[ps]at\.{_URL}{{22}}\.[A-Za-z0-9]{{24}}\.[A-Za-z0-9]{{20}}(?![A-Za-z0-9])"
+    ),
+    Shape(
+        "authress-key",
+        ".acc",
+        rf"{_ALONE}(?:sc|ext|scauth|authress)_[a-z0-9]{{5,30}}\.[a-z0-9]{{4,6}}\.acc[_-][a-z0-9-]{{10,32}}"
+        r"\.[A-Za-z0-9+/_=-]{30,120}",
+    ),
+    Shape("maxmind-key", "_mmk", r"(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?![A-Za-z0-9])"),
+    Shape("yandex-key", "t1.", rf"{_ALONE}t1\.{_URL}{{30,100}}+={{0,2}}\.{_URL}{{86}}={{0,2}}"),
+    Shape(
+        "twitter-token",
+        "aaaaaaaaaaaaaaaaaaaa",
+        r"(?<![A-Za-z0-9+/_-])A{21,23}[A-Za-z0-9%]{80,120}+(?![A-Za-z0-9+/_=-])",
+        looks_drawn,
+    ),
+    Shape(
+        "password-hash",
+        "$",
+        r"\$(?:apr1|[156y]|2[abxy]?|argon2(?:id|i|d)|scrypt|pbkdf2-sha(?:256|512))\$[./A-Za-z0-9$=,+]{30,200}+",
+    ),
+    Shape("private-key", "private-lines:", r"Private-Lines: [0-9]{1,4}\s{1,2}(?P<secret>[A-Za-z0-9+/=\s]{16,}+)"),
     Shape("bearer-token", "bearer", r"(?i:\bbearer)\s{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{8,}+)", _is_bearer),
     Shape("basic-login", "basic", r"(?i:\bbasic)\s{1,4}(?P<secret>[A-Za-z0-9+/_-]{4,}+={0,2})", _is_login),
     Shape(
@@ -181,12 +217,6 @@ SHAPES = (
         r"\bredis-cli\b[^\n|;&]{0,200}?\s-a\s[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,256}+)",
         _is_password,
     ),
-)
-
-EMAIL = Shape(
-    "e-mail",
-    "@",
-    r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}+@(?:[A-Za-z0-9-]{1,63}+\.){1,8}+[A-Za-z]{2,24}\b",
 )
 
 

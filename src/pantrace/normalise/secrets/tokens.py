@@ -124,6 +124,46 @@ FORMS = (
     _form("onepassword-token", "ops_eyJ", "base64", 60),
     _form("alibaba-key", "LTAI", "alnum", 20, 20),
     _form("age-key", "AGE-SECRET-KEY-1", "UPPER", 58, 58),
+    _form("artifactory-token", "AKCp", "alnum", 69, 69),
+    _form("artifactory-token", "cmVmd", "alnum", 59, 59),
+    _form("aws-key", "ABSK", "base64", 109),
+    _form("aws-key", "bedrock-api-key-", "base64", 40),
+    _form("clickhouse-key", "4b1d", "alnum", 38, 38),
+    _form("clojars-token", "CLOJARS_", "alnum", 60, 60),
+    _form("defined-networking-token", "dnkey-", "url", 60),
+    _form("dropbox-token", "sl.", "dotted", 100, unbroken=True),
+    _form("duffel-token", "duffel_live_ duffel_test_", "base64", 40),
+    _form("dynatrace-token", "dt0c01. dt0s01. dt0s16.", "dotted", 80),
+    _form("endor-key", "endr+", "alnum", 16, 16),
+    _form("facebook-token", "EAAC EAAM", "alnum", 100),
+    _form("flutterwave-key", "FLWSECK_TEST- FLWSECK-", "url", 32),
+    _form("frameio-token", "fio-u-", "base64", 60),
+    _form("freemius-key", "sk_", "alnum", 29, 29),
+    _form("gitlab-token", "GR1348941 gloas- glrtr-", "dotted", 20),
+    _form("gocardless-token", "live_ test_", "base64", 40, 40, unbroken=True),
+    _form("grafana-token", "eyJrIjoi", "base64", 70),
+    _form("infracost-key", "ico-", "alnum", 32, 32),
+    _form("intra42-secret", "s-s4t2ud- s-s4t2af-", "hex", 64, 64),
+    _form("lob-key", "live_pub_ test_pub_ live_ test_", "hex", 31, 35),
+    _form("mapbox-token", "sk.eyJ", "dotted", 60),
+    _form("new-relic-key", "NRJS-", "hex", 19, 19),
+    _form("new-relic-key", "NRII- NRIQ-", "url", 32, 32),
+    _form("nuget-key", "oy2", "alnum", 43, 43, unbroken=True),
+    _form("nvidia-key", "nvapi-", "url", 60),
+    _form("octopus-key", "API-", "UPPER", 26, 26),
+    _form("openshift-token", "sha256~", "url", 43, 43),
+    _form("prefect-token", "pnu_ pnb_", "alnum", 36, 36),
+    _form("readme-key", "rdme_", "alnum", 70, 70),
+    _form("scalingo-token", "tk-us- tk-eu-", "url", 48, 48),
+    _form("settlemint-token", "sm_pat_ sm_aat_ sm_sat_", "alnum", 16, 16),
+    _form("sourcegraph-token", "sgp_", "word", 40),
+    _form("together-key", "tgp_v1_", "url", 40),
+    _form("vault-token", "s.", "alnum", 24, 24, unbroken=True),
+    _form("vercel-token", "vcp_ vci_ vca_ vcr_ vck_", "alnum", 40),
+    _form("volcengine-key", "AKLT", "alnum", 40),
+    _form("wandb-key", "wandb_v1_", "word", 40),
+    _form("yandex-key", "AQVN", "url", 35, 38),
+    _form("yandex-key", "YC", "url", 38, 38, unbroken=True),
 )
 
 _ESCAPE = re.compile(r"(?:\\[nrtbf]|\\u00[0-9a-fA-F]{2}|\\x[0-9a-fA-F]{2}|%[0-9a-fA-F]{2}|\x1b\[[0-9;]{0,8}m)\Z")
@@ -141,10 +181,10 @@ def _letters(alphabet: str) -> re.Pattern[str]:
 @cache
 def _beginnings() -> tuple[re.Pattern[str], dict[str, list[tuple[str, Form]]]]:
     """A pattern that finds the longest prefix at a place, and the forms to try there: that of the longest first."""
-    forms = {prefix: form for form in FORMS for prefix in form.prefixes}
-    by_length = sorted(forms, key=len, reverse=True)
-    tried = {prefix: [(each, forms[each]) for each in by_length if prefix.startswith(each)] for prefix in forms}
-    return re.compile(_branches(sorted(forms))), tried
+    pairs = sorted(((prefix, form) for form in FORMS for prefix in form.prefixes), key=lambda each: -len(each[0]))
+    prefixes = sorted({prefix for prefix, _ in pairs})
+    tried = {prefix: [each for each in pairs if prefix.startswith(each[0])] for prefix in prefixes}
+    return re.compile(_branches(prefixes)), tried
 
 
 def _branches(words: list[str]) -> str:

@@ -1,0 +1,162 @@
+"""One process against several: `measure` and `eval` on OpenCode, Inspect and JSON lines, by the clock and in CPU time.
+
+Each command runs whole, as a user would run it, processes included. Results of both are held against each other.
+`--kill N`: instead, kill a worker N times at random moments of an `eval`, and hold the results against an undisturbed
+run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from measuring import ROOT
+from recordings import eval_log, native, opencode_database
+
+MAKE = {"opencode": opencode_database, "inspect": eval_log, "jsonl": native}
+
+
+def command(kind: str, source: Path, out: Path, jobs: int) -> list[str]:
+    wanted = ["eval", str(source), "--out", str(out)] if kind == "eval" else ["measure", str(source)]
+    return [sys.executable, "-m", "pantrace", *wanted, "--jobs", str(jobs)]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+
+
+def timed(kind: str, source: Path, out: Path, jobs: int) -> dict[str, Any]:
+    """Seconds by the clock and of CPU, workers included, and what came of it."""
+    shutil.rmtree(out, ignore_errors=True)
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(
+        command(kind, source, out, jobs),
+        env=environment(),
+        cwd=source.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    found = content(out) if kind == "eval" else hashlib.sha256(done.stdout.encode()).hexdigest()[:16]
+    return {"wall": wall, "cpu": cpu, "found": found}
+
+
+def content(out: Path) -> str:
+    """A hash of the names of all parts, which say what is in them."""
+    names = sorted(path.name for path in (out / "parts").iterdir())
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
+
+
+def workers_of(pid: int) -> list[int]:
+    """Worker processes that a process has started."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == pid and b"spawn_main" in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def killed(source: Path, out: Path, jobs: int, dice: random.Random, pause: float) -> str:
+    """One `eval` of which a worker is killed at some moment; what came of it."""
+    shutil.rmtree(out, ignore_errors=True)
+    with subprocess.Popen(
+        command("eval", source, out, jobs),
+        env=environment(),
+        cwd=source.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        while process.poll() is None and not workers_of(process.pid):
+            time.sleep(0.01)
+        time.sleep(dice.uniform(0, pause))
+        victims = workers_of(process.pid)
+        if victims:
+            os.kill(dice.choice(victims), signal.SIGKILL)
+        _, told = process.communicate()
+    if process.returncode:
+        raise SystemExit(f"eval ended with {process.returncode}: {told.decode()}")
+    return content(out) if victims else "nobody was left to be killed"
+
+
+def kill_script(source: Path, folder: Path, jobs: int, times: int, seed: int) -> dict[str, Any]:
+    begun = time.perf_counter()
+    expected = timed("eval", source, folder / "out", jobs)
+    dice, found = random.Random(seed), []
+    for _ in range(times):
+        found.append(killed(source, folder / "out", jobs, dice, 0.9 * expected["wall"]))
+        left = [*(folder / "out" / "parts").glob(".*.tmp")]
+        if left:
+            raise SystemExit(f"left behind: {left}")
+    equal = sum(each == expected["found"] for each in found)
+    late = sum(each.startswith("nobody") for each in found)
+    return {"kills": times - late, "equal": equal, "too_late": late, "seconds": time.perf_counter() - begun}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=4_000, help="samples of each input")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--input", action="append", choices=[*MAKE], help="only this one")
+    parser.add_argument("--kill", type=int, default=0, metavar="N")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    results: dict[str, Any] = {"jobs": given.jobs, "size": given.size, "load": os.getloadavg()[0]}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for kind in given.input or MAKE:
+            source = MAKE[kind](folder, given.size)
+            megabytes = source.stat().st_size / 1e6
+            if given.kill:
+                results[kind] = kill_script(source, folder, given.jobs, given.kill, given.seed)
+            for what in () if given.kill else ("measure", "eval"):
+                rounds = [
+                    [timed(what, source, folder / "out", jobs) for jobs in (1, given.jobs)] for _ in range(given.rounds)
+                ]
+                one, many = (min((each[side] for each in rounds), key=lambda found: found["wall"]) for side in (0, 1))
+                results[f"{what} {kind}"] = {
+                    "mb": megabytes,
+                    "one": one,
+                    "many": many,
+                    "faster": one["wall"] / many["wall"],
+                    "more_cpu": many["cpu"] / one["cpu"] - 1,
+                    "equal": len({each["found"] for pair in rounds for each in pair}) == 1,
+                }
+                if not given.json:
+                    print(line(f"{what} {kind}", results[f"{what} {kind}"], given.jobs), flush=True)
+            source.unlink()
+    if given.json or given.kill:
+        print(json.dumps(results, indent=2))
+
+
+def line(name: str, found: dict[str, Any], jobs: int) -> str:
+    one, many = found["one"], found["many"]
+    return (
+        f"{name:<18}{found['mb']:7.0f} MB   1: {one['wall']:6.2f} s ({one['cpu']:6.2f} CPU)   "
+        f"{jobs}: {many['wall']:6.2f} s ({many['cpu']:6.2f} CPU)   "
+        f"{found['faster']:4.2f} times as fast, {found['more_cpu']:+.0%} CPU"
+        f"{'' if found['equal'] else '   RESULTS DIFFER'}"
+    )
+
+
+if __name__ == "__main__":
+    main()

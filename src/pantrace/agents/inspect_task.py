@@ -1,0 +1,15 @@
+"""A task for `inspect eval` that holds one question: the one that is put to the user's solver in this trial.
+
+Inspect AI loads this file by its path; nothing in pantrace imports it."""
+
+import os
+from pathlib import Path
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import Sample
+
+
+@task  # type: ignore[untyped-decorator]
+def ask() -> Task:
+    question = Path(os.environ["PANTRACE_QUESTION_FILE"]).read_text(encoding="utf-8")
+    return Task(dataset=[Sample(id=os.environ["PANTRACE_CASE"], input=question)])

@@ -1,0 +1,97 @@
+"""Executor: who does the work on the parts of inputs. What it comes to is the same whoever does it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from pantrace.errors import UsageError
+
+from .input_part import InputPart, weight_of
+from .select import Selection
+
+Task = Callable[[InputPart], Iterator[Any]]
+"""Reads one part and gives small records. It is sent to other processes, so it is an object of a module."""
+
+ENGINES = ("local", "ray")
+
+SMALL = 64_000_000
+"""Bytes of input below which starting processes costs more than they save."""
+
+
+class Executor(AbstractContextManager["Executor"], Protocol):
+    """Runs a task over parts. To be left by `with`, which ends whatever it has started."""
+
+    def map_parts(self, task: Task, parts: Iterable[InputPart]) -> Iterator[tuple[InputPart, Iterable[Any]]]:
+        """Each part with its records, in the order of the parts, whatever the order in which they were done."""
+        ...
+
+
+class InProcess:
+    """Here, one part after another. Records come as they are made."""
+
+    def __enter__(self) -> InProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def map_parts(self, task: Task, parts: Iterable[InputPart]) -> Iterator[tuple[InputPart, Iterable[Any]]]:
+        for part in parts:
+            yield part, task(part)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """What was asked for: who is to do the work, and how many at a time."""
+
+    name: Literal["local", "ray"] = "local"
+    jobs: int | None = None
+    """None: as many as there are cores, for input that is worth it."""
+    address: str | None = None
+    """Of a Ray cluster; None: one of our own, on this machine."""
+
+    def executor(self, weight: int, on_start: Callable[[str], None] = lambda _: None) -> Executor:
+        """Who does it for input of so many bytes. `on_start` is told in words when others are started to do it."""
+        if self.name == "ray":
+            from .ray_cluster import RayCluster
+
+            return RayCluster(self.address, self.jobs, on_start)
+        if self.address is not None:
+            raise UsageError("--ray-address is for --engine ray")
+        jobs = self.jobs if self.jobs is not None else cores() if weight > SMALL else 1
+        if jobs < 2:
+            return InProcess()
+        from .pool import Pool
+
+        return Pool(jobs, on_start)
+
+    def for_pile(self, paths: Iterable[Path], selection: Selection, on_start: Callable[[str], None]) -> Executor:
+        """Who does it for these inputs. A limit and the beginnings of names go over all samples in a row, so that one
+        process does it."""
+        if not selection.is_by_part:
+            return InProcess()
+        return self.executor(sum(map(weight_of, paths)), on_start)
+
+
+ONE_PROCESS = Engine(jobs=1)
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not everywhere
+        return os.cpu_count() or 1
+
+
+def several(parts: Iterable[InputPart]) -> tuple[bool, Iterator[InputPart]]:
+    """Whether there are at least two parts, and all of them."""
+    rest = iter(parts)
+    first = [*islice(rest, 2)]
+    return len(first) > 1, chain(first, rest)

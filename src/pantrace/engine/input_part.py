@@ -1,0 +1,86 @@
+"""Input part: a piece of an input that one worker reads by itself. What the parts are depends on the input alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from pantrace.errors import ReadError
+from pantrace.formats import Format, by_name
+from pantrace.model import Record, Run
+from pantrace.wire.cuts import Cutting
+from pantrace.wire.rows import OnBroken, cut_rows
+from pantrace.wire.span import Span
+
+from .read import RUN_DIRECTORY, UNFORESEEN, open_run
+
+
+class InputPart(Record, frozen=True, kw_only=True):
+    """A whole input, or one span of it: small enough to be sent between processes."""
+
+    path: str
+    format: str
+    variant: str
+    number: int = 0
+    """Its place among the parts of the input."""
+    is_last: bool = True
+    span: Span | None = None
+    """None: all of the input."""
+    weight: int = 0
+    """About how many bytes there are to read."""
+
+    @property
+    def chosen(self) -> Format:
+        """Its format."""
+        return RUN_DIRECTORY if self.format == RUN_DIRECTORY.name else by_name(self.format)
+
+    @property
+    def words(self) -> str | None:
+        """Which part it is, as a person would look for it; None of a whole input."""
+        return None if self.span is None else f"part {self.number + 1}"
+
+
+def parts_of(path: Path, chosen: Format, variant: str, cutting: Cutting) -> list[InputPart]:
+    """The parts of an input in the order of its samples. One that cannot be cut is one part: whoever reads it says
+    what is wrong with it."""
+    spans: list[Span] = []
+    with suppress(ReadError, OSError, *UNFORESEEN):
+        spans = [*_spans(path, chosen, cutting)]
+    whole = InputPart(path=str(path), format=chosen.name, variant=variant, weight=weight_of(path))
+    if len(spans) < 2:
+        return [whole]
+    return [
+        InputPart(
+            path=whole.path,
+            format=whole.format,
+            variant=variant,
+            number=number,
+            is_last=number == len(spans) - 1,
+            span=span,
+            weight=cutting.size,
+        )
+        for number, span in enumerate(spans)
+    ]
+
+
+def _spans(path: Path, chosen: Format, cutting: Cutting) -> Iterator[Span]:
+    if chosen.plan is not None:
+        yield from chosen.plan(path, cutting)
+    elif chosen.open is None and chosen.layout not in ("log", "document") and path.is_file():
+        yield from cut_rows(path, cutting.size)
+
+
+def weight_of(path: Path) -> int:
+    """How many bytes an input has."""
+    try:
+        if path.is_dir():
+            return sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def open_part(part: InputPart, on_broken: OnBroken) -> Run:
+    """The run of an input with the samples of one part."""
+    return open_run(Path(part.path), part.chosen, part.variant, on_broken, part.span)

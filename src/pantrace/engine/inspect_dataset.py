@@ -1,0 +1,95 @@
+"""Datasets of Inspect: samples with input, target, choices, metadata, files, sandbox and setup, as JSON or CSV.
+
+The fields and how a CSV cell is read are those of inspect_ai.dataset (0.3.285). A sample may name files, which are
+copied into the workspace. Its setup script is never run: a dataset cannot bring a command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.formats.inspect.samples import case_of
+from pantrace.model import Case
+from pantrace.wire.json import decode_document
+from pantrace.wire.rest import rest_in
+
+NAME = "inspect"
+FIELDS = ("target", "choices", "metadata", "files", "sandbox", "setup")
+
+
+def is_inspect(row: dict[str, Any]) -> bool:
+    """Whether a row with an input is a sample of Inspect's."""
+    return any(row.get(key) not in (None, "") for key in FIELDS)
+
+
+def case_of_row(name: str, row: dict[str, Any], taken: Iterable[str]) -> Case:
+    """The case of a row; ReadError where a cell does not hold what Inspect expects there."""
+    from msgspec.structs import replace
+
+    told = {key: value for key, value in row.items() if value not in (None, "")}
+    for key in ("metadata", "files"):
+        if isinstance(told.get(key), str):
+            told[key] = _document(told[key], key)
+        if key in told and not isinstance(told[key], dict):
+            raise ReadError(f"{key} must be an object")
+    if isinstance(told.get("choices"), str):
+        listed = told["choices"]
+        told["choices"] = [each.strip() for each in (listed.split(",") if "," in listed else listed.split())]
+    if isinstance(told.get("target"), int | float):
+        told["target"] = str(told["target"])
+    case = case_of({**{key: told[key] for key in ("input", "description", *FIELDS) if key in told}, "id": name})
+    others = {key: value for key, value in told.items() if key not in (*taken, "input", "id", "description", *FIELDS)}
+    labels = {key: value for key, value in others.items() if isinstance(value, str)}
+    rest = {key: value for key, value in others.items() if key not in labels}
+    return replace(case, labels=labels | case.labels, extra={**case.extra, **({"table": rest} if rest else {})})
+
+
+def _document(text: str, key: str) -> Any:
+    try:
+        return decode_document(text.encode("utf-8", "replace"))
+    except ReadError as error:
+        raise ReadError(f"{key} is no JSON: {error.message}") from None
+
+
+def said_in(case: Case) -> tuple[str, ...]:
+    """What the user says in an input that is a list of messages, one after another."""
+    given = rest_in(case.extra, NAME).get("input")
+    if not isinstance(given, list):
+        return ()
+    spoken = [each.get("content") for each in given if isinstance(each, dict) and each.get("role") == "user"]
+    return tuple(text for each in spoken if (text := _words(each)))
+
+
+def _words(content: Any) -> str:
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        return "\n\n".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
+
+
+def with_choices(turns: tuple[str, ...], choices: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The last turn with the answers to choose from, by letter: the target of such a case is a letter."""
+    if not choices or not turns:
+        return turns
+    letters = [chr(ord("A") + number) if number < 26 else str(number + 1) for number in range(len(choices))]
+    listed = "\n".join(f"{letter}) {choice}" for letter, choice in zip(letters, choices, strict=True))
+    return (*turns[:-1], f"{turns[-1]}\n\n{listed}\n\nAnswer with the letter of the right choice, and nothing else.")
+
+
+def not_done(case: Case) -> tuple[str, ...]:
+    """What a sample asks for that is not done."""
+    stated = rest_in(case.extra, NAME)
+    given, found = stated.get("input"), []
+    if isinstance(given, list) and any(isinstance(each, dict) and each.get("role") != "user" for each in given):
+        found.append("its input holds messages that are not the user's; only the user's are said")
+    if stated.get("setup"):
+        found.append("its setup script is not run: a dataset cannot bring a command")
+    if sandbox := stated.get("sandbox"):
+        kind = sandbox[0] if isinstance(sandbox, list) and sandbox else sandbox
+        kind = kind.get("type") if isinstance(kind, dict) else kind
+        found.append(f"it asks for the sandbox {kind}; the agent runs on this machine")
+    if isinstance(stated.get("files"), list):
+        found.append("the log names its files and does not hold them; --fixtures brings them")
+    return tuple(found)

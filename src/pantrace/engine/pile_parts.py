@@ -1,0 +1,120 @@
+"""Pile parts: many inputs done part by part, with the same notes as if they were read in a row (`engine.read`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from pantrace.errors import ReadError, UnknownFormat
+from pantrace.model import Aggregate, Sample
+from pantrace.wire.cuts import SPAN_BYTES, Cutting
+
+from .executor import Executor
+from .input_part import InputPart, open_part, parts_of
+from .measure import References
+from .read import GivenUp, Notes, inputs, split_children
+from .select import Selection
+
+
+@dataclass(kw_only=True)
+class PartNotes:
+    """What reading a part came across."""
+
+    samples: int = 0
+    broken: list[ReadError] = field(default_factory=list)
+    results: list[tuple[str, Aggregate]] = field(default_factory=list)
+    """Aggregates that the run stores itself, told by its first part."""
+    references: References | None = None
+    """Only what was counted."""
+    selection: Selection = field(default_factory=Selection)
+
+
+@dataclass(kw_only=True)
+class PileTask:
+    """What a task over a pile needs to read one part of it."""
+
+    selection: Selection
+    sub_agents: bool
+    """Whether each sub-agent is a sample of its own, too."""
+    references: References | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What inputs are called, where there are several."""
+
+    def read(self, part: InputPart, found: PartNotes, use: Callable[[str, Iterable[Sample]], None]) -> None:
+        """Hand the wanted samples of a part and the name of their run to `use`, and note what reading comes across."""
+        references = self.references.fresh() if self.references is not None else None
+        found.selection = self.selection.fresh()
+        try:
+            run = open_part(part, found.broken.append)
+            name = self.names.get(part.path) or run.name or Path(part.path).name
+            if part.number == 0:
+                found.results = [(name, each) for each in run.results]
+            samples = found.selection.wanted(split_children(run.samples) if self.sub_agents else run.samples)
+            use(name, samples if references is None else map(references.join, samples))
+        except ReadError as error:
+            if not self.names:
+                raise
+            found.broken.append(error)
+        if references is not None:
+            found.references = References(
+                met=references.met, unmatched=references.unmatched, prompted=references.prompted
+            )
+
+
+Done = TypeVar("Done", bound=PartNotes, covariant=True)
+
+
+class PartsTask(Protocol[Done]):
+    """A `PileTask` that gives what a part came to."""
+
+    selection: Selection
+    references: References | None
+    names: Mapping[str, str]
+
+    def __call__(self, part: InputPart) -> Iterator[Done]: ...
+
+
+def done_parts(
+    paths: list[Path],
+    format_name: str | None,
+    task: PartsTask[Done],
+    executor: Executor,
+    notes: Notes,
+    *,
+    span_bytes: int = SPAN_BYTES,
+) -> Iterator[Done]:
+    """What each part comes to, in their order; notes, selection and references of the task count along."""
+    opened = [*inputs(paths, format_name, notes)]
+    if not opened:
+        where = ", ".join(str(path) for path in paths)
+        raise UnknownFormat("nothing readable in it", path=where, remedy="`pantrace formats` lists what can be read")
+    if len(opened) > 1:
+        shared = Counter(path.name for path, _, _ in opened)
+        task.names = {str(path): path.name if shared[path.name] == 1 else str(path) for path, _, _ in opened}
+    given_up: set[str] = set()
+    with ExitStack() as held:
+        cutting = Cutting(span_bytes, held)
+        parts = (part for path, chosen, variant in opened for part in parts_of(path, chosen, variant, cutting))
+        for part, records in executor.map_parts(task, parts):
+            for found in records if part.path not in given_up else ():
+                _absorb(found, part, task, notes)
+                if any(isinstance(error, GivenUp) for error in found.broken):
+                    given_up.add(part.path)
+                yield found
+    if notes.broken and not any(notes.formats.values()):
+        raise notes.broken[0]
+    task.selection.settle()
+
+
+def _absorb(found: PartNotes, part: InputPart, task: PartsTask[Any], notes: Notes) -> None:
+    for error in found.broken:
+        notes.on_broken(error)
+    notes.formats[part.format] = notes.formats.get(part.format, 0) + found.selection.read
+    notes.results += found.results
+    task.selection.absorb(found.selection)
+    if task.references is not None and found.references is not None:
+        task.references.absorb(found.references)

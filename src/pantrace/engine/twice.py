@@ -1,0 +1,71 @@
+"""Twice: the same recording in two files, such as a session's transcript beside what the tool printed.
+
+Nothing is left out for it: the two may hold different things. But who adds them up is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from pantrace.model import Sample
+from pantrace.store import query
+
+_REMEMBERED = 100_000
+"""Ids that are remembered; in larger piles a recording that comes twice may not be noticed."""
+_QUESTION = (
+    "select sample, source from samples where case_id is null and (sample, coalesce(epoch, 1)) in "
+    "(select (sample, coalesce(epoch, 1)) from samples group by 1 having count(distinct source) > 1) "
+    "order by sample, source"
+)
+
+
+class Twice:
+    """Which samples have been met in which files, by their ids."""
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[str, int | None], str] = {}
+        self._files: dict[str, list[str]] = {}
+
+    def see(self, sample: Sample, path: str) -> None:
+        """Note a sample of a file. Only sessions count: a case may well be in two logs, and ids such as `1` are used by
+        everybody."""
+        if len(sample.id) < _LONG or sample.case is not None:
+            return
+        first = self._first.get((sample.id, sample.epoch))
+        if first is None:
+            if len(self._first) < _REMEMBERED:
+                self._first[sample.id, sample.epoch] = path
+        elif first != path:
+            files = self._files.setdefault(sample.id, [first])
+            if path not in files:
+                files.append(path)
+
+    def sentences(self) -> list[str]:
+        """What is to be said of them."""
+        return sentences_of(self._files)
+
+
+_LONG = 12
+"""Letters that an id has which a tool made up; shorter ones are numbers and names that several files may well use."""
+
+
+def twice_in(folder: Path) -> list[str]:
+    """The same, of what a run directory holds."""
+    files: dict[str, list[str]] = {}
+    for sample, source in query(folder, _QUESTION).rows:
+        if source is not None and len(sample) >= _LONG:
+            files.setdefault(sample, []).append(source)
+    return sentences_of({name: several for name, several in files.items() if len(set(several)) > 1})
+
+
+def sentences_of(files: dict[str, list[str]]) -> list[str]:
+    """One sentence for the first few, and how many more there are."""
+    told = [f"{name} is there twice and counted twice: in {_and(several)}" for name, several in [*files.items()][:3]]
+    if len(files) > 3:
+        told.append(f"{len(files) - 3:,} more recordings are there twice and counted twice")
+    return told
+
+
+def _and(names: Iterable[str]) -> str:
+    names = list(names)
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

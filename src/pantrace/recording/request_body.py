@@ -1,0 +1,89 @@
+"""The body of an HTTP request: of a length that is told, or in chunks; packed or not; never more than is allowed."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from email.message import Message
+from io import BufferedIOBase
+
+from pantrace.errors import ReadError
+
+_LINE = 4_096
+"""Bytes that the line before a chunk, or a trailer, may have."""
+_TRAILERS = 100
+
+
+def read_body(file: BufferedIOBase, headers: Message, most: int) -> bytes:
+    """The whole body, unpacked; ReadError when it breaks off, is none, or has more than `most` bytes."""
+    try:
+        data = _sent(file, headers, most)
+    except OSError as error:
+        raise ReadError(f"the request broke off: {error}") from None
+    coding = (headers.get("content-encoding") or "identity").strip().lower()
+    if coding == "identity":
+        return data
+    if coding != "gzip":
+        raise ReadError(f"the content-encoding {coding} is not understood; send gzip, or none")
+    return _unpacked(data, most)
+
+
+def _sent(file: BufferedIOBase, headers: Message, most: int) -> bytes:
+    transfer = headers.get("transfer-encoding")
+    if transfer is not None:
+        # A sender of chunks need not know the length before; where both are told, the chunks count (RFC 9112, 6.3).
+        if transfer.strip().lower() != "chunked":
+            raise ReadError(f"the transfer-encoding {transfer} is not understood; send chunked, or a content-length")
+        return _chunks(file, most)
+    size = headers.get("content-length")
+    if size is None or not re.fullmatch("[0-9]{1,12}", size) or int(size) > most:
+        raise ReadError(f"a request needs a content-length of at most {most:,} bytes, or comes in chunks")
+    return _exactly(file, int(size))
+
+
+def _chunks(file: BufferedIOBase, most: int) -> bytes:
+    found = bytearray()
+    while True:
+        # An extension may stand after the length; it says nothing that we need.
+        told = _line(file).partition(b";")[0].strip()
+        if not re.fullmatch(rb"[0-9A-Fa-f]{1,12}", told):
+            raise ReadError(f"a chunk has no length: {told[:40]!r}")
+        size = int(told, 16)
+        if size == 0:
+            break
+        if len(found) + size > most:
+            raise ReadError(f"the chunks have more than {most:,} bytes")
+        found += _exactly(file, size)
+        if _line(file).strip():
+            raise ReadError("a chunk is longer than it says")
+    for _ in range(_TRAILERS):
+        if not _line(file).strip():
+            return bytes(found)
+    raise ReadError(f"more than {_TRAILERS} lines follow the last chunk")
+
+
+def _line(file: BufferedIOBase) -> bytes:
+    line = file.readline(_LINE)
+    if not line.endswith(b"\n"):
+        raise ReadError("the request broke off between two chunks" if len(line) < _LINE else "a line is too long")
+    return line
+
+
+def _exactly(file: BufferedIOBase, size: int) -> bytes:
+    data = file.read(size)
+    if len(data) < size:
+        raise ReadError(f"the request broke off: {len(data):,} of {size:,} bytes came")
+    return data
+
+
+def _unpacked(data: bytes, most: int) -> bytes:
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        found = unpacker.decompress(data, most)
+    except zlib.error as error:
+        raise ReadError(f"not gzip: {error}") from None
+    if unpacker.unconsumed_tail:
+        raise ReadError(f"unpacks to more than {most:,} bytes")
+    if not unpacker.eof:
+        raise ReadError("not gzip: it breaks off")
+    return found

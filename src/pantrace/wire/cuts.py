@@ -1,0 +1,54 @@
+"""Cuts: where an input is cut into spans. That depends on the input alone, never on how many read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from . import files
+from .span import Span
+
+SPAN_BYTES = 16_000_000
+"""About how many bytes of an input stand in one span."""
+
+
+class Cutting(NamedTuple):
+    """How an input is to be cut, and what lives as long as its spans are read."""
+
+    size: int
+    """Bytes that should stand in one span."""
+    held: ExitStack
+
+
+def by_lines(path: Path, size: int) -> Iterator[Span]:
+    """Spans of a file of lines, cut behind a line's end; none where it need not be cut, or cannot, as it is packed."""
+    if path.stat().st_size <= size or files.is_packed_file(path):
+        return
+    with files.open_unpacked(path) as file:
+        begin = before = 0
+        while block := file.read(size):
+            rest = b"" if block.endswith(b"\n") else file.readline()
+            end = begin + len(block) + len(rest)
+            yield Span(begin, end, before)
+            begin, before = end, before + block.count(b"\n") + rest.count(b"\n")
+
+
+def by_weight(weights: Iterable[int], size: int) -> Iterator[Span]:
+    """Spans of numbered samples of which each weighs so many bytes."""
+    begin = number = weight = 0
+    for number, each in enumerate(weights, 1):
+        weight += each
+        if weight >= size:
+            yield Span(begin, number)
+            begin, weight = number, 0
+    if begin < number:
+        yield Span(begin, number)
+
+
+def by_count(count: int, weight: int, size: int) -> Iterator[Span]:
+    """Spans of so many samples, which together weigh so many bytes."""
+    each = max(1, count * size // max(weight, 1))
+    for begin in range(0, count, each):
+        yield Span(begin, min(begin + each, count))

@@ -1,0 +1,179 @@
+"""Found: what is not as it was, one by one or counted; and how many values something comes to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from gc import is_tracked
+from typing import Any, NamedTuple
+
+from .json import encode
+
+MISSING = frozenset({"absent", "changed", "refused"})
+"""What is not there any more. Anything else is still there, and stands elsewhere."""
+
+
+class Found(NamedTuple):
+    """Something that is not as it was."""
+
+    path: str
+    what: str
+    values: int = 1
+    """How many values it comes to: a step that is gone weighs what it held."""
+    own: int = 0
+    """How many of these only their own format has a word for."""
+    note: str = ""
+    before: Any = None
+    after: Any = None
+
+    def text(self) -> str:
+        """What happened, with the values: made only for those who ask, as these may be long."""
+        if self.what == "absent":
+            return f"absent: {_short(self.before)}"
+        if self.what == "changed":
+            return f"changed: {_short(self.before)} to {_short(self.after)}"
+        lost = "" if self.before is None else f"; absent: {_short(self.before)}"
+        return f"{self.what} {self.note}{lost}"
+
+
+class Listed:
+    """What was found, one by one and with the values, as those want it who read a list of losses."""
+
+    def __init__(self) -> None:
+        self.found: list[Found] = []
+
+    def item(self, path: str, index: int) -> str:
+        """The path of an item."""
+        return f"{path}[{index}]"
+
+    def add(
+        self, path: str, what: str, values: int = 1, own: int = 0, note: str = "", before: Any = None, after: Any = None
+    ) -> None:
+        self.found.append(Found(path, what, values, own, note, before, after))
+
+    def counted(self) -> list[Found]:
+        """What was found, alike together."""
+        return self.found
+
+    def add_absent(self, path: str, value: Any) -> None:
+        """One value that is gone: by far the most frequent."""
+        self.found.append(Found(path, "absent", 1, int(is_own(path)), before=value))
+
+
+Kind = tuple[str, str, str | None]
+"""Path without numbers, what happened, and the type of a part that is lost as a whole."""
+
+
+class Counted(Listed):
+    """What was found, only counted: most of it is the same thing in every step, and nobody reads it one by one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._counts: dict[Kind, tuple[int, int]] = {}
+        self._single: list[str] = []
+        """Paths of values that are gone."""
+
+    def item(self, path: str, index: int) -> str:
+        return f"{path}[]"
+
+    def add(
+        self, path: str, what: str, values: int = 1, own: int = 0, note: str = "", before: Any = None, after: Any = None
+    ) -> None:
+        kind = (path, what, part_type(path, before) if type(before) is dict else None)
+        known = self._counts.get(kind)
+        self._counts[kind] = (values, own) if known is None else (known[0] + values, known[1] + own)
+
+    def add_absent(self, path: str, value: Any) -> None:
+        self._single.append(path)
+
+    def counted(self) -> list[Found]:
+        return [Found(path, what, *count) for (path, what, _), count in self.counts().items()]
+
+    def counts(self) -> dict[Kind, tuple[int, int]]:
+        """Values of each kind, and how many of them only their own format has a word for."""
+        for path, count in Counter(self._single).items():
+            self.add(path, "absent", count, count if is_own(path) else 0)
+        self._single = []
+        return self._counts
+
+
+def part_type(path: str, value: Any) -> str | None:
+    """The type of a part, where it is one that is lost."""
+    return value.get("type") if isinstance(value, dict) and path.endswith("]") else None
+
+
+def weight(value: Any) -> int:
+    """How many values something comes to; what is empty is one."""
+    if type(value) is dict and not is_tracked(value):
+        return len(value) or 1  # the collector need not look into it: there is no list or object in it
+    count = 0
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if item and type(item) is dict:
+            stack += item.values()
+        elif item and type(item) is list:
+            stack += item
+        else:
+            count += 1
+    return count
+
+
+def weights(value: Any) -> tuple[int, int]:
+    """How many values something comes to, and for how many of them only the format they come from has a word: in
+    `extra`, and in parts that are unknown."""
+    count = own = 0
+    waiting = [value]
+    for item in waiting:
+        kind = type(item)
+        if item and kind is dict:
+            is_unknown = item.get("type") == "unknown" and "raw" in item
+            if apart := item if is_unknown else item.get("extra"):
+                values = weight(apart)
+                count += values
+                own += values
+            if is_unknown:
+                continue
+            if not is_tracked(item):
+                count += len(item) - bool(apart)
+            elif apart:
+                waiting += [item[key] for key in item if key != "extra"]
+            else:
+                waiting += item.values()
+        elif item and kind is list:
+            waiting += item
+        else:
+            count += 1
+    return count, own
+
+
+def common_weight(value: Any) -> int:
+    """How many values there are without those that only their own format has a word for: `weight` less `own_weight`,
+    in one walk that leaves out `extra`, which may be most of a sample."""
+    count = 0
+    waiting = [value]
+    for item in waiting:
+        kind = type(item)
+        if item and kind is dict:
+            if item.get("type") == "unknown" and "raw" in item:
+                continue
+            if not is_tracked(item):
+                count += len(item) - ("extra" in item and bool(item["extra"]))
+            elif item.get("extra"):
+                waiting += [item[key] for key in item if key != "extra"]
+            else:
+                waiting += item.values()
+        elif item and kind is list:
+            waiting += item
+        else:
+            count += 1
+    return count
+
+
+def is_own(path: str) -> bool:
+    """Whether only the format that a value comes from has a word for what stands there."""
+    return ".extra" in path or path.startswith("extra")
+
+
+def _short(value: Any) -> str:
+    text = encode(value).decode("utf-8", "replace")
+    return text if len(text) <= 120 else text[:117] + "..."

@@ -1,0 +1,107 @@
+"""Pace: how far a command is with its inputs, for whoever shows it.
+
+Readers tell how far they are in a file; whoever opens inputs tells how large they are. One process has one terminal, so
+there is one pace at a time, and it is seen from every thread. Nobody watching costs one look at a variable."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+class Pace:
+    """Samples and bytes done, and how many bytes there are; filled while inputs are read."""
+
+    def __init__(self) -> None:
+        self.samples = 0
+        self.total: int | None = None
+        """How many samples there will be at most, where that is known."""
+        self.skipped = 0
+        """Samples that need nothing done, of those that were expected."""
+        self.expected = 0
+        """Bytes of all inputs; 0 until they are known."""
+        self._done = 0
+        self._size = 0
+        self._place: Callable[[], float] | None = None
+
+    def expect(self, paths: Iterable[Path]) -> None:
+        """Note inputs that will be read."""
+        self.expected += sum(map(size_of, paths))
+
+    def begin(self, path: Path) -> None:
+        """Note that an input is being read now, and the one before is done."""
+        self.begin_part(size_of(path))
+
+    def begin_part(self, size: int) -> None:
+        """Note that so many bytes are being read now, and those before are done."""
+        self.end()
+        self._size = size
+
+    def at(self, share: Callable[[], float]) -> None:
+        """Note how to learn which share of the present input is read. It is asked from another thread."""
+        self._place = share
+
+    def end(self) -> None:
+        """Note that the present input is done."""
+        self._done += self._size
+        self._size, self._place = 0, None
+
+    def add(self, samples: int = 0, size: int = 0) -> None:
+        """Note what another process has done: so many samples, read from so many bytes."""
+        self.samples += samples
+        self._done += size
+
+    def done(self) -> float:
+        """Bytes that are read."""
+        inside = 0.0
+        if self._place is not None:
+            with suppress(ValueError, OSError, AttributeError):  # the file was closed just now
+                inside = min(max(self._place(), 0.0), 1.0)
+        return self._done + inside * self._size
+
+
+_pace: Pace | None = None
+
+
+def pace() -> Pace | None:
+    """The pace that somebody watches, or None."""
+    return _pace
+
+
+def tell_place(number: int, total: int) -> None:
+    """Tell that `number` of `total` records of the present input are read."""
+    if _pace is not None and total:
+        _pace.at(lambda: number / total)
+
+
+@contextmanager
+def watching(new: Pace) -> Iterator[Pace]:
+    """What is read inside is counted."""
+    global _pace
+    before, _pace = _pace, new
+    try:
+        yield new
+    finally:
+        _pace = before
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all files in a directory. What has vanished has none."""
+    with suppress(OSError):
+        if not path.is_dir():
+            return path.stat().st_size
+    return sum(
+        each.stat(follow_symlinks=False).st_size for each in _entries(path) if each.is_file(follow_symlinks=False)
+    )
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    waiting = [str(folder)]
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for each in entries:
+                if each.is_dir(follow_symlinks=False):
+                    waiting.append(each.path)
+                yield each
