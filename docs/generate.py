@@ -41,11 +41,13 @@ def format_table(folder: str) -> str:
     for each in all_formats():
         page = ROOT / "docs/formats" / f"{each.name}.md"
         name = f"[`{each.name}`]({folder}formats/{each.name}.md)" if page.exists() else f"`{each.name}`"
-        note = f" {each.note}" if each.note else ""
-        lines.append(
-            f"| {name} | {'yes' if each.reads else ''} | {'yes' if each.writes else ''} | {each.title}.{note} |"
-        )
+        lines.append(f"| {name} | {'yes' if each.reads else ''} | {'yes' if each.writes else ''} | {each.title}. |")
     return "\n".join(lines)
+
+
+def format_notes() -> str:
+    """What is to be known of a format beyond its purpose."""
+    return "\n".join(f"- `{each.name}`: {each.note}." for each in all_formats() if each.note)
 
 
 def option_table() -> str:
@@ -361,7 +363,7 @@ def pages() -> dict[Path, str]:
     """Every page with generated parts, as it should be."""
     parts = {
         "README.md": {"formats": format_table("docs/")},
-        "docs/formats.md": {"formats": format_table(""), "options": option_table()},
+        "docs/formats.md": {"formats": format_table(""), "notes": format_notes(), "options": option_table()},
         "docs/commands.md": {"commands": command_help()},
         "docs/eval.md": {"plan": plan_table()},
         "docs/judges.md": {"rubrics": rubric_table(), "managed": managed_table()},
