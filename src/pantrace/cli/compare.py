@@ -250,7 +250,11 @@ def _tell_flips(each: Comparison, most: int) -> None:
     one, two = each.runs
     for name, flips in zip(names, (ways[0], ways[1][::-1]), strict=True):
         if flips:
-            click.echo(harmless(f"\n{len(flips)} cases {name} on {each.metric} ({one} to {two}):"))
+            click.echo(
+                harmless(
+                    f"\n{len(flips)} case{'' if len(flips) == 1 else 's'} {name} on {each.metric} ({one} to {two}):"
+                )
+            )
             table(["case", one, two], [_flip(flip) for flip in flips[:most]])
             if len(flips) > most:
                 say(f"and {len(flips) - most} more; --flips N lists them")

@@ -73,9 +73,13 @@ def twice_in(folder: Path) -> list[str]:
 
 def sentences_of(files: dict[str, list[str]]) -> list[str]:
     """One sentence for the first few, and how many more there are."""
-    told = [f"{name} is there twice and counted twice: in {_and(several)}" for name, several in [*files.items()][:3]]
+    told = []
+    for name, several in [*files.items()][:3]:
+        times = "twice" if len(several) == 2 else f"{len(several)} times"
+        told.append(f"{name} is there {times} and counted {times}: in {_and(several)}")
     if len(files) > 3:
-        told.append(f"{len(files) - 3:,} more recordings are there twice and counted twice")
+        more = f"{len(files) - 3:,} more recordings are" if len(files) > 4 else "1 more recording is"
+        told.append(f"{more} there more than once and counted each time")
     return told
 
 
