@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -107,8 +108,8 @@ def diagnosis_of(tally: Tally, examples: int) -> Diagnosis:
         passed=tally.passed,
         unjudged=tally.unjudged.total(),
         not_run=tally.not_run,
-        failed_by=_most_first(by),
-        unjudged_because=_most_first(tally.unjudged),
+        failed_by=_most_first(by.items()),
+        unjudged_because=_most_first(tally.unjudged.items()),
         unjudged_examples=tally.unjudged_examples,
         seen_in_unjudged=tuple(unjudged_groups(tally, examples)),
         groups=tuple(group(failures, tally.seen_in_passed, examples)),
@@ -206,6 +207,6 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _most_first(counts: Counter[str]) -> dict[str, int]:
+def _most_first(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
     """Of equal counts by name: the order of samples depends on where the recordings lay."""
-    return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+    return dict(sorted(counts, key=lambda each: (-each[1], each[0])))
