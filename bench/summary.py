@@ -1,13 +1,15 @@
 """The summary of an evaluation over the number of samples: a small part of the run's time, and flat memory.
 
 Samples of one turn, four of each case and with two labels, are evaluated with every metric; then the run directory is
-summed up in a process of its own. `seconds` are CPU times, memory is the peak of the whole process, imports included.
+summed up in a process of its own. Words, tokens, times, failures of tools and reasons differ from sample to sample, by
+a seed. `seconds` are CPU times, memory is the peak of the whole process, imports included.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import resource
 import subprocess
 import sys
@@ -20,6 +22,7 @@ import measuring  # noqa: F401 -- puts the sources on the path
 from recordings import made_sample
 
 REPEATS = 4
+SEED = 14
 
 
 def samples_file(folder: Path, count: int) -> Path:
@@ -29,18 +32,57 @@ def samples_file(folder: Path, count: int) -> Path:
     from pantrace.model import Case, Outcome
     from pantrace.wire.json import encode
 
-    sample = made_sample(0, turns=1)
-    assert sample.trajectory is not None
+    source = random.Random(SEED)
+    made = [made_sample(number, turns=1) for number in range(50)]
     path = folder / "made.trace.jsonl"
     with path.open("wb") as file:
         file.write(b'{"pantrace":"1","run":{}}\n')
         for number in range(count):
             case = Case(id=f"case {number // REPEATS}", labels={"difficulty": "hard" if number % 3 else "easy"})
-            outcome = Outcome(status="passed" if number % 2 else "failed")
-            trajectory = replace(sample.trajectory, outcome=outcome)
-            made = replace(sample, id=f"sample {number}", epoch=number % REPEATS + 1, case=case, trajectory=trajectory)
-            file.write(encode(made) + b"\n")
+            sample = made[number % len(made)]
+            trajectory = replace(
+                sample.trajectory,
+                outcome=Outcome(status="passed" if number % 2 else "failed"),
+                steps=tuple(varied(step, number, source) for step in sample.trajectory.steps),
+            )
+            judged = judgement(number, source)
+            told = replace(sample, id=f"sample {number}", epoch=number % REPEATS + 1, case=case, trajectory=trajectory)
+            file.write(encode(replace(told, scores=(*sample.scores, judged))) + b"\n")
     return path
+
+
+def varied(step: Any, number: int, source: random.Random) -> Any:
+    """The same step with other words, tokens and times; one tool call in four fails."""
+    from msgspec.structs import replace
+
+    from pantrace.model import Text, ToolResult, Usage
+
+    parts = []
+    for part in step.parts:
+        if isinstance(part, ToolResult):
+            took = source.lognormvariate(-1, 1)
+            code = source.randrange(1, 128) if source.random() < 0.25 else 0
+            error = f"exit code {code}" if code else None
+            part = replace(part, ended=part.started + took, exit_code=code, error=error)
+        elif isinstance(part, Text) and step.role != "system":
+            part = replace(part, text=f"{part.text[: source.randrange(40, len(part.text) + 41)]} {number}")
+        parts.append(part)
+    if step.usage is None:
+        return replace(step, parts=tuple(parts))
+    used, said = source.randrange(50, 90_000), source.randrange(10, 4_000)
+    usage = Usage(input=used, output=said, total=used + said)
+    return replace(step, parts=tuple(parts), usage=usage, ended=step.at + source.lognormvariate(0, 1))
+
+
+def judgement(number: int, source: random.Random) -> Any:
+    """What a judge said: a grade, or why there is none, in words that no other sample has."""
+    from pantrace.model import Maker, Score
+
+    maker = Maker(kind="rubric", name="helpful")
+    if source.random() < 0.1:
+        why = f"the answer to question {number} was cut off after {source.randrange(4_000)} tokens"
+        return Score(name="helpful", status="unscored", explanation=why, maker=maker)
+    return Score(name="helpful", value=source.randrange(1, 6), explanation=f"grade for answer {number}", maker=maker)
 
 
 def evaluate(folder: Path) -> None:
