@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
-from msgspec.json import Decoder
+from msgspec.json import Decoder, decode
 
 _FEW = 30
 """Up to so many texts are decoded one by one: Arrow's reader has to be set up each time."""
@@ -76,7 +76,9 @@ def _by_arrow(texts: list[str]) -> dict[str, Any] | None:
     lines = "\n".join(texts).encode()
     options = json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
     try:
-        table = json.read_json(pa.BufferReader(lines), read_options=options)
+        # Arrow reads whole numbers as such first, and all of them again where a fraction comes: it is told beforehand.
+        schema = pa.schema([(name, pa.float64()) for name in decode(texts[0])])
+        table = json.read_json(pa.BufferReader(lines), options, json.ParseOptions(explicit_schema=schema))
         if table.num_rows != len(texts):
             return None
         return {
