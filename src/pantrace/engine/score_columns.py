@@ -93,6 +93,7 @@ class Columns:
         self.members: list[tuple[Any, list[int]]] = []
         """For each label that groups: the code of each place, and the group of each code."""
         import numpy as np
+        import pyarrow as pa
 
         self._cases: list[Any] = []
         for step in _SETUP:
@@ -111,6 +112,8 @@ class Columns:
                 self._add_scores(scores, places)
             if sum(len(each[0]) for each in self._waiting.get("statuses", ())) > _AT_ONCE:
                 self._flush()
+            # Arrow would keep some tens of megabytes of the parts that were read.
+            pa.default_memory_pool().release_unused()
         self._flush()
         self.case_of = np.concatenate(self._cases) if self._cases else np.empty(0, np.uint32)
         self._cases.clear()
