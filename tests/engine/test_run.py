@@ -85,6 +85,14 @@ def test_a_case_that_has_changed_is_run_again(tmp_path: Path) -> None:
     assert answers == {"a": "answer to a", "b": "answer to other"}
 
 
+def test_what_is_not_asked_for_now_is_not_set_aside(tmp_path: Path) -> None:
+    ran(tmp_path, cases("a", "break"))
+    few = ran(tmp_path, cases("a"), again=True)
+    assert (few.ran, few.reused, few.answered, few.unanswered, few.superseded) == (0, 1, 1, 0, 0)
+    whole = ran(tmp_path, cases("a", "break"))
+    assert (whole.ran, whole.reused, whole.answered, whole.unanswered) == (0, 2, 1, 1)
+
+
 def test_another_agent_needs_another_directory(tmp_path: Path) -> None:
     ran(tmp_path, cases("a"))
     with pytest.raises(UsageError, match="holds recordings of"):

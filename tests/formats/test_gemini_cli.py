@@ -42,6 +42,15 @@ HEAD = {
 }
 
 
+def test_sessions_under_other_names_are_read(tmp_path: Path) -> None:
+    """A file whose name does not end like its session's id is a session all the same."""
+    source = GOLDEN / "session-2026-11-16T05-13-07382c29.jsonl"
+    shutil.copy(source, tmp_path / "session-renamed.jsonl")
+    (sample,) = read_pile([tmp_path], notes=Notes()).samples
+    assert sample.trajectory is not None
+    assert sample.trajectory.steps == golden(source.name).steps
+
+
 def load(*records: Any) -> Trajectory:
     assert FORMAT.load is not None
     trajectory = FORMAT.load([HEAD, *records]).trajectory

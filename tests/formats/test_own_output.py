@@ -15,7 +15,7 @@ from pantrace.engine.read import Notes, inputs, read
 from pantrace.engine.validate import validate
 from pantrace.errors import NothingWritten
 from pantrace.formats import all_formats, by_name, detect
-from pantrace.model import Run, with_samples
+from pantrace.model import Run, Sample, Step, with_samples
 from pantrace.wire import ziplog
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import decode
@@ -23,8 +23,6 @@ from pantrace.wire.json import decode
 WRITERS = [each.name for each in all_formats() if each.writes]
 OPTIONS = {"explain": [{"kind": "report"}, {"bundle": "false", "labels": "false"}]}
 """Options that change what is written."""
-LOOKALIKE = {"openai-messages", "anthropic-messages"}
-"""A list of messages that hold words alone is the same in both, and may be anybody's: it is read with --from."""
 
 
 def written(run: Run, to: str, folder: Path, carry: bool, options: dict[str, str]) -> Path | None:
@@ -36,8 +34,22 @@ def written(run: Run, to: str, folder: Path, carry: bool, options: dict[str, str
         report = write_run(run, target, to=to, carry=carry, measure=False, options=options)
     except NothingWritten:
         return None
-    assert to in LOOKALIKE or all(detect(each)[0] is format_ for each in report.outputs)
+    for each in report.outputs:
+        assert detect(each)[0] is format_ or (not carry and is_words_alone(each, to))
     return target
+
+
+def is_words_alone(path: Path, to: str) -> bool:
+    """Whether a plain file is the same in two formats: the commoner claims such words, and both tell the same."""
+    told = [
+        [(step.role, step.parts) for sample in read(path, format=name).samples for step in tellable(sample)]
+        for name in (to, "openai-messages")
+    ]
+    return to == "anthropic-messages" and detect(path)[0].name == "openai-messages" and told[0] == told[1]
+
+
+def tellable(sample: Sample) -> tuple[Step, ...]:
+    return sample.trajectory.steps if sample.trajectory is not None else ()
 
 
 def errors(path: Path, name: str | None = None) -> list[str]:
@@ -46,7 +58,7 @@ def errors(path: Path, name: str | None = None) -> list[str]:
 
 def new_errors(target: Path, to: str, source: Path, name: str) -> list[str]:
     """Errors that the source has not: a recording with errors is written again as it was, nobody asked for repair."""
-    found = errors(target, to if to in LOOKALIKE else None)
+    found = errors(target)
     return [each for each in found if each not in errors(source)] if found and name == to else found
 
 

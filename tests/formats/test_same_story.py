@@ -1,7 +1,8 @@
-"""The same story told by N tools: a garden shop, recorded by eleven producers of spans, is one trajectory.
+"""The same story told by N tools is one trajectory: a garden shop in spans and messages, a note by tools with a shell.
 
-The model was scripted, so what happened is known: one question, three calls (two of them at once, one of which fails),
-three answers of tools, one final answer. Prompts differ by tool, so input tokens do, too.
+The model was scripted, so what happened is known. The shop: one question, three calls (two of them at once, one of
+which fails), one final answer. The note: one task, a command that works, one that fails, one final answer. Prompts
+differ by tool, so input tokens do, too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import pytest
 
 from corpus import CORPUS, needs_corpus
 from pantrace.engine.read import read
-from pantrace.errors import UnknownFormat
 from pantrace.model import Trajectory, call_pairs, final_response, has_failed, said, turns, usage_total
 
 QUESTION = "Where is order A-17, and please refund B-99?"
@@ -44,7 +44,26 @@ SPANS = {
 """Recordings, and the input tokens that the scripted model counted in them."""
 KNOWS_THE_FAILURE = ("pydantic_ai", "strands", "agent_framework", "openinference_openai_agents", "sdk_export")
 """Where the tool itself was recorded, too: its failure is more than a text."""
-OTHERS = ["openai_messages/chat.jsonl", "pydantic_ai/all_messages.json", "agent_framework/python_session.json"]
+OTHERS = [
+    "openai_messages/chat.jsonl",
+    "openai_responses/conversation.json",
+    "openai_responses/requests_responses.jsonl",
+    "openai_agents/to_input_list.json",
+    "anthropic_messages/conversation.json",
+    "anthropic_messages/requests_responses.jsonl",
+    "agent_framework/python_session.json",
+]
+NOTES = {
+    "claude_code/61420542-ae56-4101-9eae-6ba5db2dd5cd.jsonl": [36, 36, 24],
+    "codex/rollout-2026-11-16T05-12-30-01a1e2c5-68d3-7bb2-bd6a-35ecd546357f.jsonl": [36, 36, 24],
+    "gemini_cli/session-2026-11-16T05-13-07382c29.jsonl": [44, 44, 32],
+    "qwen_code/fc82f104-05ba-432b-b4e1-2475262504d2.jsonl": [36, 36, 24],
+    "openhands_v1/c6a40e8911fc46a49ddcc3b932d9bc1f": [36, 36, 24],
+    "mini_swe_agent/note.traj.json": [36, 36, 36],
+    "atif/harbor_claude_code_note.trajectory.json": [36, 36, 24],
+    "atif/harbor_codex.trajectory.json": [36, 36, 24],
+}
+"""Recordings, and the output tokens of each call. Gemini has 8 thoughts in each; mini-swe-agent ends by a command."""
 
 
 def story(trajectory: Trajectory) -> dict[str, Any]:
@@ -100,11 +119,31 @@ def test_spans_of_every_tool_tell_the_same_story(name: str) -> None:
 @needs_corpus
 @pytest.mark.parametrize("name", OTHERS)
 def test_messages_tell_it_as_spans_do(name: str) -> None:
-    try:
-        trajectory = _read(name)
-    except UnknownFormat:
-        pytest.skip("no format reads it yet")
+    trajectory = _read(name)
     assert story(trajectory) == MEANT
+    told = [step.usage.output for step in trajectory.steps if step.usage is not None]
+    assert told == (OUTPUTS if "requests_responses" in name else [])
+
+
+@needs_corpus
+@pytest.mark.parametrize("name", NOTES)
+def test_a_note_is_read_alike_by_every_tool_with_a_shell(name: str) -> None:
+    trajectory = _read(name)
+    pairs = call_pairs(trajectory)
+    commands = [str(pair.call.arguments.get("command") or pair.call.arguments.get("cmd")) for pair in pairs]
+    assert commands[:2] == ["cat note.txt", "cat missing.txt"]
+    assert len([turn for turn in turns(trajectory) if turn.number]) == 1
+    assert [step.usage.output for step in trajectory.steps if step.usage is not None] == NOTES[name]
+    assert "41" in str(pairs[0].result)
+    assert "No such file" in str(pairs[1].result)
+    if not name.startswith("atif/"):  # which has no word for a failed call
+        assert [pair.result is not None and has_failed(pair.result) for pair in pairs[:2]] == [False, True]
+    if name.startswith("mini_swe_agent/"):
+        assert len(pairs) == 3
+        assert final_response(trajectory) == "42"  # what it submits with a third command
+    else:
+        assert len(pairs) == 2
+        assert final_response(trajectory) == ANSWER
 
 
 @needs_corpus

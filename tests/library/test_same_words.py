@@ -46,20 +46,32 @@ WORDS = {
 }
 """Options whose parameters do not follow from their spelling: --no-X is X, and what may be repeated has an s."""
 
+ENGINE = {
+    "--jobs": "a worker imports the script that started it once more: the command has a process of its own for that",
+    "--engine": "as --jobs",
+    "--ray-address": "as --jobs",
+}
 ONLY_COMMAND = {
     "measure": {
+        **ENGINE,
         "--by": "group the frame: .to_pandas().groupby(...)",
         "--format": "what a result is handed on as is chosen by its methods",
         "--option": "fields of an OpenAdapt evaluation, which only the command writes",
         "--output": "what a result is handed on as is chosen by its methods",
     },
-    "check": {"--junit": "pytest has its own", "--output": ".to_dict()", "--ci": "old spelling of --min-pass-rate"},
+    "check": {
+        **ENGINE,
+        "--junit": "pytest has its own",
+        "--output": ".to_dict()",
+        "--ci": "old spelling of --min-pass-rate",
+    },
     "judge": {
         "--dry-run": "shows prompts; nothing to hand on",
         "--output": "what a result is handed on as is chosen by its methods",
         "--format": "what a result is handed on as is chosen by its methods",
     },
     "eval": {
+        **ENGINE,
         "--gate": ".gate() of the result",
         "--min-pass-rate": ".gate(min_pass_rate=...)",
         "--by": ".summary.groups has every group",
@@ -110,6 +122,7 @@ ONLY_FUNCTION = {
     "selection": "--where, --since, --until, --sample and --limit together",
     "measure": "--no-loss of convert",
     "target": "-o of convert",
+    "engine": "the object that --jobs, --engine and --ray-address make together",
     "headlines": "aggregate --json has all measures, its table the main one of each metric",
 }
 """Parameters that no option has by their names."""

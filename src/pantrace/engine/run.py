@@ -49,7 +49,7 @@ class Ran:
     answered: int = 0
     """Trials of these cases, run now or before, in which the agent answered."""
     unanswered: int = 0
-    """Trials recorded before in which the agent did not answer."""
+    """Reused trials in which the agent did not answer."""
     left: int = 0
     """Trials that were not run, for want of budget or because of Ctrl-C."""
     failed: list[tuple[str, str]] = field(default_factory=list)
@@ -107,7 +107,6 @@ def run_cases(
             stack.callback(files[name].close)
             hashes = {each.id: each.hash for each in cases}
             ran[name].superseded = files[name].supersede(hashes, unanswered=again)
-            ran[name].unanswered = len(files[name].unanswered)
         if (watched := pace()) is not None:
             watched.total = len(cases) * trials * len(agents)
         work = _Work(made, files, ran, conditions, budget or Budget(), on_sample)
@@ -163,7 +162,10 @@ class _Work:
                     done = self._ran[name]
                     if self._files[name].has(case.id, number, case.hash):
                         done.reused += 1
-                        done.answered += (case.id, number) not in self._files[name].unanswered
+                        if (case.id, number) in self._files[name].unanswered:
+                            done.unanswered += 1
+                        else:
+                            done.answered += 1
                         if (watched := pace()) is not None:
                             watched.skipped += 1
                         continue

@@ -63,11 +63,11 @@ class Recordings:
         self._file.close()
 
     def supersede(self, wanted: dict[str, str], *, unanswered: bool = False) -> int:
-        """Set recordings aside whose case has changed since, and with `unanswered` those without an answer; gives how
-        many. They were paid for: none is deleted."""
+        """Set recordings aside whose case has changed since, and with `unanswered` those of these cases without an
+        answer; gives how many. They were paid for: none is deleted."""
         old = {key for key, hashed in self._done.items() if wanted.get(key[0], hashed) != hashed}
         if unanswered:
-            old |= self.unanswered
+            old |= {key for key in self.unanswered if key[0] in wanted}
         if not old:
             return 0
         native = by_name("native")

@@ -176,6 +176,11 @@ def detect(path: Path) -> tuple[Format, str]:
     if head.kind == "zip" and not head.members:
         torn = cut(str(path))
         raise UnknownFormat(torn.message, path=torn.path, remedy=torn.remedy)
+    if head.kind != "directory":
+        from .recognised import recognised
+
+        if (known := recognised(head)) is not None:
+            raise UnknownFormat(f"{known.what}, which pantrace does not read", path=str(path), remedy=known.remedy)
     raise UnknownFormat(
         f"{NO_FORMAT} this {head.kind if head.kind != 'text' else 'file'}",
         path=str(path),

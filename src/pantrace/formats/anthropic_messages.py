@@ -1,9 +1,9 @@
 """Anthropic messages: bodies of requests to the Messages API, and requests logged with their responses.
 
 Spec: docs.claude.com/en/api/messages
-Detect: `messages` beside `system`, tools with `input_schema`, or with Anthropic's blocks; requests whose response is a
-    message of it.
-Lost: nothing for pantrace, which keeps the rest under `pantrace`; for others times, tokens, models, scores.
+Detect: `messages` beside `system`, tools with `input_schema`, `metadata.pantrace`, or with Anthropic's blocks;
+    requests whose response is a message of it. Words alone may be anybody's: `openai-messages` reads the same in them.
+Lost: nothing for pantrace, which keeps the rest in `metadata.pantrace`; for others times, tokens, models, scores.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ from .format import Format, NoOptions
 NAME = "anthropic-messages"
 _SYSTEM = "system"
 _BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
+_WITH_SOURCE = ("image", "document")
 _MESSAGE = FieldMap(NAME, Step, {"id": ("id", TEXT), "model": ("model", TEXT), "stop_reason": ("stop", TEXT)})
 _NOTES = ("form", "exchange")
+_CORNER = f"metadata.{CARRIER}"
 
 
 def detect(head: Head) -> str | None:
@@ -47,9 +49,15 @@ def detect(head: Head) -> str | None:
     messages = row.get("messages")
     if not isinstance(messages, list) or not messages or not all(is_message(e) for e in messages[:-1] or messages):
         return None
-    tools = row.get("tools")
-    marked = isinstance(tools, list) and any(isinstance(tool, dict) and "input_schema" in tool for tool in tools)
-    return "" if _SYSTEM in row or marked or _is_own(messages) else None
+    # A row of words alone says nothing; another of the file may.
+    return "" if any(_is_marked(each) for each in head.records if isinstance(each, dict)) else None
+
+
+def _is_marked(row: dict[str, Any]) -> bool:
+    """Whether a row has something that only this API has."""
+    tools, messages = row.get("tools"), row.get("messages")
+    schemas = isinstance(tools, list) and any(isinstance(tool, dict) and "input_schema" in tool for tool in tools)
+    return _SYSTEM in row or schemas or _is_ours(row) or (isinstance(messages, list) and _is_own(messages))
 
 
 def is_message(raw: Any) -> bool:
@@ -59,11 +67,21 @@ def is_message(raw: Any) -> bool:
     return isinstance(raw.get("content"), (str, list)) and not raw.keys() & {"tool_calls", "uuid", "parts"}
 
 
+def _is_ours(row: dict[str, Any]) -> bool:
+    """Whether it has our mark where only this format has it: words alone look the same in OpenAI's vocabulary."""
+    metadata = row.get("metadata")
+    return isinstance(metadata, dict) and CARRIER in metadata
+
+
 def _is_own(messages: list[Any]) -> bool:
     """Whether a block among them is Anthropic's alone."""
     contents = [each.get("content") for each in messages if isinstance(each, dict)]
     blocks = [block for content in contents if isinstance(content, list) for block in content]
-    return any(isinstance(block, dict) and block.get("type") in _BLOCKS for block in blocks)
+    return any(
+        block.get("type") in _BLOCKS or (block.get("type") in _WITH_SOURCE and "source" in block)
+        for block in blocks
+        if isinstance(block, dict)
+    )
 
 
 def _history(exchange: Exchange) -> list[Any]:
@@ -189,7 +207,7 @@ def _messages(step: Step) -> Iterator[dict[str, Any]]:
             yield {"role": role, "content": content, **head}
 
 
-load, dump = carrying(load_row, dump_row, CARRIER)
+load, dump = carrying(load_row, dump_row, _CORNER)
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
@@ -205,6 +223,6 @@ FORMAT = Format(
     load=load,
     dump=dump,
     open=open_run,
-    corners=(CARRIER,),
+    corners=(_CORNER,),
     lost={"": "a conversation holds messages, calls, results and tools"},
 )

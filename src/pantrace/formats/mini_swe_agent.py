@@ -43,6 +43,8 @@ _CODE = re.compile(r"<returncode>(-?\d+)</returncode>")
 _LIMITS = ("LimitsExceeded", "TimeExceeded")
 _FINE = ("Submitted", None, "")
 UNNAMED = "trajectory"
+_ANOTHERS = {"id", "tools", "system"}
+"""Keys beside `messages` that only requests and datasets have, whatever the messages ask for."""
 IN_TEXT, HIDDEN, AS_USER = "in_text", "hidden", "as_user"
 """Notes for the writer: a call that stands in the words, a reply that is no message, a result that is a user's."""
 
@@ -51,6 +53,8 @@ def detect(head: Head) -> str | None:
     record = head.record
     if str(record.get("trajectory_format", "")).startswith("mini-swe-agent"):
         return str(record["trajectory_format"])
+    if record.keys() & _ANOTHERS:
+        return None
     messages = record.get("messages") if "messages" in record else head.records
     if not isinstance(messages, (list, tuple)) or len(messages) < 2:
         return None

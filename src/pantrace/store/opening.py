@@ -103,17 +103,16 @@ def _manifest(folder: Path, content: RunFile | None, plan_hash: str) -> Manifest
 def _refuse_other_plan(folder: Path, known: str, wanted: str, *, same_text: bool = False) -> None:
     if known == wanted:
         return
+    anew = "choose another directory for --out, or remove this one"
+    if (folder / RECORDINGS).is_dir():
+        # Nobody should be told to remove what an agent was paid for.
+        anew = f"evaluate its recordings anew: pantrace eval {folder / RECORDINGS} --out OTHER"
     if same_text:
         raise UsageError(
             f"{folder} was made by this plan, but something that it names has changed since: a profile, a rule file, a "
             f"rubric, the reference, or the judge. After a change of the profile, `pantrace gate {folder} --profile "
-            "FILE` decides anew without measuring; after any other change, choose another directory for --out, or "
-            "remove this one"
+            f"FILE` decides anew without measuring; after any other change, {anew}"
         )
-    remedy = "choose another directory, or remove this one to begin anew"
-    if (folder / RECORDINGS).is_dir():
-        # Nobody should be told to remove what an agent was paid for.
-        remedy = f"evaluate its recordings anew: pantrace eval {folder / RECORDINGS} --out OTHER"
     raise UsageError(
-        f"{folder} holds a run of another plan (its hash is {known[:12]}, this plan's is {wanted[:12]}); {remedy}"
+        f"{folder} holds a run of another plan (its hash is {known[:12]}, this plan's is {wanted[:12]}); {anew}"
     )

@@ -214,9 +214,14 @@ def _messages(step: Step, format_name: str) -> Iterator[dict[str, Any]]:
         yield {"role": role or _NAMES[step.role], **_spoken(spoken, step, form, format_name), **rest}
 
 
+def _is_content(output: Any) -> bool:
+    """Whether it can stand as content: a list of parts, each with its type. Other lists are data, told as text."""
+    return isinstance(output, list) and all(isinstance(each, dict) and "type" in each for each in output)
+
+
 def _answered(result: ToolResult, form: Any) -> dict[str, Any]:
     output = result.output if result.output is not None else result.error
-    text = output if output is None or isinstance(output, (str, list)) else encode(output).decode()
+    text = output if output is None or isinstance(output, str) or _is_content(output) else encode(output).decode()
     content = {} if form == "absent" else {"content": text}
     if form == "array" and isinstance(text, str):
         content = {"content": [{"type": "text", "text": text}]}

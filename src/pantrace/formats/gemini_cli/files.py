@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +44,26 @@ def of_session(path: Path, name: str) -> list[Path]:
     """The files of a session beside one of them, the first one first."""
     if not path.name.startswith(PREFIX):
         return [path]
-    pattern = f"{PREFIX}*-{name[:8]}.json*" if name[:8].isalnum() else path.name
-    found = {each for each in path.parent.glob(pattern) if head_of(each).get("sessionId") == name}
     # A file that was renamed, or whose id was changed, is of its own session all the same.
-    return sorted({*found, path}, key=lambda each: (each.name.partition(".")[0], each.name))
+    found = {path, *(each for each in _named_for(path.parent, name) if head_of(each).get("sessionId") == name)}
+    return sorted(found, key=lambda each: (each.name.partition(".")[0], each.name))
+
+
+def _named_for(folder: Path, name: str) -> list[Path]:
+    """Sessions in a folder whose file names end like an id."""
+    try:
+        return _by_ending(folder, folder.stat().st_mtime_ns).get(name[:8], [])
+    except OSError:
+        return []
+
+
+@lru_cache(16)
+def _by_ending(folder: Path, changed: int) -> dict[str, list[Path]]:
+    """A folder is listed once, not once for each session in it."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted(folder.glob(f"{PREFIX}*.json*")):
+        found.setdefault(path.name.partition(".")[0].rpartition("-")[2], []).append(path)
+    return found
 
 
 def owner(path: Path) -> Path | None:
@@ -63,13 +80,18 @@ def owner(path: Path) -> Path | None:
 def _parent(path: Path, folder: Path) -> Path | None:
     """The first session in a folder that has started a sub-agent: its own folder is named for it, or it names it."""
     named = path.name.partition(".")[0].encode()
-    for other in sorted(folder.glob("*.json*")):
+    for other in _likely_first(folder, path.parent.name):
         head = head_of(other) if other != path else {}
         if not head or head.get("kind") == "subagent":
             continue
         if path.parent.name == head["sessionId"] or (folder == path.parent and named in _bytes(other)):
             return of_session(other, head["sessionId"])[0]
     return None
+
+
+def _likely_first(folder: Path, name: str) -> Iterator[Path]:
+    yield from _named_for(folder, name)
+    yield from sorted(folder.glob("*.json*"))
 
 
 def _bytes(path: Path) -> bytes:

@@ -1,0 +1,76 @@
+"""Writes docs/corpus.md: every file that pantrace was tried on, what it was recognised as, and what was found in it.
+
+Needs the recordings, which are not part of the repository: PANTRACE_CORPUS=DIR python docs/make_corpus.py
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+from pantrace.engine.read import Notes, inputs, open_run
+from pantrace.model import Trajectory, call_pairs, has_failed, usage_total
+
+COLUMNS = """| input | format | samples | calls | failed | tokens in | tokens out |
+|---|---|---|---|---|---|---|
+"""
+HEAD = """# Recordings that pantrace was tried on
+
+`own/` was recorded by running the named tools, most of them against a scripted model; `public/` are files of public
+repositories. Neither is part of pantrace's repository. This page is written by `docs/make_corpus.py`; a test compares.
+
+A sub-agent's calls and tokens are counted in its sample. An empty cell was not
+reported, which is not zero; `>=` stands where the recording leaves out a part.
+
+"""
+
+
+NOT_READ = """
+## Not read
+
+Files of other tools, refused by name, and files that are left out for another reason:
+
+| file | why |
+|---|---|
+"""
+
+NO_RECORDINGS = "\nNot recordings (expected values, configuration, pictures, logs of the scripted model):\n\n"
+PAGE = Path(__file__).with_name("corpus.md")
+
+
+def page(corpus: Path) -> str:
+    """The page, of what lies in a directory now."""
+    notes = Notes.keeping()
+    lines = []
+    formats: Counter[str] = Counter()
+    for path, chosen, variant in inputs([corpus / "own", corpus / "public"], None, notes):
+        told = [each.trajectory for each in open_run(path, chosen, variant, notes.on_broken).samples]
+        formats[chosen.name] += 1
+        cells = _counted([each for each in told if each is not None])
+        lines.append(f"| `{path.relative_to(corpus)}` | {chosen.name} | {len(told)} | {cells} |\n")
+    left = [(each.path.relative_to(corpus), each.reason) for each in notes.ignored]
+    refused = [f"| `{path}` | {reason} |\n" for path, reason in left if reason != "no known format"]
+    others = [f"- `{path}`\n" for path, reason in left if reason == "no known format"]
+    count = f"{sum(formats.values())} inputs in {len(formats)} formats.\n\n"
+    return "".join([HEAD, count, COLUMNS, *lines, NOT_READ, *refused, NO_RECORDINGS, *others])
+
+
+def _counted(told: list[Trajectory]) -> str:
+    whole = [each for top in told for each in _with_children(top)]
+    pairs = [pair for each in whole for pair in call_pairs(each)]
+    failed = sum(pair.result is not None and has_failed(pair.result) for pair in pairs)
+    totals = [total for each in whole if (total := usage_total(each)) is not None]
+    tokens = [[value for each in totals if (value := getattr(each, name)) is not None] for name in ("input", "output")]
+    cut = [any(name in each.partial for each in totals) for name in ("input", "output")]
+    marks = [">= " if each else "" for each in cut]
+    cells = [f"{mark}{sum(each):,}" if each else "" for mark, each in zip(marks, tokens, strict=True)]
+    return " | ".join([str(len(pairs)), str(failed), *cells])
+
+
+def _with_children(trajectory: Trajectory) -> list[Trajectory]:
+    return [trajectory, *(each for child in trajectory.children for each in _with_children(child))]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(Path(os.environ["PANTRACE_CORPUS"])))
