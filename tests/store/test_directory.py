@@ -46,7 +46,9 @@ def test_what_is_a_run_directory(tmp_path: Path) -> None:
 def test_another_plan_is_refused(tmp_path: Path) -> None:
     with ours(tmp_path / "run", "one"):
         pass
-    with pytest.raises(UsageError, match=r"a run of another plan .*choose another directory for --out, or remove") as caught:
+    with pytest.raises(
+        UsageError, match=r"a run of another plan .*choose another directory for --out, or remove"
+    ) as caught:
         ours(tmp_path / "run", "two")
     assert caught.value.exit_code == 2
     with ours(tmp_path / "run", "one"):
