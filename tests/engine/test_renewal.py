@@ -96,7 +96,7 @@ def test_whoever_reads_a_run_hears_of_its_damage(whole: Path, out: Path, tmp_pat
     readers = [
         lambda: summarise(out),
         lambda: decide_again(out, STRICT),
-        lambda: convert(out, tmp_path / "out.trace.jsonl", to="native"),
+        lambda: convert(out, tmp_path / "out.trace.jsonl", to="native", strict=True),
         lambda: list(read_pile([out], notes=Notes()).samples),
     ]
     for reader in readers:

@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from msgspec.structs import replace
 
 from goldens import ROOT
 from pantrace.engine.convert import write_run
+from pantrace.engine.decided_words import decision_words
 from pantrace.engine.denominator import Denominator, denominator_words
 from pantrace.engine.evaluate import decide_again, evaluate_into
 from pantrace.engine.measure import case_of, scores_of
 from pantrace.engine.plan import MeasureTable, Plan, ReferenceTable, load_plan, prepare
 from pantrace.engine.read import Notes, read_pile
 from pantrace.engine.reduce import Total, estimate_of, moments_of, total_words
-from pantrace.engine.reports import as_markdown
+from pantrace.engine.reports import as_junit, as_markdown
 from pantrace.engine.summary import DecisionSummary, EvalSummary, MetricSummary, gate_code, summarise
 from pantrace.engine.where import parse_where
 from pantrace.errors import UsageError
+from pantrace.library.gate import decide_as_planned
 from pantrace.metrics import by_name, measure_named
 from pantrace.metrics.pooling import Sums
 from pantrace.model import (
@@ -203,6 +206,17 @@ def test_a_gate_asks_for_cases_however_often_each_was_repeated(tmp_path: Path) -
     assert (decided.passed, decided.failed, decided.undecided) == (9, 1, 0)
     assert (decided.cases, decided.pass_rate, decided.pass_rate_at_best) == (2, 0.5, 0.5)
     assert [gate_code(summary, rate) for rate in (0.5, 0.51, 0.9)] == [0, 1, 1]
+    # The number that decides stands first, wherever it is told; samples are counted beside it.
+    told = decision_words(summary.decisions)
+    assert told.startswith("50 % of 2 cases passed p, repeats averaged (95 % interval ")
+    assert told.endswith("; of 10 samples, 9 passed, 1 failed")
+    words = "p: 50 % of 2 cases, repeats averaged; of 10 samples, 9 passed, 1 failed"
+    gate = decide_as_planned(out, summary, None, min_pass_rate=0.505)
+    assert gate.sentence == f"gate (at least 50.5% must pass): failed ({words})"
+    suite = ElementTree.fromstring(as_junit(out, summary=summary))[0]
+    properties = {each.get("name"): each.get("value") for each in suite.iter("property")}
+    assert properties == {"cases": "2", "pass_rate": "0.5", "decisions": words}
+    assert (suite.get("tests"), suite.get("failures")) == ("10", "1")
 
 
 def test_undecided_samples_leave_a_case_open_between_two_shares(tmp_path: Path) -> None:

@@ -13,44 +13,16 @@ from .output import say, table
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pantrace.engine.summary import DecisionSummary, EvalSummary, MetricSummary
+    from pantrace.engine.summary import EvalSummary, MetricSummary
     from pantrace.judges import Calibrations
 
 _GATE = {0: "Passed", 1: "Failed", 3: "Could not decide, which is not a pass"}
 
 
-def decision_words(decisions: Collection[DecisionSummary]) -> str:
-    """7 of 10 samples passed demo-profile (70 %, 95 % interval 40 to 89), 3 failed."""
-    passed, failed, undecided = (
-        sum(getattr(each, name) for each in decisions) for name in ("passed", "failed", "undecided")
-    )
-    total = passed + failed + undecided
-    by = f" {next(iter(decisions)).profile}" if len(decisions) == 1 else ""
-    rate = _rate(next(iter(decisions))) if len(decisions) == 1 else ""
-    told = [f"{passed:,} of {few(total, 'sample')} passed{by}{rate}"]
-    told += [f"{failed:,} failed"] if failed else []
-    told += [f"{undecided:,} could not be decided"] if undecided else []
-    return ", ".join(told)
-
-
-def _rate(decision: DecisionSummary) -> str:
-    from pantrace.model import in_words
-
-    rate = decision.rate
-    if rate is None:
-        return ""
-    value = in_words(rate.value, "share") + (" of those decided" if decision.undecided else "")
-    # The words before count samples, a rate is a mean over cases: where cases were repeated the two may differ.
-    if abs(rate.value - decision.passed / (decision.passed + decision.failed)) > 1e-9:
-        value = f"mean over cases {value}"
-    if rate.low is None or rate.high is None:
-        return f" ({value})"
-    low, high = (in_words(end, "share").removesuffix(" %") for end in (rate.low, rate.high))
-    return f" ({value}, 95 % interval {low} to {high})"
-
-
 def tell_verdict(summary: EvalSummary, code: int | None, rate: float, out: str, profile: str | None = None) -> None:
     """The first sentence; with the exit code of a gate, how that went."""
+    from pantrace.engine.decided_words import decision_words
+
     decisions = [each for each in summary.decisions if profile in (None, each.profile)]
     must = "" if rate == 1 else f"; at least {rate * 100:.4g} % must pass"
     if not decisions:

@@ -170,8 +170,10 @@ def tell_evaluation(
     as_json: bool = False,
 ) -> int:
     """Write the files that were asked for and print the answer; gives the exit code of the gate."""
+    from pantrace.engine.decided_words import decision_words
+
     from .compare import tell_comparisons
-    from .decided import decision_words, tell_doubts, tell_failures, tell_numbers, tell_verdict
+    from .decided import tell_doubts, tell_failures, tell_numbers, tell_verdict
     from .judge import tell_judging
 
     out = results.path
@@ -280,7 +282,7 @@ def write_reports(
 
     if junit:
         with writing(Path(junit)) as file:
-            file.write(as_junit(out, profile))
+            file.write(as_junit(out, profile, summary))
     if markdown:
         with writing(Path(markdown)) as file:
             page = as_markdown(summary, f"Evaluation of {out.name}", decided_samples(out, profile))

@@ -141,9 +141,10 @@ def _tell_decided(
     """Write the files that were asked for, and print the answer."""
     from pathlib import Path
 
+    from pantrace.engine.decided_words import decision_words
     from pantrace.engine.reports import write_explain_report
 
-    from .decided import decision_words, tell_doubts, tell_failures, tell_numbers, tell_verdict
+    from .decided import tell_doubts, tell_failures, tell_numbers, tell_verdict
     from .eval import write_reports
 
     out, summary, chosen = Path(directory), decided.summary, decided.profile

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from pantrace.model import Record
-from pantrace.stats import Estimate, pass_at_k, pass_hat_k, pass_k
+from pantrace.stats import Estimate, pass_at_k, pass_hat_k
+from pantrace.stats.passk import pass_k_of_counts
 
 LONGEST = 20
 """The largest k that is told."""
@@ -25,15 +27,17 @@ class Reliability(Record, frozen=True, kw_only=True):
 def reliability_of(counted: Iterable[tuple[int, int, int]]) -> Reliability | None:
     """From how many cases have so many trials with so many successes: (trials, successes, cases). None where no case
     was tried twice."""
-    tasks = [(trials, successes) for trials, successes, cases in counted for _ in range(cases)]
+    tasks: Counter[tuple[int, int]] = Counter()
+    for trials, successes, cases in counted:
+        tasks[trials, successes] += cases
     longest = min(max((trials for trials, _ in tasks), default=0), LONGEST)
     if longest < 2:
         return None
     return Reliability(
-        cases=len(tasks),
-        trials=sum(trials for trials, _ in tasks),
-        pass_at={str(k): pass_k(tasks, k, pass_at_k) for k in range(1, longest + 1)},
-        pass_hat={str(k): pass_k(tasks, k, pass_hat_k) for k in range(1, longest + 1)},
+        cases=tasks.total(),
+        trials=sum(trials * cases for (trials, _), cases in tasks.items()),
+        pass_at={str(k): pass_k_of_counts(tasks, k, pass_at_k) for k in range(1, longest + 1)},
+        pass_hat={str(k): pass_k_of_counts(tasks, k, pass_hat_k) for k in range(1, longest + 1)},
     )
 
 

@@ -13,6 +13,7 @@ from pantrace.stats import Estimate
 from pantrace.store import Result, RunDirectory, query
 
 from .check import xml_text
+from .decided_words import verdict_words
 from .denominator import denominator_words
 from .evaluate_sample import all_scores
 from .reduce import total_words
@@ -47,8 +48,9 @@ def estimate_words(
     return f"{value} [{', '.join(ends)}]{count}"
 
 
-def as_junit(out: Path, only: str | None = None) -> bytes:
-    """One test case for each decision (of one profile): failed, skipped when it could not be decided, else passed."""
+def as_junit(out: Path, only: str | None = None, summary: EvalSummary | None = None) -> bytes:
+    """One test case for each decision (of one profile): failed, skipped when it could not be decided, else passed. Its
+    counts are samples; with a `summary`, what a gate asks for stands beside them as properties."""
     from msgspec.json import decode
 
     rows = [
@@ -64,6 +66,7 @@ def as_junit(out: Path, only: str | None = None) -> bytes:
     for profile, sample, epoch, passed, reasons in rows:
         if profile not in suites:
             suites[profile] = ElementTree.SubElement(root, "testsuite", name=xml_text(profile))
+            _add_rate(suites[profile], profile, summary)
         suite = suites[profile]
         count = counts.setdefault(profile, [0, 0, 0])
         count[0] += 1
@@ -83,6 +86,16 @@ def as_junit(out: Path, only: str | None = None) -> bytes:
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
+
+
+def _add_rate(suite: ElementTree.Element, profile: str, summary: EvalSummary | None) -> None:
+    """The share over cases, which no counting of test cases gives where a case was repeated."""
+    for each in summary.decisions if summary is not None else ():
+        if each.profile == profile:
+            properties = ElementTree.SubElement(suite, "properties")
+            told = {"cases": str(each.cases), "pass_rate": repr(each.pass_rate), "decisions": verdict_words(each)}
+            for name, value in told.items():
+                ElementTree.SubElement(properties, "property", name=name, value=xml_text(value))
 
 
 class DecidedSample(Record, frozen=True, kw_only=True):

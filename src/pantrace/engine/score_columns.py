@@ -1,18 +1,19 @@
-"""Score columns: one pass over the rows of a run directory makes plain columns of numbers, which SQL can add up."""
+"""Score columns: one pass over the rows of a run directory makes plain columns of numbers, which can be added up."""
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from msgspec.json import Decoder, decode
+from msgspec.json import decode
 
 from pantrace.store import absent_of, read_tables
 
+from .figures import Figures, NumberTexts
 from .reduce import REASONS
 
 MOST_GROUPS = 12
@@ -27,7 +28,6 @@ _SETUP = (
     # What does not apply is told of a sample by one text: each text has a number, and here the scores that it tells of.
     "create temp table absences (place uinteger, absence uinteger)",
     "create temp table absent (absence uinteger, made usmallint)",
-    "create temp table figures (place uinteger, id usmallint, value double)",
 )
 STATUSES = {"scored": 0, "not_applicable": 1, "unscored": 2, "failed": 3}
 _SAMPLE_COLUMNS = ("number", "sample", "case_id", "agent", "labels", "trajectories", "not_applicable")
@@ -38,7 +38,7 @@ _SCORE_COLUMNS = (
 )
 _SCORE_TEXTS = ("origin", "name", "maker_kind", "status", "explanation", "numbers", "better", "value_type")
 _AT_ONCE = 200_000
-"""Figures that are handed to the database together."""
+"""Scores that are handed to the database together."""
 
 Made = tuple[str, str | None]
 """Name and kind of maker."""
@@ -86,7 +86,16 @@ class Columns:
         self._absences = 0
         self._labels: dict[tuple[str | None, str | None], array[int]] = {}
         self._waiting: dict[str, list[tuple[Any, ...]]] = {}
-        self._decode = Decoder(dict[str, float | None]).decode
+        self._texts = NumberTexts()
+        self.figures = Figures()
+        self.case_of: Any = None
+        """The case of each place."""
+        self.members: list[tuple[Any, list[int]]] = []
+        """For each label that groups: the code of each place, and the group of each code."""
+        import numpy as np
+        import pyarrow as pa
+
+        self._cases: list[Any] = []
         for step in _SETUP:
             database.execute(step)
         both = (
@@ -101,9 +110,13 @@ class Columns:
                 self._add_absent(samples, places)
             if scores is not None:
                 self._add_scores(scores, places)
-            if sum(len(each[0]) for each in self._waiting.get("figures", ())) > _AT_ONCE:
+            if sum(len(each[0]) for each in self._waiting.get("statuses", ())) > _AT_ONCE:
                 self._flush()
+            # Arrow would keep some tens of megabytes of the parts that were read.
+            pa.default_memory_pool().release_unused()
         self._flush()
+        self.case_of = np.concatenate(self._cases) if self._cases else np.empty(0, np.uint32)
+        self._cases.clear()
         self._add_groups()
 
     @property
@@ -122,7 +135,8 @@ class Columns:
         places[numbers] = np.arange(first, self.samples, dtype=np.uint32)
         names = zip(table.column("case_id").to_pylist(), table.column("sample").to_pylist(), strict=True)
         cases = [self.cases.setdefault(sample if case is None else case, len(self.cases)) for case, sample in names]
-        self._wait("places", places[numbers], np.array(cases, np.uint32), table.column("trajectories").to_numpy() > 0)
+        self._cases.append(np.array(cases, np.uint32))
+        self._wait("places", places[numbers], self._cases[-1], table.column("trajectories").to_numpy() > 0)
         agents, labels = table.column("agent").chunk(0), table.column("labels").chunk(0)
         pairs = _codes(agents) * (len(labels.dictionary) + 1) + _codes(labels)
         for pair in np.unique(pairs):
@@ -195,43 +209,36 @@ class Columns:
     def _add_reasons(explanations: Any, codes: Any, statuses: Any, made: list[MadeScores]) -> None:
         import numpy as np
 
-        texts = explanations.dictionary.to_pylist()
+        texts = explanations.dictionary
         reasons = _codes(explanations)
         told = (statuses != 0) & (reasons < len(texts))
         found, counts = np.unique(codes[told].astype(np.int64) * (len(texts) + 1) + reasons[told], return_counts=True)
         for code, count in zip(found.tolist(), counts.tolist(), strict=True):
-            made[code // (len(texts) + 1)].count_reason(texts[code % (len(texts) + 1)], count)
+            # Scored ones have explanations, too, often one of their own: their texts stay where they are.
+            made[code // (len(texts) + 1)].count_reason(texts[code % (len(texts) + 1)].as_py(), count)
 
     def _add_figures(self, table: Any, where: Any, codes: Any, statuses: Any, made: list[MadeScores]) -> None:
         import numpy as np
+        import pyarrow as pa
 
         numbers, values = table.column("numbers").chunk(0), table.column("value").chunk(0)
-        texts = numbers.dictionary.to_pylist()
-        text_codes = _codes(numbers)
-        # Many samples have the same numbers: each text is decoded once for all rows that have it.
-        rows = np.flatnonzero(text_codes < len(texts))
-        pairs = codes[rows].astype(np.int64) * len(texts) + text_codes[rows]
-        known, positions = np.unique(pairs, return_inverse=True)
-        decoded = [self._figures_of(made[pair // len(texts)].keys, texts[pair % len(texts)]) for pair in known.tolist()]
-        lengths = np.array([len(ids) for ids, _ in decoded], np.int64)
-        if len(rows) and lengths.any():
-            ids = np.concatenate([np.array(each, np.uint16) for each, _ in decoded])
-            figures = np.concatenate([np.array(each, np.float64) for _, each in decoded])
-            counts = lengths[positions]
-            # For each row, the stretch of all figures that is its own.
-            starts = (np.cumsum(lengths) - lengths)[positions]
-            stretch = np.arange(counts.sum()) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
-            self._wait("figures", np.repeat(where[rows], counts), ids[stretch], figures[stretch])
-        rows = np.flatnonzero(np.asarray(values.is_valid()) & (text_codes == len(texts)) & (statuses == 0))
-        if len(rows):
-            keys = np.zeros(len(made), np.uint16)
-            for code in np.unique(codes[rows]).tolist():
-                keys[code] = self._key(made[code].keys, made[code].main)
-            self._wait("figures", where[rows], keys[codes[rows]], values.to_numpy(zero_copy_only=False)[rows])
-
-    def _figures_of(self, keys: dict[str, int], text: str) -> tuple[list[int], list[float]]:
-        named = {key: figure for key, figure in self._decode(text).items() if figure is not None}
-        return [self._key(keys, key) for key in named], list(named.values())
+        text_codes, none = _codes(numbers), len(numbers.dictionary)
+        rows = np.flatnonzero(text_codes < none)
+        rows = rows[np.argsort(codes[rows], kind="stable")]
+        for code, own in _stretches(codes[rows], rows):
+            # Many samples may have the same numbers: each text is decoded once for all rows that have it.
+            known, positions = np.unique(text_codes[own], return_inverse=True)
+            columns = self._texts.columns(numbers.dictionary.take(pa.array(known)).to_pylist())
+            for key, column in columns.items():
+                figures = column[positions]
+                there = ~np.isnan(figures)
+                if there.any():
+                    self.figures.add(self._key(made[code].keys, key), where[own][there], figures[there])
+        rows = np.flatnonzero(np.asarray(values.is_valid()) & (text_codes == none) & (statuses == 0))
+        rows = rows[np.argsort(codes[rows], kind="stable")]
+        single = values.to_numpy(zero_copy_only=False)
+        for code, own in _stretches(codes[rows], rows):
+            self.figures.add(self._key(made[code].keys, made[code].main), where[own], single[own])
 
     def _key(self, keys: dict[str, int], key: str) -> int:
         return keys[key] if key in keys else self._new_key(keys, key)
@@ -269,13 +276,19 @@ class Columns:
             for label, content in pairs:
                 contents.setdefault(label, set()).add(content)
         useful = {label for label, found in contents.items() if 1 < len(found) <= MOST_GROUPS}
-        ids: dict[str, int] = {}
-        for key, places in self._labels.items():
-            for label, content in named[key]:
-                if label in useful:
-                    group = ids.setdefault(f"{label}={content}", len(ids))
-                    self._insert("members", np.array(places, np.uint32), np.full(len(places), group, np.uint16))
-        self.groups = list(ids)
+        for label in contents:
+            if label not in useful:
+                continue
+            codes = np.full(self.samples, 255, np.uint8)
+            names: dict[str, int] = {}
+            for key, places in self._labels.items():
+                for content in (each for name, each in named[key] if name == label):
+                    codes[np.array(places, np.uint32)] = names.setdefault(content, len(names))
+            here = np.flatnonzero(codes < len(names))
+            ids = range(len(self.groups), len(self.groups) + len(names))
+            self._insert("members", here.astype(np.uint32), (codes[here] + np.uint16(ids.start)).astype(np.uint16))
+            self.members.append((codes, [*ids]))
+            self.groups += [f"{label}={content}" for content in names]
         self._labels.clear()
 
 
@@ -299,6 +312,15 @@ def _order(samples: Any, scores: Any) -> dict[str, int]:
 def _codes(column: Any) -> Any:
     """The places of a column's texts in its list of them; one beyond the list for null."""
     return column.indices.fill_null(len(column.dictionary)).to_numpy(zero_copy_only=False)
+
+
+def _stretches(codes: Any, rows: Any) -> Iterator[tuple[int, Any]]:
+    """The rows of each code; both are sorted by the code."""
+    import numpy as np
+
+    found, starts = np.unique(codes, return_index=True)
+    for place, code in enumerate(found.tolist()):
+        yield code, rows[starts[place] : starts[place + 1] if place + 1 < len(found) else None]
 
 
 def _is(column: Any, text: str) -> Any:

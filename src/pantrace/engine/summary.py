@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 from math import fsum
 from pathlib import Path
 from typing import Any, Literal
@@ -87,7 +88,8 @@ def summarise(out: Path, own: Iterable[Chosen] = ()) -> EvalSummary:
     known = {each.address: each for each in declared}
     with workbench(out, MEMORY, {"samples", "decisions"}) as database:
         columns = Columns(database, out, {each.metric: each.name for each in reversed(declared)})
-        reduced = reduce_stored(database, columns, declared)
+        with closing(columns.figures):
+            reduced = reduce_stored(database, columns, declared)
         return EvalSummary(
             samples=reduced.samples,
             denominator=denominator_of(out, database, columns),

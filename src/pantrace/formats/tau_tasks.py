@@ -150,5 +150,4 @@ FORMAT = Format(
     check=check,
     layout="array",
     suffix=".json",
-    reencoded={"user_scenario.instructions.*": "the parts of a scenario are one text, the goal of the case"},
 )

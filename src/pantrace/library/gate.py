@@ -11,6 +11,7 @@ import msgspec
 
 from pantrace.engine.calibration_files import calibrations_for
 from pantrace.engine.compare_runs import Comparisons, compare_sources, exit_code
+from pantrace.engine.decided_words import verdict_words
 from pantrace.engine.denominator import denominator_words
 from pantrace.engine.evaluate import decide_again
 from pantrace.engine.known_names import refuse_unknown
@@ -156,13 +157,13 @@ def _gate(
     passed = _PASSED.get(gate_code(summary, rate, name, complete=complete))
     decided = tuple(decided_samples(out, name))
     counted = [each for each in summary.decisions if name in (None, each.profile)]
-    told = "; ".join(verdict_words(each.profile, each.passed, each.failed, each.undecided) for each in counted)
+    told = "; ".join(verdict_words(each) for each in counted)
     why = told or "no sample was decided: name a profile"
     if complete and not summary.denominator.complete:
         why += f"; not complete: {denominator_words(summary.denominator)}"
     return Gate(
         passed=passed,
-        sentence=f"gate (at least {rate:.0%} must pass): {_WORDS[passed]} ({why})",
+        sentence=f"gate (at least {rate * 100:.4g}% must pass): {_WORDS[passed]} ({why})",
         failures=tuple(each for each in decided if each.passed is not True),
         profile=profile,
         min_pass_rate=rate,
@@ -171,9 +172,3 @@ def _gate(
         decisions=decided,
         calibrations=calibrations,
     )
-
-
-def verdict_words(profile: str, passed: int, failed: int, undecided: int) -> str:
-    """demo-profile: 7 passed, 3 failed."""
-    counts = {"passed": passed, "failed": failed, "could not be decided": undecided}
-    return f"{profile}: {', '.join(f'{count} {words}' for words, count in counts.items() if count)}"

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from pantrace.engine.comparative import compare_evaluated
+from pantrace.engine.decided_words import verdict_words
 from pantrace.engine.denominator import denominator_words
 from pantrace.engine.intake import Done
 from pantrace.engine.judge import Bench
@@ -23,7 +24,7 @@ from pantrace.errors import ReadError, UsageError
 from pantrace.model import RunHeader, Sample
 from pantrace.store import RunDirectory, query
 
-from .gate import Gate, against_baseline, both, decide_as_planned, decide_by_profile, decision_table, verdict_words
+from .gate import Gate, against_baseline, both, decide_as_planned, decide_by_profile, decision_table
 from .scores import Scores
 from .sources import listed
 
@@ -168,7 +169,7 @@ class Results(Tabular):
                 rows.append((each.metric, each.scored, estimate_words(each.estimate, each.unit, scored=each.scored)))
             elif each.headline:
                 silent.append(each.metric)
-        decided = [verdict_words(each.profile, each.passed, each.failed, each.undecided) for each in summary.decisions]
+        decided = [verdict_words(each) for each in summary.decisions]
         notes = [f"without a number: {', '.join(silent)}"] if silent else []
         notes += [denominator_words(summary.denominator), *(f"left out: {error}" for error in self.broken)]
         return Table(

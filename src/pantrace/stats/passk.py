@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from math import comb
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from math import comb, fsum
+
+from msgspec.structs import replace
 
 from .estimate import CONFIDENCE, Estimate, TooFew
-from .proportions import share_over_cases
+from .proportions import _clustered_share
 
 
 def pass_at_k(trials: int, successes: int, k: int) -> float:
@@ -30,14 +33,24 @@ def pass_k(
     tasks: Iterable[tuple[int, int]], k: int, of: Callable[[int, int, int], float], confidence: float = CONFIDENCE
 ) -> Estimate:
     """The mean over tasks (trials, successes) that have at least k trials; how many have not is noted."""
-    counted = list(tasks)
-    enough = [(trials, successes) for trials, successes in counted if trials >= k]
-    # Many tasks have the same counts: each pair of them is asked for once.
-    chances = {each: of(*each, k) for each in set(enough)}
-    values = [chances[each] for each in enough]
-    if not values:
+    return pass_k_of_counts(Counter(tasks), k, of, confidence)
+
+
+def pass_k_of_counts(
+    counted: Mapping[tuple[int, int], int],
+    k: int,
+    of: Callable[[int, int, int], float],
+    confidence: float = CONFIDENCE,
+) -> Estimate:
+    """The same from how many tasks have these trials and successes: they may be a million, the pairs are few."""
+    enough = [(of(*each, k), each[0], count) for each, count in counted.items() if each[0] >= k]
+    cases = sum(count for _, _, count in enough)
+    if not cases:
         raise TooFew(f"no task has {k} trials")
-    found = share_over_cases(values, sum(trials for trials, _ in enough), confidence)
-    left = len(counted) - len(values)
-    note = f"{left} tasks have fewer than {k} trials" if left else found.note
-    return Estimate(value=found.value, low=found.low, high=found.high, n=found.n, method="Wilson over tasks", note=note)
+    value = fsum(share * count for share, _, count in enough) / cases
+    squares = fsum((share - value) ** 2 * count for share, _, count in enough)
+    error = squares / (cases - 1) / cases if cases > 1 else 0.0
+    trials = sum(each * count for _, each, count in enough)
+    found = _clustered_share(value, error, cases, trials, "Wilson over tasks", confidence)
+    left = sum(counted.values()) - cases
+    return replace(found, note=f"{left} tasks have fewer than {k} trials") if left else found

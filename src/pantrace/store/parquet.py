@@ -215,11 +215,15 @@ def read_whole(table: str, path: Path, names: Sequence[str], listed: Collection[
     schema = arrow_schema(PART_TABLES[table])
     try:
         with pa.OSFile(str(path), "rb") as file:
-            columns = pq.read_schema(file).names
+            told = pq.read_metadata(file)
+            columns = told.schema.names
             there = [name for name in names if name not in _ADDED or name in columns]
             file.seek(0)
-            with pq.ParquetFile(file, read_dictionary=[name for name in listed if name in columns]) as parquet:
-                found = parquet.read(columns=there, use_threads=False).combine_chunks()
+            in_lists = [name for name in listed if name in columns]
+            with pq.ParquetFile(file, metadata=told, read_dictionary=in_lists) as parquet:
+                found = parquet.read(columns=there, use_threads=False)
+            if any(column.num_chunks != 1 for column in found.columns):
+                found = found.combine_chunks()
             for name in [name for name in names if name not in there]:
                 kind = pa.dictionary(pa.int32(), pa.string()) if name in listed else schema.field(name).type
                 found = found.append_column(name, pa.nulls(found.num_rows, kind))

@@ -1,0 +1,89 @@
+"""Figures: every number of a run directory, on the disk by measure, so that one measure at a time is in memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.json import Decoder, decode
+
+_FEW = 30
+"""Up to so many texts are decoded one by one: Arrow's reader has to be set up each time."""
+
+
+class Figures:
+    """Numbers of samples: a sample is its place in the run directory, a measure its number."""
+
+    def __init__(self) -> None:
+        # Nobody else sees the file, and the system takes it away with the last reference.
+        self._file = tempfile.TemporaryFile(prefix="pantrace-")  # noqa: SIM115
+        self._blocks: dict[int, list[tuple[int, int]]] = {}
+        self._end = 0
+
+    def add(self, measure: int, places: Any, values: Any) -> None:
+        """Numbers of one measure; a sample may have several."""
+        self._blocks.setdefault(measure, []).append((self._end, len(places)))
+        self._end += self._file.write(places.astype("uint32").tobytes())
+        self._end += self._file.write(values.astype("float64").tobytes())
+
+    def measures(self) -> list[int]:
+        """Those that have a number."""
+        return list(self._blocks)
+
+    def of(self, measure: int) -> tuple[Any, Any]:
+        """Places and values of one measure."""
+        import numpy as np
+
+        places, values = [np.empty(0, np.uint32)], [np.empty(0, np.float64)]
+        for start, count in self._blocks.get(measure, ()):
+            self._file.seek(start)
+            places.append(np.frombuffer(self._file.read(4 * count), np.uint32))
+            values.append(np.frombuffer(self._file.read(8 * count), np.float64))
+        # What is added from now on stands behind the rest.
+        self._file.seek(self._end)
+        return np.concatenate(places), np.concatenate(values)
+
+    def close(self) -> None:
+        """Give the disk back."""
+        self._file.close()
+
+
+class NumberTexts:
+    """JSON objects of numbers by name, as a score keeps its measures, as columns: NaN where there is no number."""
+
+    def __init__(self) -> None:
+        self._decode: Callable[[str], dict[str, float | None]] = Decoder(dict[str, float | None]).decode
+
+    def columns(self, texts: list[str]) -> dict[str, Any]:
+        """Each name with a number for each text."""
+        found = _by_arrow(texts) if len(texts) > _FEW else None
+        return found if found is not None else self._one_by_one(texts)
+
+    def _one_by_one(self, texts: list[str]) -> dict[str, Any]:
+        import numpy as np
+
+        rows = [self._decode(text) for text in texts]
+        names = dict.fromkeys(name for row in rows for name in row)
+        return {name: np.array([row.get(name) for row in rows], np.float64) for name in names}
+
+
+def _by_arrow(texts: list[str]) -> dict[str, Any] | None:
+    """All texts in one go; None where Arrow does not see as many objects."""
+    import pyarrow as pa
+    from pyarrow import json
+
+    lines = "\n".join(texts).encode()
+    options = json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
+    try:
+        # Arrow reads whole numbers as such first, and all of them again where a fraction comes: it is told beforehand.
+        schema = pa.schema([(name, pa.float64()) for name in decode(texts[0])])
+        table = json.read_json(pa.BufferReader(lines), options, json.ParseOptions(explicit_schema=schema))
+        if table.num_rows != len(texts):
+            return None
+        return {
+            name: column.cast(pa.float64(), safe=False).to_numpy()
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        }
+    except pa.ArrowException:
+        return None
