@@ -318,7 +318,7 @@ def test_an_edited_plugin_is_another_plan(runs: Path, tmp_path: Path) -> None:
     plugin.write_text(text.format(1))
     evaluate_into([runs], tmp_path / "out", prepare(plan, tmp_path), "")
     plugin.write_text(text.format(2))
-    with pytest.raises(UsageError, match="another plan|something that it names has changed"):
+    with pytest.raises(UsageError, match="something that it names has changed"):
         evaluate_into([runs], tmp_path / "out", prepare(plan, tmp_path), "")
 
 

@@ -87,7 +87,7 @@ def test_new_input_is_added_and_old_input_left_alone(tmp_path: Path) -> None:
 def test_another_plan_is_refused(tmp_path: Path) -> None:
     evaluate_into([EXAMPLES / "opencode"], tmp_path / "out", READY, "")
     other = prepare(Plan(name="other"), Path())
-    with pytest.raises(UsageError, match="another plan|something that it names has changed"):
+    with pytest.raises(UsageError, match="something that it names has changed"):
         evaluate_into([EXAMPLES / "opencode"], tmp_path / "out", other, "")
 
 

@@ -85,7 +85,7 @@ def test_scores_of_the_source_and_of_the_run_are_told_apart_and_none_is_there_tw
         sample_of(Text(text="\udfff")),
         sample_of(ToolCall(name="t", arguments={"key \ud800": NonFinite("1e999"), "x": NonFinite("NaN"), "y": None})),
         sample_of(ToolCall(name="t", arguments=10**40)),
-        sample_of(usage=Usage(input=10**30)),
+        sample_of(usage=Usage(input=2**53)),
         sample_of(at=1e308),
         Sample(id="s", extra={"x": {"zero": "\x00"}}),
         Sample(id=""),

@@ -72,7 +72,7 @@ def test_any_value_comes_back(value: object) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b'{"a": [1, 2', "line 1, column 12: not valid JSON"),
+        (b'{"a": [1, 2', "line 1, column 12: the JSON is cut off"),
         (b'{"a": 1}\nx', "line 2, column 1: not valid JSON"),
         (b'"\xff"', "byte 1: not UTF-8 text"),
         (b"[" * 100_000, "line 1, column 201: nested deeper than 200 levels"),

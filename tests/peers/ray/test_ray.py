@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,7 @@ def _look(heard: list[set[str]]) -> None:
 
 def listening() -> set[str]:
     """Addresses on which processes of ours listen."""
-    sockets = {str(link.readlink()) for pid in _family() for link in _links(Path(f"/proc/{pid}/fd"))}
+    sockets = {link for pid in _family() for link in _links(Path(f"/proc/{pid}/fd"))}
     found = set()
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         local, state, inode = (line.split()[place] for place in (1, 3, 9))
@@ -87,11 +88,12 @@ def _family() -> set[int]:
     return family
 
 
-def _links(folder: Path) -> Iterator[Path]:
-    try:
-        yield from [each for each in folder.iterdir() if each.is_symlink()]
-    except OSError:
-        return
+def _links(folder: Path) -> Iterator[str]:
+    """What the files of a process are. It may close one, or end, while they are looked at."""
+    with suppress(OSError):
+        for each in [*folder.iterdir()]:
+            with suppress(OSError):
+                yield str(each.readlink())
 
 
 def test_a_node_killed_in_mid_run_loses_nothing_and_doubles_nothing(
