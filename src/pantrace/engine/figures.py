@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from typing import Any
+from weakref import finalize
 
 from msgspec.json import Decoder, decode
 
@@ -16,8 +17,9 @@ class Figures:
     """Numbers of samples: a sample is its place in the run directory, a measure its number."""
 
     def __init__(self) -> None:
-        # Nobody else sees the file, and the system takes it away with the last reference.
+        # Nobody else sees the file, and the system takes it away when it is closed.
         self._file = tempfile.TemporaryFile(prefix="pantrace-")  # noqa: SIM115
+        finalize(self, self._file.close)
         self._blocks: dict[int, list[tuple[int, int]]] = {}
         self._end = 0
 

@@ -329,7 +329,8 @@ def _paced(samples: Iterator[Sample], path: Path) -> Iterator[Sample]:
 
 
 def _open_noting(path: Path, chosen: Format, variant: str, notes: Notes) -> Run:
-    if notes.unread is None:
+    # What a run directory keeps of itself (its version, its plan) is nothing that a recording says.
+    if notes.unread is None or chosen is RUN_DIRECTORY:
         return open_run(path, chosen, variant, notes.on_broken)
     return notes.unread.open(path, chosen, variant, notes.on_broken, partial(open_run, path, chosen, variant))
 
