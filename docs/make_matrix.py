@@ -58,7 +58,7 @@ def table(found: list[Cell], rows: list[str], columns: list[str]) -> str:
 def recordings() -> str:
     """Which recording stands for each format."""
     lines = ["| format | recording |", "|---|---|"]
-    lines += [f"| `{name}` | [{path.name}](../{path.relative_to(ROOT)}) |" for name, path in sources()]
+    lines += [f"| `{name}` | `{path.relative_to(ROOT)}` |" for name, path in sources()]
     return "\n".join(lines)
 
 
