@@ -143,6 +143,12 @@ def test_a_margin_of_a_metric_that_is_not_compared_is_refused(pair: list[str]) -
         pantrace.compare(*pair, margins=["oh=0.1"])
 
 
+def test_a_misspelt_metric_names_the_one_that_was_meant(pair: list[str]) -> None:
+    known = pantrace.compare(*pair).comparisons[0].metric
+    with pytest.raises(UsageError, match=rf"did you mean {known}\?$"):
+        pantrace.compare(*pair, metrics=[known[:-2] + known[-1]])
+
+
 def test_numbers_beyond_all_measure_are_left_out_and_counted(tmp_path: Path) -> None:
     runs = [
         written(tmp_path / f"{name}.trace.jsonl", [1e300, *(1.0 + n + k for n in range(10))], name="m")

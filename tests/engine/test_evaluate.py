@@ -266,3 +266,15 @@ def test_intervals_end_where_the_scale_ends(tmp_path: Path) -> None:
     evaluate_into([path], tmp_path / "out", prepare(Plan(measure=MeasureTable(metrics=())), Path()), "")
     (metric,) = summarise(tmp_path / "out").metrics
     assert metric.estimate is not None and metric.estimate.high == 5.0
+
+
+def test_counts_that_files_store_have_no_interval_below_nothing(tmp_path: Path) -> None:
+    files = []
+    for number, clicks in enumerate((1, 2, 400)):
+        metrics = {"num_episodes": 1, "num_steps": 1, "action_type_accuracy": 0.5, "coord_error_count": clicks}
+        files.append(tmp_path / f"{number}.json")
+        files[-1].write_text(json.dumps({"schema_version": "1.0", "metrics": metrics}))
+    evaluate_into(files, tmp_path / "out", READY, "", format="openadapt-eval")
+    (line,) = [each for each in summarise(tmp_path / "out").metrics if each.metric == "coord_error_count"]
+    assert line.estimate is not None
+    assert (line.estimate.value, line.estimate.low) == (pytest.approx(403 / 3), 0)

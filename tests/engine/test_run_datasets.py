@@ -103,7 +103,7 @@ def test_the_dataset_of_a_log_is_asked_again() -> None:
     ("name", "value", "why"),
     [
         ("../out.txt", "x", "outside the workspace"),
-        ("/tmp/out.txt", "x", "outside the workspace"),
+        ("/elsewhere/out.txt", "x", "outside the workspace"),
         ("a", "/etc/hostname", "not beside the dataset"),
         ("a", "../secret.txt", "not beside the dataset"),
         ("a", "link.txt", "not beside the dataset"),

@@ -16,6 +16,7 @@ from pantrace.metrics import by_name, full_address
 from pantrace.model import Record, Run, Sample, Scale, Score, with_samples
 from pantrace.stats import Estimate
 from pantrace.store import RunDirectory, is_run_directory
+from pantrace.wire.meant import meant_by
 
 from .collector import seldom_collecting
 from .compare import Margin, Side, address_among, compare_pairs, side_of, unknown_cluster
@@ -227,8 +228,10 @@ def _refuse_gaps(sides: Sequence[Side], metrics: Sequence[str]) -> None:
             raise UsageError(f"{side.name}: there are no samples to compare with those of the other runs")
         for name in metrics:
             if address_among(name, *sides) not in side.values:
+                close = meant_by(name, sorted(side.values))
                 known = ", ".join(sorted(side.values)) or "none"
-                raise UsageError(f"{side.name} has no numbers for {name!r}; it has: {known}")
+                hint = f"did you mean {close}?" if close is not None else f"it has: {known}"
+                raise UsageError(f"{side.name} has no numbers for {name!r}; {hint}")
 
 
 def _refuse_idle_margins(margins: Iterable[str | float], found: Sequence[Comparison]) -> None:

@@ -30,7 +30,7 @@ def samples_of(run: Run, chosen: Format, path: Path) -> Iterator[Sample]:
 
 def _score(name: str, each: Aggregate, chosen: Format) -> Score:
     known = chosen.stored.get(name)
-    score = Score(name=name, maker=Maker(name=chosen.name), scale=known.scale if known else None)
+    score = Score(name=name, maker=Maker(name=chosen.name), scale=known.bounds if known else None)
     if is_number(each.value) or isinstance(each.value, str):
         return replace(score, value=each.value)
     if each.withdrawn:

@@ -27,6 +27,11 @@ class StoredMeasure(Record, frozen=True, kw_only=True):
     """Of what: "share of steps", "episodes"."""
     scale: Scale | None = None
 
+    @property
+    def bounds(self) -> Scale | None:
+        """Where its values end: no count is below 0, and no interval of one goes there."""
+        return Scale(low=0.0) if self.scale is None and self.kind == "count" else self.scale
+
 
 class NoOptions(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A writer without options."""
