@@ -277,7 +277,7 @@ def test_an_array_that_cannot_be_split_ends_with_the_reason(tmp_path: Path) -> N
     path = tmp_path / "x.json"
     for torn, message in (
         (b'[{"a":1},' + b"[" * 3_000_000, "item 2: nested deeper than 200 levels"),
-        (b'[{"a":1}, "' + b'\\"' * 3_000_000, "item 2, line 1: the JSON is cut off at byte 9 of 6,000,011"),
+        (b'[{"a":1}, "' + b'\\"' * 3_000_000, "item 2, line 1: the JSON is cut off at byte 6,000,011 of 6,000,011"),
     ):
         path.write_bytes(torn)
         broken: list[ReadError] = []

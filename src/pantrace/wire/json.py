@@ -127,9 +127,10 @@ def decode_patiently(data: bytes, more: int = 0) -> Any:
         return _shallow(_patient(data), data, more)
     except json.JSONDecodeError as error:
         if _is_cut(error):
-            place, end = len(error.doc[: error.pos].encode("utf-8", "surrogatepass")), f"{len(data):,}"
+            torn = ": the text that begins here has no end" if error.msg.startswith(_OPEN) else ""
+            message = f"the JSON is cut off at byte {len(data):,} of {len(data):,}{torn}"
             where = f"line {error.lineno}, column {error.colno}"
-            raise ReadError(f"the JSON is cut off at byte {place:,} of {end}", place=where, remedy=UNFINISHED) from None
+            raise ReadError(message, place=where, remedy=UNFINISHED) from None
         raise ReadError(f"not valid JSON: {error.msg}", place=f"line {error.lineno}, column {error.colno}") from None
     except UnicodeDecodeError as error:
         raise ReadError(f"not UTF-8 text: {error.reason}", place=f"byte {error.start}") from None
@@ -137,6 +138,7 @@ def decode_patiently(data: bytes, more: int = 0) -> Any:
         raise _beyond(data) from None
 
 
+_OPEN = "Unterminated string"
 _WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 
 
@@ -145,7 +147,7 @@ def _is_cut(error: json.JSONDecodeError) -> bool:
     if not error.doc.strip():
         return False
     rest = error.doc[error.pos :].rstrip()
-    return not rest or error.msg.startswith("Unterminated string") or any(word.startswith(rest) for word in _WORDS)
+    return not rest or error.msg.startswith(_OPEN) or any(word.startswith(rest) for word in _WORDS)
 
 
 def decode_document(data: bytes | memoryview) -> Any:

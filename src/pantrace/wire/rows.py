@@ -174,7 +174,7 @@ def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[
                 return
     line = bytes(data[:begin]).count(b"\n") + 1
     place = f"item {number + 1}, line {line}"
-    message = f"the JSON is cut off at byte {begin:,} of {len(data):,}"
+    message = f"the JSON is cut off at byte {len(data):,} of {len(data):,}: the item that begins here has no end"
     on_broken(ReadError(message, path=str(path), place=place, remedy=UNFINISHED))
 
 
