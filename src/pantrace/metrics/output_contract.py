@@ -129,6 +129,8 @@ def _told(contract: str, violations: list[dict[str, str]]) -> str:
         return f"meets {contract}"
     first = violations[0]
     place = f" at {first['path']}" if first["path"] else ""
+    if len(violations) == 1:
+        return f"violates {contract}{place}: {first['message']}"
     return f"{len(violations)} violations of {contract}, the first{place}: {first['message']}"
 
 
