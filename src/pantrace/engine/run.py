@@ -94,8 +94,8 @@ def run_cases(
         raise UsageError("there is no case to run")
     if conditions.user is None and (played := [each.id for each in cases if each.is_scenario]):
         named = ", ".join(played[:3])
-        cases = "1 case is a scenario" if len(played) == 1 else f"{len(played)} cases are scenarios"
-        raise UsageError(f"{cases} for a simulated user ({named}): name a model with --user")
+        what = "1 case is a scenario" if len(played) == 1 else f"{len(played)} cases are scenarios"
+        raise UsageError(f"{what} for a simulated user ({named}): name a model with --user")
     for agent in made.values():
         if isinstance(agent, Command) and (missing := agent.missing(conditions.environment)) is not None:
             raise UsageError(f"{missing} cannot be found: is it installed, and on the PATH?")
