@@ -238,7 +238,7 @@ def test_sub_agents_are_in_or_out(tmp_path: Path) -> None:
         assert pantrace("convert", store, "--to", "vertex-seed", "-o", out, *more).returncode == 0
         counts.append(len(decode(out.read_bytes())))
     assert counts == [16, 14]
-    assert "16 samples" in pantrace("show", store, "--sub-agents").stderr
+    assert "\n16 samples; " in pantrace("show", store, "--sub-agents").stdout
     assert "/home/alex/projects/sample/ws (14 samples)" in pantrace("show", store).stdout
 
 
