@@ -13,21 +13,24 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 import msgspec
 
-from pantrace.model import Part, Sample, Trajectory, all_trajectories
+from pantrace.model import Part, Sample, Step, Trajectory, all_trajectories
 
-_APART = frozenset({Trajectory, *get_args(Part)})
-"""Structs that are looked at by themselves: one may hold others of its kind, and a union of them needs a tag, which is
-not among the attributes of a struct."""
+_APART = frozenset({Trajectory, Step, *get_args(Part)})
+"""Structs that are looked at by themselves: a trajectory may hold others, and a union of structs needs a tag, which is
+not among their attributes."""
 
 
-def fits(sample: Sample) -> bool:
-    """Whether all fields have the types they are declared with. False may also mean: look again, and closely."""
+def fits(sample: Sample, *, steps: bool = True) -> bool:
+    """Whether all fields have the types they are declared with. False may also mean: look again, and closely.
+
+    Without `steps`, those of the sample's own trajectory are not looked at, as their reader has done it."""
     try:
         _check(sample, _outline(Sample))
         for root in (sample.trajectory, sample.expected):
             for trajectory in all_trajectories(root) if root is not None else ():
                 _check(trajectory, _outline(Trajectory))
-                _check_parts(trajectory)
+                if steps or trajectory is not sample.trajectory:
+                    _check_steps(trajectory)
     except (msgspec.ValidationError, AttributeError, TypeError, RecursionError, UnicodeEncodeError):
         return False
     return True
@@ -38,7 +41,8 @@ def _check(record: Any, kind: Any) -> None:
     msgspec.convert(record, kind, from_attributes=True)
 
 
-def _check_parts(trajectory: Trajectory) -> None:
+def _check_steps(trajectory: Trajectory) -> None:
+    _check(trajectory.steps, tuple[_outline(Step), ...])
     found: dict[type, list[Any]] = {}
     for step in trajectory.steps:
         for part in step.parts:

@@ -134,10 +134,13 @@ def _shallow(value: T, data: bytes | memoryview, more: int = 0) -> T:
     return value
 
 
+_SHORT = 1 << 14
+
+
 def _opens_more_than(most: int, data: bytes | memoryview) -> bool:
-    """Whether a text has more opening brackets than levels are allowed, those in its words included: if it has not, it
-    cannot be too deep, and counting them is much quicker than going through the value."""
-    return not isinstance(data, bytes) or data.count(b"{") + data.count(b"[") > most
+    """Whether a text may have more opening brackets than levels are allowed, those in its words included: one that has
+    not cannot be too deep. In a short text they are few, and counted sooner than its value is gone through."""
+    return len(data) > _SHORT or not isinstance(data, bytes) or data.count(b"{") + data.count(b"[") > most
 
 
 def _beyond(data: bytes | memoryview) -> ReadError:

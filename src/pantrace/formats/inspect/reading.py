@@ -12,8 +12,9 @@ from pantrace.errors import ReadError
 from pantrace.model import Run, RunHeader, Sample, Source, with_samples
 from pantrace.wire import files, ziplog
 from pantrace.wire.cuts import Cutting, by_weight
+from pantrace.wire.declared_types import fits
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode, typed_decoder
+from pantrace.wire.json import decode, misfit, typed_decoder
 from pantrace.wire.pace import tell_place
 from pantrace.wire.remainder import SAME, difference
 from pantrace.wire.rows import OnBroken
@@ -189,6 +190,8 @@ def _loaded(
         if isinstance(row, dict) and "score" in row:
             row = named_scores(sample_today(row), scorer)
         sample = load(row)
+        if not fits(sample, steps=False) and (why := misfit(sample, Sample)) is not None:
+            raise ReadError(why, remedy="is --from right, and was the file edited by hand?")
     except ReadError as error:
         on_broken(ReadError(error.message, path=source.path, place=error.place or source.place, remedy=error.remedy))
         return
