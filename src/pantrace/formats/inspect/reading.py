@@ -82,7 +82,7 @@ def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
             for number, (name, beside) in enumerate(chosen):
                 tell_place(number, len(chosen))
                 place = Source(**{**_plain(source), "place": name})
-                for row, sample in _loaded(lambda name=name: member(archive, name), scorer, place, on_broken):  # type: ignore[misc]
+                for row, sample in loaded(lambda name=name: member(archive, name), scorer, place, on_broken):  # type: ignore[misc]
                     told = summarised.get(_key(row), beside)
                     yield sample if told is None else with_summary(sample, row, told)
 
@@ -150,7 +150,7 @@ def _open_document(path: Path, on_broken: OnBroken) -> Run:
     def samples() -> Iterator[Sample]:
         for number, row in enumerate(rows, 1):
             place = Source(**{**_plain(source), "place": f"samples[{number - 1}]"})
-            for _, sample in _loaded(lambda row=row: decode_row(row), scorer, place, on_broken):  # type: ignore[misc]
+            for _, sample in loaded(lambda row=row: decode_row(row), scorer, place, on_broken):  # type: ignore[misc]
                 yield sample
 
     return with_samples(header, samples())
@@ -181,7 +181,7 @@ def decode_row(row: Any) -> Any:
     return decode(bytes(row)) if isinstance(row, msgspec.Raw) else row
 
 
-def _loaded(
+def loaded(
     read: Callable[[], Any], scorer: str | None, source: Source, on_broken: OnBroken
 ) -> Iterator[tuple[dict[str, Any], Sample]]:
     """One sample with its row; none when it is broken, which is reported."""
