@@ -32,8 +32,6 @@ KEY, VALUE = "zz_unknown", "zz-value-17"
 
 FORGOTTEN: dict[str, str] = {
     "openadapt-episodes/waa_results": "parsed_boxes, observations that stay files of their own",
-    "vertex-result/jsonpickle.json": "keys in the envelopes of jsonpickle, and in verdicts",
-    "vertex-result/two_candidates.json": "keys in verdicts and in their rubrics",
 }
 """Golden files in which the reader loses the key, and where. Mend the reader, then delete the row."""
 
