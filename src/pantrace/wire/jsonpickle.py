@@ -134,7 +134,8 @@ class _Unwrapped:
                 self._each(written[-1])
             return _moment(value)
         if isinstance(reduced := value.get("py/reduce"), list):
-            _, arguments, *_ = (*self._each(reduced), None, None)
+            parts: list[Any] = [*self._each(reduced), None, None]
+            arguments = parts[1]
             return arguments[0] if isinstance(arguments, list) and arguments else None
         fields = {key: self.of(each) for key, each in value.items() if key != "py/object"}
         if name.endswith(".DataFrame"):
