@@ -39,6 +39,11 @@ def load(row: Any) -> Sample:
         data = known.agent_data
         agents, columns = must_be_shallow(data.agents, "agents"), must_be_shallow(plain_columns(known), "")
         return _sample(columns, agents, _typed_steps(data.turns), {})
+    return load_any(row)
+
+
+def load_any(row: Any) -> Sample:
+    """The sample of a row that may hold keys which nobody knows, in camelCase too, and values of any type."""
     data = row.get("agent_data") if isinstance(row, dict) else None
     if isinstance(data, str):
         data = decode_document(data.encode())
