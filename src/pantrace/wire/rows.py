@@ -13,7 +13,7 @@ from pantrace.errors import ReadError
 
 from . import files
 from .cuts import by_lines
-from .json import UNFINISHED, decode_document, encode, typed_decoder
+from .json import BOM, UNFINISHED, decode_document, encode, typed_decoder
 from .limits import limits
 from .output import writing
 from .pace import tell_place
@@ -98,8 +98,9 @@ def rows_in(
     if layout == "document":
         yield from _read_document(path, on_broken)
     elif layout == "log":
-        records = _read_values(path, on_broken) if layout_at(path) == "document" else read_rows(path, on_broken)
-        yield None, [record for _, record in records]
+        each = _read_values(path, on_broken) if layout_at(path) == "document" else read_rows(path, on_broken)
+        if records := [record for _, record in each]:
+            yield None, records
     else:
         yield from read_rows(path, on_broken, span)
 
@@ -133,18 +134,19 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[t
 
 def _read_values(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
     """Values one after another, each on many lines, as a pretty printer leaves them; a document is the only one."""
-    with files.map_file(path) as data:
-        try:
-            whole = decode_document(data)
-        except ReadError as error:
-            values = list(_split_values(path, data, on_broken))
-            if not values:
-                on_broken(error.at(path=str(path)))
-            yield from _decoded(path, values, "value", on_broken)
-            return
-        if (tell := listener()) is not None:
-            tell(path, bytes(data))
-        yield None, whole
+    with files.reading(path, held=True) as file:
+        data = file.read().removeprefix(BOM)
+    try:
+        whole = decode_document(data)
+    except ReadError as error:
+        values = list(_split_values(path, memoryview(data), on_broken))
+        if not values:
+            on_broken(error.at(path=str(path)))
+        yield from _decoded(path, values, "value", on_broken)
+        return
+    if (tell := listener()) is not None:
+        tell(path, data)
+    yield None, whole
 
 
 def _decoded(path: Path, items: Iterable[Any], word: str, on_broken: OnBroken) -> Iterator[tuple[str, Any]]:
