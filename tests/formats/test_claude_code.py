@@ -30,6 +30,7 @@ from pantrace.model import (
     said,
     usage_total,
 )
+from pantrace.wire.tap import listening
 
 GOLDEN = ROOT / "claude-code"
 FORMAT = by_name("claude-code")
@@ -272,3 +273,18 @@ def test_the_truth(truth: dict[str, Any]) -> None:
     children = [final_response(child) for top in samples for child in top.children]
     assert children == [each["final_text"] for each in truth["sub_agents"]]
     assert truth["final_answer"] in [final_response(each) for each in samples]
+
+
+def test_each_of_a_pile_of_copies_is_looked_into_a_few_times(tmp_path: Path) -> None:
+    """Sessions that hold the same lines are not each held against all others."""
+    text = (GOLDEN / "rewind.jsonl").read_text()
+    name = next(json.loads(each)["sessionId"] for each in text.splitlines() if "sessionId" in each)
+    for number in range(40):
+        (tmp_path / f"{number:02}.jsonl").write_text(text.replace(name, f"{number:02}"))
+    wholes: list[Path] = []
+    with listening(lambda place, _: wholes.append(place) if isinstance(place, Path) else None):
+        samples = list(read_pile([tmp_path], notes=Notes.keeping()).samples)
+    assert len(samples) == 40
+    assert all(sample.trajectory is not None and sample.trajectory.origin is None for sample in samples)
+    # The folder is looked through again every few seconds, so that a slow machine does it more than once.
+    assert len(wholes) < 40 * 20
