@@ -1,8 +1,8 @@
 """Claude Code's sessions to ATIF: pantrace against Harbor's own converter, on the same files.
 
 Both read every session and make the document of it; both count the calls in it, and must find the same.
-Harbor wants Python 3.12, and many services that its converter does not need: the environment of `tests/peers/harbor` has
-it without them. `.venvs/harbor/bin/python bench/harbor_convert.py [--size N] [--json]`.
+Harbor wants Python 3.12, and many services that its converter does not need: the environment of `tests/peers/harbor`
+has it without them. `.venvs/harbor/bin/python bench/harbor_convert.py [--size N] [--json]`.
 """
 
 from __future__ import annotations

@@ -65,9 +65,9 @@ def agent_files(path: Path) -> Iterator[Path]:
 
 
 def owner(path: Path) -> Path | None:
-    """The session that a file of a sub-agent belongs to."""
+    """The session that a file of a sub-agent belongs to, or of which a stream was printed."""
     if not path.match(_AGENT) and not path.match("agent-*.meta.json"):
-        return None
+        return _printed(path)
     if path.parent.name == "subagents":
         session = path.parent.parent.with_suffix(".jsonl")
         return session if session.is_file() else None
@@ -76,6 +76,14 @@ def owner(path: Path) -> Path | None:
             session = path.with_name(f"{name}.jsonl")
             return session if session.is_file() else None
     return None
+
+
+def _printed(path: Path) -> Path | None:
+    """The session beside a stream: both tell the same responses, and the session has the prompts, too."""
+    names = (record.get("session_id") for record in Head(path).records if isinstance(record, dict))
+    name = next((each for each in names if isinstance(each, str) and each == Path(each).name), None)
+    session = path.with_name(f"{name}.jsonl") if name else path
+    return session if session != path and session.is_file() else None
 
 
 def _meta(file: Path) -> dict[str, Any]:
