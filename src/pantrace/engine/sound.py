@@ -15,7 +15,7 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.formats import Format
 from pantrace.model import Run, RunHeader, Sample, header_of
-from pantrace.wire.json import misfit
+from pantrace.wire.json import UNFIT, misfit
 from pantrace.wire.rows import OnBroken
 
 from .doubts import with_notes
@@ -26,11 +26,9 @@ def sound(run: Run, format_: Format, path: Path, on_broken: OnBroken) -> Run:
     if format_.typed:
         return run
     if (why := misfit(header_of(run), RunHeader)) is not None:
-        raise ReadError(f"the run's {why}", path=str(path), remedy=_REMEDY)
-    return msgspec.structs.replace(run, samples=_sound(run, path, on_broken))
-
-
-_REMEDY = "is --from right, and was the file edited by hand?"
+        raise ReadError(f"the run's {why}", path=str(path), remedy=UNFIT)
+    samples = map(with_notes, run.samples) if format_.checked else _sound(run, path, on_broken)
+    return msgspec.structs.replace(run, samples=samples)
 
 
 def _sound(run: Run, path: Path, on_broken: OnBroken) -> Iterator[Sample]:
@@ -40,4 +38,4 @@ def _sound(run: Run, path: Path, on_broken: OnBroken) -> Iterator[Sample]:
         else:
             source = sample.trajectory.source if sample.trajectory is not None else None
             place = source.place if source is not None and source.place is not None else f"sample {sample.id}"
-            on_broken(ReadError(why, path=str(path), place=place, remedy=_REMEDY))
+            on_broken(ReadError(why, path=str(path), place=place, remedy=UNFIT))

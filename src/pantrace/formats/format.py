@@ -90,6 +90,8 @@ class Format:
     """The usual ending of a file."""
     typed: bool = False
     """Whether it is decoded into the model's own types; what any other format reads is checked against them."""
+    checked: bool = False
+    """Whether its reader checks them itself (`wire.json.fitting`), as it knows which of them were decoded by type."""
     nests: bool = False
     """Whether a sample holds the trajectories of its sub-agents; if not, they are written as samples of their own."""
     repeats: bool = False

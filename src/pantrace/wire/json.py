@@ -246,6 +246,16 @@ def misfit(record: Any, kind: type[T]) -> str | None:
     return None
 
 
+UNFIT = "is --from right, and was the file edited by hand?"
+
+
+def fitting(record: T) -> T:
+    """A record of the model, if all its values have the types that they should have; else a ReadError."""
+    if (why := misfit(record, type(record))) is not None:
+        raise ReadError(why, remedy=UNFIT)
+    return record
+
+
 def encode(value: Any, *, indent: int | None = None) -> bytes:
     """UTF-8 JSON, compact unless `indent` is given."""
     try:

@@ -21,7 +21,7 @@ from .fast_events import usual_empty
 from .parts import NAME
 from .recase import SESSION, is_camel, snake, to_camel
 from .residual import residual
-from .schema import Event, Session
+from .schema import Event, Fields, Loose, Session
 
 _KNOWN = {"id", "app_name", "user_id", "state", "events", "last_update_time", "context"}
 
@@ -29,34 +29,34 @@ _KNOWN = {"id", "app_name", "user_id", "state", "events", "last_update_time", "c
 def trajectory_from(raw: Any, declarations: Sequence[Declared] = ()) -> Trajectory:
     """A session as a trajectory. Fields of sessions before 1.0 (`context`, `event_logs`) are understood or kept."""
     camel = not isinstance(raw, Session) and is_camel(raw)
-    names = {key: snake(key) if camel and snake(key) in SESSION else key for key, _ in raw.items()}
-    session = {names[key]: value for key, value in raw.items() if value is not None}
-    events = list_of(session.get("events"), "a session's events")
+    session: Fields = raw if isinstance(raw, Session) else _renamed(raw, camel)
+    events = list_of(session.events, "a session's events")
     usual = usual_empty(events[0]) if events and isinstance(events[0], (dict, Event)) else None
     steps = steps_from(events, camel=camel, usual=usual)
-    if not steps and (strange := [key for key, value in session.items() if key not in _KNOWN and _holds(value)]):
+    # Decoded by type, it has no other keys than those that are read below.
+    rest = unknown_keys(session, _KNOWN) if isinstance(session, Loose) else {}
+    if not steps and (strange := [key for key, value in rest.items() if _holds(value)]):
         raise ReadError(
             f"what happened in a session is told under keys that are not ADK's: {', '.join(strange)[:80]}",
             remedy="the file may be of another program that looks like ADK",
         )
-    if isinstance(logs := session.get("event_logs"), list):
+    if isinstance(logs := rest.get("event_logs"), list):
         steps = _with_logs(steps, logs)
-    rest = unknown_keys(session, _KNOWN)
-    for key in ("app_name", "user_id"):
-        if key in session:
-            rest[key] = session[key]
+    if session.app_name is not None:
+        rest["app_name"] = session.app_name
+    if session.user_id is not None:
+        rest["user_id"] = session.user_id
     if usual is not None:
         rest["empty_actions"] = sorted(usual)
-    state = session.get("state")
-    if state is None and isinstance(session.get("context"), dict):
-        state = session["context"]
+    state, ended = session.state, session.last_update_time
+    if state is None and isinstance(session, Loose) and isinstance(session.context, dict):
+        state = session.context
         rest["state_key"] = "context"
-    ended = session.get("last_update_time")
-    if not isinstance(ended, (int, float)) or not ended:
+    if isinstance(ended, bool) or not isinstance(ended, (int, float)) or not ended:
         rest |= {"last_update_time": ended} if ended is not None else {}
         ended = None
     return Trajectory(
-        id=text(session.get("id"), "a session's id"),
+        id=text(session.id, "a session's id"),
         created=next((step.at for step in steps if step.at is not None), None),
         ended=ended,
         agents=agents_of(declarations, steps),
@@ -64,6 +64,12 @@ def trajectory_from(raw: Any, declarations: Sequence[Declared] = ()) -> Trajecto
         state=mapping(state, "a session's state"),
         extra={NAME: rest} if rest else {},
     )
+
+
+def _renamed(raw: dict[str, Any], camel: bool) -> Loose:
+    """A session without nulls, its own keys in snake_case; those of events are looked at by whoever reads them."""
+    names = {key: snake(key) if camel and snake(key) in SESSION else key for key in raw}
+    return Loose({names[key]: value for key, value in raw.items() if value is not None})
 
 
 def _holds(value: Any) -> bool:
