@@ -54,7 +54,7 @@ class Document:
     sees more than one of them."""
     variant: str
 
-    def case(self, number: int) -> CaseResult | dict[str, Any]:
+    def case(self, number: int) -> Any:
         """A case by type if it is as google-adk writes it, else as a dictionary."""
         if isinstance(self.cases[number], msgspec.Raw):
             try:

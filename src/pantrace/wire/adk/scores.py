@@ -137,9 +137,8 @@ def _criterion(metric: Fields) -> dict[str, Any] | None:
 
 def _beside(metric: Fields) -> dict[str, Any]:
     """Keys that the model has no field for."""
-    if isinstance(metric, Metric):
-        if metric.custom_function_path is None and metric.judge_model_options is None:
-            return {}
+    if isinstance(metric, Metric) and metric.custom_function_path is None and metric.judge_model_options is None:
+        return {}
     return {key: value for key, value in metric.items() if value is not None and key not in _KNOWN}
 
 
