@@ -61,12 +61,17 @@ def layout_at(path: Path) -> Layout:
     return layout_of(start, whole=len(start) < size - 8)
 
 
-def read_rows(path: Path, on_broken: OnBroken, span: Span | None = None) -> Iterator[tuple[str | None, Any]]:
+Decode = Callable[[bytes], Any]
+
+
+def read_rows(
+    path: Path, on_broken: OnBroken, span: Span | None = None, decode_line: Decode = decode_document
+) -> Iterator[tuple[str | None, Any]]:
     """Each record with its place ("line 3", "item 3"; None for a document). Broken ones go to `on_broken`. With `span`,
-    the records of these lines."""
+    the records of these lines. Lines are what a format's own `decode_line` makes of them, where it has one."""
     layout = "lines" if span is not None else layout_at(path)
     if layout == "lines":
-        yield from _read_lines(path, on_broken, span)
+        yield from _read_lines(path, on_broken, span, decode_line)
         return
     if layout == "array":
         with files.map_file(path) as view:
@@ -109,11 +114,11 @@ def cut_rows(path: Path, size: int) -> Iterator[Span]:
         yield from by_lines(path, size)
 
 
-def _read_lines(path: Path, on_broken: OnBroken, span: Span | None = None) -> Iterator[tuple[str, Any]]:
+def _read_lines(path: Path, on_broken: OnBroken, span: Span | None, decode_line: Decode) -> Iterator[tuple[str, Any]]:
     for number, line in files.lines(path, span):
         place = f"line {number}"
         try:
-            row = decode_document(line)
+            row = decode_line(line)
         except ReadError as error:
             column = (error.place or "").rpartition(", ")[2]
             where = f"{place}, {column}" if column else place

@@ -25,6 +25,7 @@ from pantrace.model import (
 )
 from pantrace.wire.adk.expect import text
 from pantrace.wire.adk.residual import carry, residual, with_carried
+from pantrace.wire.adk.schema import Session
 from pantrace.wire.adk.sessions import app_name, camel_session, session_to, trajectory_from, user_id
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import encode, to_plain, unknown_keys
@@ -107,7 +108,7 @@ def _extra(row: dict[str, Any]) -> dict[str, Any]:
     if CARRIER in row and row.get(SEAL) in (None, _seal(row)):  # rows of ours had no seal at first
         return _beside(row)
     whole = {key: value for key, value in row.items() if key not in ("question_id", CARRIER, SEAL)}
-    if isinstance(session := row.get("final_session_state"), dict) and isinstance(session.get("events"), list):
+    if _session_in(row) is not None:
         # Its place among the columns; what it says is the trajectory.
         whole["final_session_state"] = None
     extra: dict[str, Any] = {"row": whole}
@@ -139,8 +140,7 @@ def _beside(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _trajectory(row: dict[str, Any], *, ours: bool) -> Trajectory | None:
-    session = row.get("final_session_state")
-    if isinstance(session, dict) and isinstance(session.get("events"), list):
+    if (session := _session_in(row)) is not None:
         trajectory = trajectory_from(session)
     else:
         trajectory = _from_contents(row)
@@ -160,6 +160,14 @@ def _trajectory(row: dict[str, Any], *, ours: bool) -> Trajectory | None:
     if (outcome := _outcome(row)) is not None:
         trajectory = msgspec.structs.replace(trajectory, outcome=outcome)
     return trajectory
+
+
+def _session_in(row: dict[str, Any]) -> Session | dict[str, Any] | None:
+    """The session of a row, by type or as a dictionary; None for anything that has no events."""
+    session = row.get("final_session_state")
+    if isinstance(session, Session):
+        return session
+    return session if isinstance(session, dict) and isinstance(session.get("events"), list) else None
 
 
 def _from_contents(row: dict[str, Any]) -> Trajectory:

@@ -280,4 +280,5 @@ def _camel(kind: Any) -> Any:
     return kind
 
 
+CamelSession: type[Session] = _camel(Session)
 CamelEvent: type[Event] = _camel(Event)

@@ -21,14 +21,14 @@ from .fast_events import usual_empty
 from .parts import NAME
 from .recase import SESSION, is_camel, snake, to_camel
 from .residual import residual
-from .schema import Event, Fields, Loose, Session
+from .schema import CamelSession, Event, Fields, Loose, Session
 
 _KNOWN = {"id", "app_name", "user_id", "state", "events", "last_update_time", "context"}
 
 
 def trajectory_from(raw: Any, declarations: Sequence[Declared] = ()) -> Trajectory:
     """A session as a trajectory. Fields of sessions before 1.0 (`context`, `event_logs`) are understood or kept."""
-    camel = not isinstance(raw, Session) and is_camel(raw)
+    camel = isinstance(raw, CamelSession) if isinstance(raw, Session) else is_camel(raw)
     session: Fields = raw if isinstance(raw, Session) else _renamed(raw, camel)
     events = list_of(session.events, "a session's events")
     usual = usual_empty(events[0]) if events and isinstance(events[0], (dict, Event)) else None
