@@ -101,8 +101,8 @@ class Head:
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
 _BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{_STRING})*+([\[\]{{}}]|\Z)', re.DOTALL)
-"""All up to the next bracket at once, as a step for each comma and each text takes several times as long. The end of the
-text is a match as well: where none is found, it would be tried again from each character on."""
+"""All up to the next bracket at once, as a step for each comma and each text takes several times as long. The end of
+the text is a match as well: where none is found, it would be tried again from each character on."""
 _COMMA = re.compile(rf'(?:[^",]++|{_STRING})*+(,|\Z)', re.DOTALL)
 _fast: Callable[[bytes], Any] = typed_decoder(object)
 

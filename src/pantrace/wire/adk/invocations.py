@@ -68,6 +68,10 @@ def _data_notes(raw: Fields) -> dict[str, Any]:
         told = [fields_of(event, "an event of an invocation") for event in events]
         whole = any(event.content is None or event.content == final or event.usage_metadata for event in told)
         notes |= {} if whole else {"bare": True}
+    if isinstance(data, Intermediate):
+        uses, answers, between = data.tool_uses, data.tool_responses, data.intermediate_responses
+        if (uses is answers is between is None) if events else None not in (uses, answers, between) and events is None:
+            return notes
     read = ("invocation_events",) if events else TOLD_APART
     rest = {key: value for key, value in data.items() if value is not None and not (key in read and value)}
     if rest if events else rest.keys() != {key for key in TOLD_APART if not getattr(data, key)}:

@@ -47,9 +47,11 @@ _KNOWN = {"metric_name", "threshold", "criterion", "score", "eval_status", "deta
 
 def status_number(value: Any) -> int | None:
     """1 passed, 2 failed, 3 not evaluated, 4 informational; names are understood, unknown ones are None."""
+    if type(value) is int:
+        return value
     if isinstance(value, str):
         return _NUMBERS.get(value.upper()) or (int(value) if value.isdigit() else None)
-    return value if type(value) is int else None
+    return None
 
 
 def metrics_in(results: Any, what: str) -> list[Fields]:
