@@ -33,6 +33,7 @@ _KNOWN = {
 }
 _SAID = ("user_content", "final_response", "intermediate_data")
 _DATA = set(Intermediate.__struct_fields__)
+_NOTHING_APART = (None, None, None)
 
 
 def invocation_from(raw: Fields, name: str) -> Invocation:
@@ -69,8 +70,8 @@ def _data_notes(raw: Fields) -> dict[str, Any]:
         whole = any(event.content is None or event.content == final or event.usage_metadata for event in told)
         notes |= {} if whole else {"bare": True}
     if isinstance(data, Intermediate):
-        uses, answers, between = data.tool_uses, data.tool_responses, data.intermediate_responses
-        if (uses is answers is between is None) if events else None not in (uses, answers, between) and events is None:
+        apart = (data.tool_uses, data.tool_responses, data.intermediate_responses)
+        if apart == _NOTHING_APART if events else events is None and None not in apart:
             return notes
     read = ("invocation_events",) if events else TOLD_APART
     rest = {key: value for key, value in data.items() if value is not None and not (key in read and value)}

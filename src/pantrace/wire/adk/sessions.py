@@ -10,8 +10,8 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Sample, Step, Trajectory, is_prompt
 from pantrace.wire.carried import CARRIER
+from pantrace.wire.carrying import Corner
 from pantrace.wire.json import unknown_keys
-from pantrace.wire.remainder import apply_difference
 
 from .agents import Declared, agents_of
 from .event_writer import events_to
@@ -20,7 +20,6 @@ from .expect import list_of, mapping, text
 from .fast_events import usual_empty
 from .parts import NAME
 from .recase import SESSION, is_camel, snake, to_camel
-from .residual import residual
 from .schema import CamelSession, Event, Fields, Loose, Session
 
 _KNOWN = {"id", "app_name", "user_id", "state", "events", "last_update_time", "context"}
@@ -155,25 +154,27 @@ def session_to(sample: Sample) -> dict[str, Any]:
     return session | unknown_keys(kept, session) if "app_name" in kept else session
 
 
-def carry_in_session(session: dict[str, Any], told: Sample, meant: Sample) -> None:
-    """Keep what a session does not say of a sample in the note of its first event: it has no free corner itself."""
-    rest = residual(told, meant)
-    if not rest or not session["events"]:
-        return
-    first = session["events"][0]
-    custom = first.get("custom_metadata", {})
-    note = {**custom.get(CARRIER, {}), "sample": rest}
-    session["events"][0] = {**first, "custom_metadata": {**custom, CARRIER: note}}
-
-
-def carried_sample(session: dict[str, Any], sample: Sample) -> Sample:
-    """A sample with what `carry_in_session` kept of it."""
-    events = session.get("events")
+def _note_in(row: Any) -> tuple[Any, Any]:
+    events = row.get("events") if isinstance(row, dict) else row
     first = events[0] if isinstance(events, list) and events and isinstance(events[0], dict) else {}
     custom = first.get("custom_metadata") or first.get("customMetadata")
     note = custom.get(CARRIER) if isinstance(custom, dict) else None
-    rest = note.get("sample") if isinstance(note, dict) else None
-    return apply_difference(sample, rest) if rest else sample
+    return row, note.get("sample") if isinstance(note, dict) else None
+
+
+def _with_note(row: Any, rest: Any) -> Any:
+    events = row["events"] if isinstance(row, dict) else row
+    if not events or not rest:
+        return row
+    key = "customMetadata" if "invocationId" in events[0] else "custom_metadata"
+    custom = events[0].get(key, {})
+    first = {**events[0], key: {**custom, CARRIER: {**custom.get(CARRIER, {}), "sample": rest}}}
+    return {**row, "events": [first, *events[1:]]} if isinstance(row, dict) else [first, *events[1:]]
+
+
+IN_FIRST_EVENT = Corner(_note_in, _with_note)
+"""A session has no free corner, but its events have: the note of the first one, beside what is kept of its own step.
+Reading events passes over what is not of their step, so nothing has to be taken away."""
 
 
 def camel_session(session: dict[str, Any]) -> dict[str, Any]:
