@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -46,7 +46,7 @@ def is_paired(part: Plain) -> bool:
 class Elsewhere:
     """Calls and results of the other side that no step has claimed yet, and texts in steps that carry on none."""
 
-    def __init__(self, steps: list[Plain], claimed: Iterable[int | None] = ()):
+    def __init__(self, steps: Sequence[Plain], claimed: Iterable[int | None] = ()):
         self.taken: set[Place] = set()
         self._steps = steps
         self._claimed = claimed
@@ -97,7 +97,7 @@ class Words:
 class Parts:
     """The parts of one step that was read back; each carries on one part only."""
 
-    def __init__(self, parts: list[Plain], step: int):
+    def __init__(self, parts: Sequence[Plain], step: int):
         self.parts = parts
         self._step = step
         self._in_order = 0
@@ -186,7 +186,7 @@ def _marks(part: Plain) -> Iterator[Hashable]:
         yield kind, "name", name
 
 
-def align_steps(before: list[Plain], after: list[Plain]) -> list[int | None]:
+def align_steps(before: Sequence[Plain], after: Sequence[Plain]) -> list[int | None]:
     """For each step the place of the one that carries it on."""
     ids = {step["id"]: place for place, step in enumerate(after) if step.get("id")}
     if before and all(step.get("id") in ids for step in before) and len({step["id"] for step in before}) == len(before):
@@ -206,7 +206,7 @@ def align_steps(before: list[Plain], after: list[Plain]) -> list[int | None]:
 class _Steps:
     """The steps that were read back, by role and by what they say, ask and do."""
 
-    def __init__(self, steps: list[Plain]):
+    def __init__(self, steps: Sequence[Plain]):
         self.words: list[Words] = []
         self.calls: list[set[Hashable]] = []
         self.places: dict[Hashable, list[int]] = {}

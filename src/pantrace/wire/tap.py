@@ -13,7 +13,8 @@ from contextvars import ContextVar
 from typing import Any
 
 Listener = Callable[[Hashable, Any], None]
-"""Takes the place of a record and its JSON text, or its value where it never was JSON text."""
+"""Takes the place of a record and its JSON text, its value where it never was JSON text, or a row of a table
+(`wire.table_row`)."""
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 

@@ -23,7 +23,6 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Set
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import chain
 from typing import Any
 
 import msgspec
@@ -32,6 +31,7 @@ from pantrace.errors import ReadError
 
 from .carried import CARRIER
 from .json import decode
+from .table_row import TableRow, row_values
 from .words import LONG, NOTHING, Held, Word, is_long, words_in, words_in_order
 
 SHORT = 3
@@ -254,8 +254,9 @@ class Ledger:
             self._look_into_texts(record, [*record.words])
         if not record.words:
             return
-        apart = [each for each in record.values if not record.words.isdisjoint(words_in(each)[0])]
-        for path, key, value in chain.from_iterable(_leaves(each, "", "") for each in apart):
+        for path, key, value in _leaves_with(record.words, record.values):
+            if value is None or (isinstance(value, str) and (not value or value.isspace())):
+                continue
             is_missing = (key if _is_weak(value) else value) in record.words
             if is_missing and not (self._is_ours and (key not in record.words or CARRIER in path)):
                 declared = _reason(path, self._declared)
@@ -270,17 +271,41 @@ def _reason(path: str, declared: tuple[str, ...]) -> str | None:
     return next((each for each in declared if each == path or fnmatchcase(path, each)), None)
 
 
-def _leaves(value: Any, path: str, key: str) -> Iterator[tuple[str, str, Any]]:
-    """Path without numbers, the nearest key, the value; for everything but null and blank texts."""
-    if isinstance(value, dict):
-        for name, item in value.items():
-            yield from _leaves(item, f"{path}.{name}" if path else name, name)
-    elif isinstance(value, (list, tuple)):
-        inside = f"{path}[]"
-        for item in value:
-            yield from _leaves(item, inside, key)
-    elif value is not None and not (isinstance(value, str) and (not value or value.isspace())):
-        yield path, key, value
+def _leaves_with(words: Set[Word], values: list[Any]) -> Iterator[tuple[str, str, Any]]:
+    """Path without numbers, the nearest key and the value, where one of the two is among these words."""
+    waiting: list[tuple[Any, _Way]] = [(value, None) for value in values]
+    for item, way in waiting:
+        key = way[1] if way is not None else ""
+        # Paths are made only for what is told: of a hundred values one is.
+        if type(item) is dict:
+            for name, inner in item.items():
+                if type(inner) in _CONTAINERS:
+                    waiting.append((inner, (way, name, name)))
+                elif name in words or inner in words:
+                    yield _path((way, name, name)), name, inner
+        elif type(item) is list:
+            inside = (way, key, "[]")
+            is_told = key in words
+            for inner in item:
+                if type(inner) in _CONTAINERS:
+                    waiting.append((inner, inside))
+                elif is_told or inner in words:
+                    yield _path(inside), key, inner
+        elif item in words:
+            yield "", "", item
+
+
+_CONTAINERS = frozenset({dict, list})
+_Way = tuple[Any, str, str] | None
+"""How a value is reached: the way to what holds it, the nearest key, and the step from there."""
+
+
+def _path(way: _Way) -> str:
+    steps: list[str] = []
+    while way is not None:
+        way, _, step = way
+        steps.append(step)
+    return ".".join(reversed(steps)).replace(".[]", "[]")
 
 
 def _is_weak(value: Any) -> bool:
@@ -295,10 +320,14 @@ _NOBODY = Held(None)
 
 def _decoded(records: list[Any]) -> list[Any]:
     """Records as values; those that are no JSON are none."""
+    if records and all(type(each) is TableRow for each in records):
+        return row_values(records)
     values = []
     for data in records:
         with suppress(ReadError):
             value = decode(data) if isinstance(data, (bytes, memoryview)) else data
+            if isinstance(value, TableRow):
+                value = row_values([value])[0]
             # A whole document inside a text: some tools encode twice.
             values.append(decode(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value)
     return values
