@@ -66,7 +66,7 @@ class Balance:
             ledger.broken()
             on_broken(error)
 
-        with listening(tell):
+        with listening(tell, ledger.hear):
             run = open_with(broken)
         header = to_plain(header_of(run))
         ledger.model(header)
@@ -78,7 +78,7 @@ class Balance:
         self.unfinished += 1
         while True:
             # Only while the reader works: what others read meanwhile is none of its business.
-            with listening(tell):
+            with listening(tell, ledger.hear):
                 sample = next(samples, None)
             if sample is None:
                 break

@@ -26,7 +26,8 @@ _SEQUENCES = frozenset({list, tuple})
 def compare(path: str, before: Any, after: Any, out: Listed, gone: Gone | None = None) -> None:
     """Tell all that is not as it was; `gone` tells what is not there at all (else as one loss)."""
     if type(before) is dict and type(after) is dict:
-        _compare_fields(path, before, after, out, gone or whole)
+        if not is_same(before, after):
+            _compare_fields(path, before, after, out, gone or whole)
     elif type(before) in _SEQUENCES and type(after) in _SEQUENCES:
         _compare_lists(path, before, after, out, gone or whole)
     elif (type(before) is not type(after) and isinstance(before, bool) != isinstance(after, bool)) or before != after:
@@ -36,8 +37,11 @@ def compare(path: str, before: Any, after: Any, out: Listed, gone: Gone | None =
 
 def whole(path: str, value: Any, out: Listed) -> None:
     """Something that is gone, as one loss."""
-    values, own = weights(value)
-    out.add(path, "absent", values, values if is_own(path) else own, before=value)
+    if is_own(path):
+        values = own = weight(value)
+    else:
+        values, own = weights(value)
+    out.add(path, "absent", values, own, before=value)
 
 
 def leaves(path: str, value: Any, out: Listed) -> None:

@@ -124,14 +124,15 @@ def weight(value: Any) -> int:
 def weights(value: Any) -> tuple[int, int]:
     """How many values something comes to, and for how many of them only the format they come from has a word: in
     `extra`, and in parts that are unknown."""
-    common = common_weight(value)
-    whole = weight(value)
-    return whole, whole - common
+    aside: list[Any] = []
+    common = common_weight(value, aside)
+    own = weight(aside) if aside else 0
+    return common + own, own
 
 
-def common_weight(value: Any) -> int:
-    """How many values there are without those that only their own format has a word for: in one walk that leaves out
-    `extra`, which may be most of a sample."""
+def common_weight(value: Any, aside: list[Any] | None = None) -> int:
+    """How many values there are without those that only their own format has a word for, which may be most of a
+    sample: they are not looked into, and put aside where somebody wants them."""
     waiting = [value]
     inner = 0
     for item in waiting:
@@ -139,10 +140,14 @@ def common_weight(value: Any) -> int:
             kind = type(item)
             if kind is dict:
                 inner += 1
-                if "extra" in item and item["extra"]:
-                    if not (item.get("type") == "unknown" and "raw" in item):
-                        waiting += [item[key] for key in item if key != "extra"]
-                elif "raw" not in item or item.get("type") != "unknown":
+                if "raw" in item and item.get("type") == "unknown":
+                    if aside is not None:
+                        aside.append(item)
+                elif extra := item.get("extra"):
+                    waiting += [item[key] for key in item if key != "extra"]
+                    if aside is not None:
+                        aside.append(extra)
+                else:
                     waiting += item.values()
             elif kind is list or kind is tuple:
                 waiting += item

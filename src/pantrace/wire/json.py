@@ -17,6 +17,7 @@ from pantrace.errors import ReadError
 
 from .depth import OURS, is_too_deep, refusal
 from .limits import limits
+from .tap import hearer
 
 T = TypeVar("T")
 
@@ -103,10 +104,12 @@ def _patient(data: bytes) -> Any:
 def decode(data: bytes | memoryview) -> Any:
     """Any JSON value; repeated keys: the last wins (use `decode_document` where a person may have written the text)."""
     try:
-        value = _decoder.decode(data)
+        value = _shallow(_decoder.decode(data), data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return decode_patiently(bytes(data))
-    return _shallow(value, data)
+        value = decode_patiently(bytes(data))
+    if (hear := hearer()) is not None:
+        hear(data, value)
+    return value
 
 
 def _shallow(value: T, data: bytes | memoryview, more: int = 0) -> T:

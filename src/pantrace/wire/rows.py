@@ -132,7 +132,8 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[t
         if isinstance(items, list):
             tell_place(number, len(items))
         if (tell := listener()) is not None:
-            tell((path, place), bytes(item))
+            item = bytes(item)
+            tell((path, place), item)
         try:
             row = decode_document(item)
         except ReadError as error:

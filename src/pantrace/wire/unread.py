@@ -23,7 +23,7 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Set
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -42,6 +42,8 @@ PENDING = 4_096
 """So many records may be read ahead of their samples."""
 AGE = 256
 """So many samples a record's words are looked for in other forms."""
+TIDY = 16
+"""After so many samples it is looked up which records are done with."""
 FEW = 512
 """So many words of one record are looked for in other forms in every sample; of more, those that stand near the ones
 just found, as sources and samples go in the same order."""
@@ -66,13 +68,22 @@ class Unread(msgspec.Struct, frozen=True):
         return self.missing.total()
 
 
+class _Heard(NamedTuple):
+    """A record whose reader has decoded it, and what it said then."""
+
+    data: bytes
+    words: set[Word]
+    count: int
+
+
 class _Record:
     """A record of the source, or several that came together; and their words that no sample has had yet."""
 
     def __init__(self, values: list[Any], words: set[Word], said: int) -> None:
         self.values = values
         self.words = words
-        self.age = 0
+        self.since = 0
+        """How many samples had come before it."""
         self._rest = max(3, said // 10)
         self._order: list[Word] = []
         self._places: dict[Word, int] = {}
@@ -88,18 +99,16 @@ class _Record:
     def is_large(self) -> bool:
         return bool(self._order)
 
-    @property
-    def is_done(self) -> bool:
+    def is_done(self, samples: int) -> bool:
         """Whether nearly all of it has been found, or the sample that was made of it must have come."""
-        return len(self.words) <= self._rest or (self.age > AGE and not self.is_large)
+        return len(self.words) <= self._rest or (samples - self.since > AGE and not self.is_large)
 
-    def drop(self, words: Set[Word]) -> None:
+    def drop(self, word: Word) -> None:
         """What a sample has."""
-        if not self._order:
-            self.words = self.words - words
-        elif found := self.words & words:
-            self.words -= found
-            self._found += [self._places[word] for word in found]
+        if word in self.words:
+            self.words.remove(word)
+            if self._order:
+                self._found.append(self._places[word])
 
     def reached(self) -> list[Word]:
         """Words that it lacks, up to those that samples have had: behind them it speaks of samples to come."""
@@ -137,6 +146,9 @@ class Ledger:
         """Older records by the words that they lack."""
         self._open: list[_Record] = []
         """Records whose words are still looked for in other forms."""
+        self._lacking: set[Word] = set()
+        """The words of those of them that are not large; often these lack the same."""
+        self._samples = 0
         self._texts: list[str] = []
         """Of the last samples, in which no record has been looked for yet."""
         self._letters = 0
@@ -154,11 +166,16 @@ class Ledger:
             if len(self._new) >= PENDING:
                 self._open_new(_NOBODY)
 
+    def hear(self, data: Any, value: Any) -> None:
+        """What a text says that the reader has just decoded: if it is the record that came last, nobody need decode it
+        again. Only its words are kept, as a reader may change what it was given."""
+        if self._new and self._new[-1] is data and isinstance(data, bytes) and not isinstance(value, str):
+            self._new[-1] = _Heard(data, *words_in(value))
+
     def broken(self) -> None:
         """The last record could not be read: it is reported as such, and not value by value."""
         if self._new:
-            values = _decoded(self._new[-1:])
-            words, count = words_in(values)
+            words, count = _words_of(self._new[-1:])
             self._values += count
             self._is_ours = self._is_ours or CARRIER in words
             self._new.pop()
@@ -168,59 +185,68 @@ class Ledger:
     def model(self, plain: Any, data: bytes = b"") -> None:
         """A sample or a header that was made of what came, as plain values and as the JSON that says them."""
         held = Held(plain)
+        self._samples += 1
         for word in self._waiting.keys() & held.words:
             for each in self._waiting.pop(word):
-                each.drop({word})
+                each.drop(word)
+        is_long_sought = self._look_again(held) if self._open else False
         if len(self._new) == 1 and isinstance(self._new[0], bytes) and self._new[0].rstrip() == data:
             # A record of ours, unchanged.
             self._values += held.count
             self._is_ours = self._is_ours or CARRIER in held.words
             self._new = []
         elif self._new:
-            self._open_new(held)
-        if self._open:
-            self._look_again(held)
+            is_long_sought = self._open_new(held) or is_long_sought
+        if is_long_sought:
+            self._keep(held.long_texts)
 
-    def _open_new(self, held: Held) -> None:
-        """Look for what the new records say, in all of them together: mostly nothing is lacking."""
-        values, self._new = _decoded(self._new), []
-        said, count = words_in(values)
+    def _open_new(self, held: Held) -> bool:
+        """Look for what the new records say, in all of them together: mostly nothing is lacking. Gives whether a long
+        text is, which may stand inside a longer one."""
+        new, self._new = self._new, []
+        said, count = _words_of(new)
         self._values += count
         self._is_ours = self._is_ours or CARRIER in said
         lacking = said - self._known - held.words
         if len(lacking) <= FEW:
             lacking = {word for word in lacking if not held.holds_in_other_form(word)}
         if 0 < len(lacking) <= FEW:
-            self._wait(_Record(values, lacking, 0))
-        elif lacking:
-            for value in values:
-                words = words_in(value)[0]
-                if missed := words & lacking:
-                    self._wait(_Record([value], missed, len(words - self._known)))
+            self._wait(_Record(_decoded(new), lacking, 0))
+            return any(map(is_long, lacking))
+        is_long_sought = False
+        for value in _decoded(new) if lacking else ():
+            words = words_in(value)[0]
+            if missed := words & lacking:
+                record = _Record([value], missed, len(words - self._known))
+                self._wait(record)
+                is_long_sought = is_long_sought or (not record.is_large and any(map(is_long, missed)))
+        return is_long_sought
 
     def _wait(self, record: _Record) -> None:
+        record.since = self._samples
         self._records.append(record)
         self._open.append(record)
+        if not record.is_large:
+            self._lacking |= record.words
         for word in record.words:
             self._waiting.setdefault(word, []).append(record)
         self._pending += len(record.values)
         while self._pending > PENDING and len(self._records) > 1:
             self._close(self._records.popleft())
 
-    def _look_again(self, held: Held) -> None:
-        """In other forms, for what is still lacking."""
-        # Records that lie in wait together often lack the same words.
-        lacking = {word for each in self._open if not each.is_large for word in each.words}
-        found = {word for word in lacking if held.holds_in_other_form(word)}
-        if any(is_long(word) for word in lacking - found):
-            self._keep(held.long_texts)
+    def _look_again(self, held: Held) -> bool:
+        """In other forms, for what is still lacking. Gives whether a long text is among that."""
+        found = {word for word in self._lacking if held.holds_in_other_form(word)}
+        self._lacking -= found
         for each in self._open:
             if each.is_large:
                 each.words.difference_update([word for word in each.near() if held.holds_otherwise(word)])
             elif found:
-                each.words = each.words - found
-            each.age += 1
-        self._open = [each for each in self._open if not each.is_done]
+                each.words -= found
+        if found or self._samples % TIDY == 0:
+            self._open = [each for each in self._open if not each.is_done(self._samples)]
+            self._lacking = {word for each in self._open if not each.is_large for word in each.words}
+        return any(map(is_long, self._lacking))
 
     def _keep(self, text: str) -> None:
         """Long texts wait until they are many: looking for each word in each of them would take most of the time."""
@@ -237,7 +263,7 @@ class Ledger:
                 bare = word.strip()
                 sought = bare if len(bare) >= LONG else word
                 if any(sought in text for text in self._texts):
-                    record.drop({word})
+                    record.drop(word)
 
     def closed(self) -> Unread:
         """The balance."""
@@ -318,12 +344,25 @@ def _is_weak(value: Any) -> bool:
 _NOBODY = Held(None)
 
 
+def _words_of(records: list[Any]) -> tuple[set[Word], int]:
+    """What records say together, and how many values they have."""
+    if len(records) == 1 and isinstance(records[0], _Heard):
+        return records[0].words, records[0].count
+    said, count = words_in(_decoded([each for each in records if not isinstance(each, _Heard)]))
+    for each in records:
+        if isinstance(each, _Heard):
+            said |= each.words
+            count += each.count
+    return said, count
+
+
 def _decoded(records: list[Any]) -> list[Any]:
     """Records as values; those that are no JSON are none."""
     if records and all(type(each) is TableRow for each in records):
         return row_values(records)
     values = []
     for data in records:
+        data = data.data if isinstance(data, _Heard) else data
         with suppress(ReadError):
             value = decode(data) if isinstance(data, (bytes, memoryview)) else data
             if isinstance(value, TableRow):
