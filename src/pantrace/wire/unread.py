@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Collection, Hashable, Iterator, Mapping, Set
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -42,6 +42,9 @@ PENDING = 4_096
 """So many records may be read ahead of their samples."""
 AGE = 256
 """So many samples a record's words are looked for in other forms."""
+SOME = 32
+"""Of so many words of one record it is looked up at once whether they stand where their format declares why; then the
+record need not be kept."""
 TIDY = 16
 """After so many samples it is looked up which records are done with."""
 FEW = 512
@@ -68,6 +71,10 @@ class Unread(msgspec.Struct, frozen=True):
         return self.missing.total()
 
 
+_Leaf = tuple[str, str, Any]
+"""Path without numbers, the nearest key, the value."""
+
+
 class _Heard(NamedTuple):
     """A record whose reader has decoded it, and what it said then."""
 
@@ -80,8 +87,8 @@ class _Record:
     """A record of the source, or several that came together; and their words that no sample has had yet."""
 
     def __init__(self, values: list[Any], words: set[Word], said: int) -> None:
-        self.values = values
         self.words = words
+        self.size = len(values)
         self.since = 0
         """How many samples had come before it."""
         self._rest = max(3, said // 10)
@@ -90,10 +97,29 @@ class _Record:
         """Of many words, where each stands first."""
         self._found: list[int] = []
         """Places of those that the last sample had."""
+        self._values = values
         if len(words) > FEW:
             self._places = {word: place for place, word in enumerate(words_in_order(values)) if word in words}
             self._order = list(self._places)
             self._marks = list(self._places.values())
+
+    def leaves(self) -> Iterable[_Leaf]:
+        """Where the words stand that it lacks, and some others."""
+        return _leaves_with(self.words, self._values)
+
+    def excused(self, declared: tuple[str, ...]) -> set[str]:
+        """Forget words that stand only where it was declared why; gives the declarations."""
+        needed: set[str] = set()
+        kept: set[Word] = set()
+        for path, key, value in self.leaves():
+            if (word := _sought(key, value)) not in self.words:
+                continue
+            if (reason := _reason(path, declared)) is None:
+                kept.add(word)
+            else:
+                needed.add(reason)
+        self.words &= kept
+        return needed
 
     @property
     def is_large(self) -> bool:
@@ -114,7 +140,7 @@ class _Record:
         """Words that it lacks, up to those that samples have had: behind them it speaks of samples to come."""
         if not any(map(is_long, self.words)):
             return []
-        said = words_in_order(self.values)
+        said = words_in_order(self._values)
         last = max((place for place, word in enumerate(said) if word not in self.words), default=0)
         return [word for word in {*said[: last + AROUND]} if word in self.words]
 
@@ -175,7 +201,7 @@ class Ledger:
     def broken(self) -> None:
         """The last record could not be read: it is reported as such, and not value by value."""
         if self._new:
-            words, count = _words_of(self._new[-1:])
+            words, count = words_in(_decoded(self._new[-1:]))
             self._values += count
             self._is_ours = self._is_ours or CARRIER in words
             self._new.pop()
@@ -204,17 +230,23 @@ class Ledger:
         """Look for what the new records say, in all of them together: mostly nothing is lacking. Gives whether a long
         text is, which may stand inside a longer one."""
         new, self._new = self._new, []
-        said, count = _words_of(new)
+        heard = [each for each in new if isinstance(each, _Heard)]
+        unheard = _decoded([each for each in new if not isinstance(each, _Heard)])
+        said, count = _words_of(heard, unheard)
         self._values += count
         self._is_ours = self._is_ours or CARRIER in said
         lacking = said - self._known - held.words
         if len(lacking) <= FEW:
             lacking = {word for word in lacking if not held.holds_in_other_form(word)}
         if 0 < len(lacking) <= FEW:
-            self._wait(_Record(_decoded(new), lacking, 0))
-            return any(map(is_long, lacking))
+            record = _Record(unheard + _decoded(heard), lacking, 0)
+            if self._declared and len(lacking) <= SOME:
+                self._needed |= record.excused(self._declared)
+            if record.words:
+                self._wait(record)
+            return any(map(is_long, record.words))
         is_long_sought = False
-        for value in _decoded(new) if lacking else ():
+        for value in unheard + _decoded(heard) if lacking else ():
             words = words_in(value)[0]
             if missed := words & lacking:
                 record = _Record([value], missed, len(words - self._known))
@@ -230,7 +262,7 @@ class Ledger:
             self._lacking |= record.words
         for word in record.words:
             self._waiting.setdefault(word, []).append(record)
-        self._pending += len(record.values)
+        self._pending += record.size
         while self._pending > PENDING and len(self._records) > 1:
             self._close(self._records.popleft())
 
@@ -275,15 +307,13 @@ class Ledger:
 
     def _close(self, record: _Record) -> None:
         """Name the paths of what was not found."""
-        self._pending -= len(record.values)
+        self._pending -= record.size
         if record.words and self._texts:
             self._look_into_texts(record, [*record.words])
         if not record.words:
             return
-        for path, key, value in _leaves_with(record.words, record.values):
-            if value is None or (isinstance(value, str) and (not value or value.isspace())):
-                continue
-            is_missing = (key if _is_weak(value) else value) in record.words
+        for path, key, value in record.leaves():
+            is_missing = _sought(key, value) in record.words
             if is_missing and not (self._is_ours and (key not in record.words or CARRIER in path)):
                 declared = _reason(path, self._declared)
                 if declared is None:
@@ -297,8 +327,8 @@ def _reason(path: str, declared: tuple[str, ...]) -> str | None:
     return next((each for each in declared if each == path or fnmatchcase(path, each)), None)
 
 
-def _leaves_with(words: Set[Word], values: list[Any]) -> Iterator[tuple[str, str, Any]]:
-    """Path without numbers, the nearest key and the value, where one of the two is among these words."""
+def _leaves_with(words: Set[Word], values: list[Any]) -> Iterator[_Leaf]:
+    """Where a key or a value stands that is among these words."""
     waiting: list[tuple[Any, _Way]] = [(value, None) for value in values]
     for item, way in waiting:
         key = way[1] if way is not None else ""
@@ -334,6 +364,13 @@ def _path(way: _Way) -> str:
     return ".".join(reversed(steps)).replace(".[]", "[]")
 
 
+def _sought(key: str, value: Any) -> Word | None:
+    """The word by which a value is found; None for what says nothing."""
+    if value is None or (isinstance(value, str) and (not value or value.isspace())):
+        return None
+    return key if _is_weak(value) else value
+
+
 def _is_weak(value: Any) -> bool:
     if isinstance(value, str):
         return len(value) <= SHORT
@@ -344,22 +381,18 @@ def _is_weak(value: Any) -> bool:
 _NOBODY = Held(None)
 
 
-def _words_of(records: list[Any]) -> tuple[set[Word], int]:
-    """What records say together, and how many values they have."""
-    if len(records) == 1 and isinstance(records[0], _Heard):
-        return records[0].words, records[0].count
-    said, count = words_in(_decoded([each for each in records if not isinstance(each, _Heard)]))
-    for each in records:
-        if isinstance(each, _Heard):
-            said |= each.words
-            count += each.count
-    return said, count
+def _words_of(heard: list[_Heard], values: list[Any]) -> tuple[set[Word], int]:
+    """What all of them say together, and how many values they have."""
+    if not values and len(heard) == 1:
+        return heard[0].words, heard[0].count
+    said, count = words_in(values)
+    return said.union(*[each.words for each in heard]), count + sum(each.count for each in heard)
 
 
-def _decoded(records: list[Any]) -> list[Any]:
+def _decoded(records: Sequence[Any]) -> list[Any]:
     """Records as values; those that are no JSON are none."""
     if records and all(type(each) is TableRow for each in records):
-        return row_values(records)
+        return row_values([*records])
     values = []
     for data in records:
         data = data.data if isinstance(data, _Heard) else data
