@@ -134,7 +134,7 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken, decode: Decod
         items: Iterable[Any] = _items(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         items = _split_items(path, data, on_broken)
-    yield from _decoded(path, items, "item", on_broken)
+    yield from _decoded(path, items, "item", on_broken, decode)
 
 
 def _read_values(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
@@ -154,13 +154,16 @@ def _read_values(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, 
     yield None, whole
 
 
-def _decoded(path: Path, items: Iterable[Any], word: str, on_broken: OnBroken) -> Iterator[tuple[str, Any]]:
+def _decoded(
+    path: Path, items: Iterable[Any], word: str, on_broken: OnBroken, decode: Decode = decode_document
+) -> Iterator[tuple[str, Any]]:
     for number, item in enumerate(items, 1):
         place = f"{word} {number}"
         if isinstance(items, list):
             tell_place(number, len(items))
         if (tell := listener()) is not None:
-            tell((path, place), bytes(item))
+            item = bytes(item)
+            tell((path, place), item)
         try:
             row = decode(item)
         except ReadError as error:
