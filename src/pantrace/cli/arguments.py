@@ -256,12 +256,14 @@ def _poured(source: str) -> Path:
     """A file with all that comes out of a pipe, which can be read only once; it is gone when the command ends."""
     import atexit
     import shutil
+    from contextlib import ExitStack
     from pathlib import Path
-    from tempfile import mkdtemp
 
-    folder = Path(mkdtemp(prefix="pantrace-stdin-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    target = folder / "stdin"
+    from pantrace.wire.private_folder import private_folder
+
+    held = ExitStack()
+    atexit.register(held.close)
+    target = held.enter_context(private_folder()) / "stdin"
     with target.open("wb") as file:
         if source == "-":
             # Without a buffer, which on a terminal would go on reading behind the first Ctrl-D.

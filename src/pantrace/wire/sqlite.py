@@ -17,7 +17,6 @@ import errno
 import os
 import shutil
 import sqlite3
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -29,6 +28,7 @@ from pantrace.errors import ReadError
 
 from .files import read_error
 from .json import decode
+from .private_folder import private_folder
 from .tap import listener
 
 PATIENCE = 5.0
@@ -58,7 +58,7 @@ def reading(path: Path, *, patience: float = PATIENCE) -> Iterator[sqlite3.Conne
 def copied(path: Path, held: ExitStack) -> str:
     """The database's content as of now in a file of its own, which is gone when `held` ends. Several readers of it see
     the same moment."""
-    folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="pantrace-")))
+    folder = held.enter_context(private_folder())
     copy = folder / "copy.db"
     with reading(path) as database, closing(sqlite3.connect(copy)) as target:
         database.backup(target)
@@ -234,7 +234,7 @@ def _copied(real: Path, held: ExitStack) -> Path | None:
     """A private copy of the database with its log or journal; None if one of them changed meanwhile."""
     before = _marks(real)
     with ExitStack() as trying:
-        folder = Path(trying.enter_context(tempfile.TemporaryDirectory(prefix="pantrace-")))
+        folder = trying.enter_context(private_folder())
         pairs = [(_beside(real, ending), folder / f"{real.name}{ending}") for ending in before]
         try:
             for source, copy in pairs:
