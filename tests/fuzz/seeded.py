@@ -125,10 +125,11 @@ class Tally:
             if self.found[kind] == 1:
                 print(f"[{kind}] {said[:600]}", flush=True)
         if self.tried % 5_000 < len(chunk):
-            print(
-                f"{self.tried} tried, {sum(self.found.values())} failures, at most {self.most // 1_000_000} MB",
-                flush=True,
-            )
+            print(f"{self.tried} tried, {self.failures} failures, at most {self.most // 1_000_000} MB", flush=True)
+
+    @property
+    def failures(self) -> int:
+        return sum(self.found.values())
 
     def death(self, number: int) -> None:
         self.add([number], ([(number, "a worker died", f"at input {number}")], [], 0))
@@ -170,9 +171,7 @@ def main(count: int, seed: int, only: list[str], workers: int) -> int:
             tally.death(number)
         left.extendleft([[number for number in chunk if number not in dead] for chunk in reversed(again)])
     took = time.monotonic() - began
-    print(
-        f"{tally.tried} inputs, seed {seed}: {sum(tally.found.values())} failures of {len(tally.found)} kinds; kept in {kept}"
-    )
+    print(f"{tally.tried} inputs, seed {seed}: {tally.failures} failures of {len(tally.found)} kinds; kept in {kept}")
     print(f"{took:.0f} s, at most {tally.most // 1_000_000} MB in one worker")
     for key, times in tally.found.most_common():
         print(f"{times:6} {key}")
