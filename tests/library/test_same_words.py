@@ -26,6 +26,7 @@ EVERYWHERE = {
     "--verbose": "results are whole",
     "--help": "help(function)",
     "--max-unpacked": "pantrace.wire.limits.allow_unpacked, for the whole process",
+    "--max-record": "pantrace.wire.limits.allow_record, for the whole process",
     "--since": "selection=pantrace.select(since=...)",
     "--until": "selection=pantrace.select(until=...)",
     "--sample": "selection=pantrace.select(sample=...)",

@@ -14,7 +14,7 @@ from pantrace.errors import ReadError
 from . import files
 from .cuts import by_lines
 from .json import UNFINISHED, decode_document, encode, typed_decoder
-from .limits import limits
+from .limits import TooLarge, limits
 from .output import writing
 from .pace import tell_place
 from .span import Span
@@ -61,15 +61,24 @@ def layout_at(path: Path) -> Layout:
     return layout_of(start, whole=len(start) < size - 8)
 
 
-def read_rows(path: Path, on_broken: OnBroken, span: Span | None = None) -> Iterator[tuple[str | None, Any]]:
+def read_log(path: Path, on_broken: OnBroken) -> list[Any]:
+    """All records of a file that together are one recording; a ReadError where that is larger than a record may be."""
+    return [record for _, record in read_rows(path, on_broken, held=True)]
+
+
+def read_rows(
+    path: Path, on_broken: OnBroken, span: Span | None = None, *, held: bool = False
+) -> Iterator[tuple[str | None, Any]]:
     """Each record with its place ("line 3", "item 3"; None for a document). Broken ones go to `on_broken`. With `span`,
-    the records of these lines."""
+    the records of these lines. `held`: all will be in memory at once."""
     layout = "lines" if span is not None else layout_at(path)
     if layout == "lines":
-        yield from _read_lines(path, on_broken, span)
+        yield from _read_lines(path, on_broken, span, held=held)
         return
     if layout == "array":
         with files.map_file(path) as view:
+            if held and len(view) > limits().record:
+                raise TooLarge.record("the recording").at(path=str(path))
             yield from _read_array(path, view, on_broken)
         return
     yield from _read_document(path, on_broken)
@@ -98,7 +107,7 @@ def rows_in(
     if layout == "document":
         yield from _read_document(path, on_broken)
     elif layout == "log":
-        yield None, [record for _, record in read_rows(path, on_broken)]
+        yield None, read_log(path, on_broken)
     else:
         yield from read_rows(path, on_broken, span)
 
@@ -109,8 +118,10 @@ def cut_rows(path: Path, size: int) -> Iterator[Span]:
         yield from by_lines(path, size)
 
 
-def _read_lines(path: Path, on_broken: OnBroken, span: Span | None = None) -> Iterator[tuple[str, Any]]:
-    for number, line in files.lines(path, span):
+def _read_lines(
+    path: Path, on_broken: OnBroken, span: Span | None = None, *, held: bool = False
+) -> Iterator[tuple[str, Any]]:
+    for number, line in files.lines(path, span, on_broken, held=held):
         place = f"line {number}"
         try:
             row = decode_document(line)
@@ -131,6 +142,9 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[t
         place = f"item {number}"
         if isinstance(items, list):
             tell_place(number, len(items))
+        if len(memoryview(item)) > limits().record:
+            on_broken(TooLarge.record().at(path=str(path), place=place))
+            continue
         if (tell := listener()) is not None:
             tell((path, place), bytes(item))
         try:
@@ -154,7 +168,7 @@ def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[
     begin = 0
     number = 0
     for token in _TOKEN.finditer(data):
-        mark = token.group()
+        mark = bytes(data[token.start() : token.start() + 1])  # not the whole token, which may be a long text
         if mark in (b"[", b"{"):
             depth += 1
             begin = token.end() if depth == 1 else begin

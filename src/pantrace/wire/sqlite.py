@@ -28,6 +28,7 @@ from pantrace.errors import ReadError
 
 from .files import read_error
 from .json import decode
+from .limits import TooLarge, limits
 from .private_folder import private_folder
 from .tap import listener
 
@@ -153,6 +154,8 @@ def _told(path: Path) -> Iterator[None]:
     except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged schema is quoted in bytes that are no text
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
             raise _no_room(path) from None
+        if isinstance(error, sqlite3.DataError):  # "string or blob too big"
+            raise TooLarge.record("a row").at(path=str(path)) from None
         raise ReadError(
             f"cannot be read as a SQLite database: {error}", path=str(path), remedy="it may be cut off or damaged"
         ) from None
@@ -219,12 +222,21 @@ def _begun(real: Path, held: ExitStack, how: str, patience: float = 0) -> sqlite
 
 
 def _connected(real: Path, how: str, patience: float = 0) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(os.fsencode(real))}?{how}", uri=True, timeout=patience, isolation_level=None)
+    address = f"file:{quote(os.fsencode(real))}?{how}"
+    database = sqlite3.connect(address, uri=True, timeout=patience, isolation_level=None)
+    _bound(database)
+    return database
+
+
+def _bound(database: sqlite3.Connection) -> None:
+    """Let SQLite refuse a row that is larger than a record may be, before it is in memory."""
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(limits().record, 2**31 - 1))
 
 
 def _copied_by_sqlite(database: sqlite3.Connection, held: ExitStack) -> sqlite3.Connection:
     """A copy that has no name and is gone when it is closed; the original is let go at once."""
     copy = held.enter_context(closing(sqlite3.connect("", isolation_level=None)))
+    _bound(copy)
     database.backup(copy)
     database.close()
     return copy

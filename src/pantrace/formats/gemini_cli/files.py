@@ -19,7 +19,7 @@ from pantrace.wire import files
 from pantrace.wire.carrying import Load
 from pantrace.wire.head import Head
 from pantrace.wire.rest import rest_in
-from pantrace.wire.rows import OnBroken, read_rows
+from pantrace.wire.rows import OnBroken, read_log
 
 from .messages import NAME
 
@@ -37,7 +37,7 @@ def head_of(path: Path) -> dict[str, Any]:
 
 def records(path: Path, on_broken: OnBroken) -> list[Any]:
     """All records of a file."""
-    return [row for _, row in read_rows(path, on_broken)]
+    return read_log(path, on_broken)
 
 
 def of_session(path: Path, name: str) -> list[Path]:
