@@ -99,6 +99,7 @@ ONLY_COMMAND = {
         "--markdown": "pantrace.report(a, b, out='x.md')",
         "--flips": ".comparisons[...].flips has all",
     },
+    "report": {"--redact": "what it does anyway; an old word that scripts still use"},
     "diagnose": {
         "--output": ".to_dict()",
         "--trace-analysis": "a document of another tool, which only the command writes",

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from pantrace.agents import Agent, AgentFailed, Answer, Read, Trial
 from pantrace.errors import Unanswered, WriteError
 from pantrace.model import Invocation, Outcome, Sample, Step, Text, Trajectory, Usage, add_usage, is_prompt
+from pantrace.normalise.secrets import Redactor
 from pantrace.recording.receiver import Receiver
 from pantrace.wire.file_names import name_of
 from pantrace.wire.rest import rest_in
@@ -141,7 +142,9 @@ def _converse(
         told = _joined(told, prompt, answer, trial.memory)
         told = _timed(told, prompt)
         if failed is not None:
-            return told, Outcome(status=failed.status, reason=failed.reason), remarks  # type: ignore[arg-type]
+            # A server may echo the key that it was asked with.
+            why = Redactor().text(failed.reason)[0]
+            return told, Outcome(status=failed.status, reason=why), remarks  # type: ignore[arg-type]
         trial.history = list(told.steps)
 
 
