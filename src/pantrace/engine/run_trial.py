@@ -87,14 +87,14 @@ def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) ->
         stopped=conditions.stopped,
     )
     before = contents(workspace)
-    began = time.time()
+    began = time.monotonic()
     told, outcome, remarks = _converse(asked, agent, trial, conditions)
     remarks = [*asked.remarks, *unplaced, *remarks]
     if (changed := changes(before, contents(workspace))) is not None:
         told = replace(told, steps=(*told.steps, replace(changed, at=time.time())))
     if not conditions.keep_workspaces:
         shutil.rmtree(place, ignore_errors=True)
-    extra = {NAME: {"seconds": time.time() - began, **({"remarks": remarks} if remarks else {})}}
+    extra = {NAME: {"seconds": time.monotonic() - began, **({"remarks": remarks} if remarks else {})}}
     return Sample(
         id=asked.id,
         epoch=number,
@@ -128,7 +128,7 @@ def _converse(
             prompts += [following] if following is not None else []
         if not prompts:
             return told, None, remarks
-        prompt = replace(prompts.pop(0), at=time.time())
+        prompt, began = replace(prompts.pop(0), at=time.time()), time.monotonic()
         trial.seconds = until - time.monotonic()
         failed: AgentFailed | None = None
         try:
@@ -140,7 +140,7 @@ def _converse(
         if answer.note:
             remarks.append(answer.note)
         told = _joined(told, prompt, answer, trial.memory)
-        told = _timed(told, prompt)
+        told = _timed(told, prompt, time.monotonic() - began)
         if failed is not None:
             # A server may echo the key that it was asked with.
             why = Redactor().text(failed.reason)[0]
@@ -193,7 +193,7 @@ def _joined(told: Trajectory, prompt: Step, answer: Answer, memory: Mapping[str,
     )
 
 
-def _timed(told: Trajectory, prompt: Step) -> Trajectory:
+def _timed(told: Trajectory, prompt: Step, seconds: float) -> Trajectory:
     """How long the answer took, from outside, where the recording has no times of its own."""
     if prompt not in told.steps:
         return told
@@ -201,7 +201,7 @@ def _timed(told: Trajectory, prompt: Step) -> Trajectory:
     name = f"turn-{len(told.invocations) + 1}"
     place = told.steps.index(prompt)
     steps = (*told.steps[:place], *(replace(step, invocation=name) for step in told.steps[place:]))
-    took = Invocation(id=name, at=prompt.at, seconds=time.time() - prompt.at)
+    took = Invocation(id=name, at=prompt.at, seconds=seconds)
     return replace(told, steps=steps, invocations=(*told.invocations, took))
 
 

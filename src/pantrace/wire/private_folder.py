@@ -92,13 +92,14 @@ def _remove_if_left(folder: Path, pid: int) -> None:
         return
     try:
         held = _lock(handle)
-        if os.fstat(handle).st_uid == os.geteuid() and (held or (held is None and not _is_alive(pid))):
+        if os.fstat(handle).st_uid == os.geteuid() and (held or (held is None and not is_alive(pid))):
             shutil.rmtree(folder, ignore_errors=True)
     finally:
         os.close(handle)
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Whether a process of this machine is there; not to be asked on Windows, where asking ends it."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
