@@ -29,6 +29,9 @@ _items = typed_decoder(list[msgspec.Raw])
 OnBroken = Callable[[ReadError], None]
 """Takes the error of one broken record; reading goes on behind it."""
 
+Decode = Callable[[bytes | memoryview], Any]
+"""Makes a record of its text; a ReadError where it cannot."""
+
 
 def raise_broken(error: ReadError) -> NoReturn:
     """The strict way: the first broken record ends the reading."""
@@ -67,27 +70,32 @@ def read_log(path: Path, on_broken: OnBroken) -> list[Any]:
 
 
 def read_rows(
-    path: Path, on_broken: OnBroken, span: Span | None = None, *, held: bool = False
+    path: Path,
+    on_broken: OnBroken,
+    span: Span | None = None,
+    decode: Decode = decode_document,
+    *,
+    held: bool = False,
 ) -> Iterator[tuple[str | None, Any]]:
     """Each record with its place ("line 3", "item 3"; None for a document). Broken ones go to `on_broken`. With `span`,
     the records of these lines. `held`: all will be in memory at once."""
     layout = "lines" if span is not None else layout_at(path)
     if layout == "lines":
-        yield from _read_lines(path, on_broken, span, held=held)
+        yield from _read_lines(path, on_broken, span, decode, held=held)
         return
     if layout == "array":
         with files.map_file(path) as view:
             if held and len(view) > limits().record:
                 raise TooLarge.record("the recording").at(path=str(path))
-            yield from _read_array(path, view, on_broken)
+            yield from _read_array(path, view, on_broken, decode)
         return
-    yield from _read_document(path, on_broken)
+    yield from _read_document(path, on_broken, decode)
 
 
-def _read_document(path: Path, on_broken: OnBroken) -> Iterator[tuple[None, Any]]:
+def _read_document(path: Path, on_broken: OnBroken, decode: Decode) -> Iterator[tuple[None, Any]]:
     data = files.read_all(path)
     try:
-        yield None, decode_document(data)
+        yield None, decode(data)
     except ReadError as error:
         on_broken(error.at(path=str(path)))
 
@@ -101,15 +109,15 @@ def _is_value(text: bytes) -> bool:
 
 
 def rows_in(
-    path: Path, layout: Layout, on_broken: OnBroken, span: Span | None = None
+    path: Path, layout: Layout, on_broken: OnBroken, span: Span | None = None, decode: Decode = decode_document
 ) -> Iterator[tuple[str | None, Any]]:
     """Each row of a file with its place. A document is one row, be it a list; so are all records of a log together."""
     if layout == "document":
-        yield from _read_document(path, on_broken)
+        yield from _read_document(path, on_broken, decode)
     elif layout == "log":
         yield None, read_log(path, on_broken)
     else:
-        yield from read_rows(path, on_broken, span)
+        yield from read_rows(path, on_broken, span, decode)
 
 
 def cut_rows(path: Path, size: int) -> Iterator[Span]:
@@ -119,12 +127,12 @@ def cut_rows(path: Path, size: int) -> Iterator[Span]:
 
 
 def _read_lines(
-    path: Path, on_broken: OnBroken, span: Span | None = None, *, held: bool = False
+    path: Path, on_broken: OnBroken, span: Span | None, decode: Decode, *, held: bool
 ) -> Iterator[tuple[str, Any]]:
     for number, line in files.lines(path, span, on_broken, held=held):
         place = f"line {number}"
         try:
-            row = decode_document(line)
+            row = decode(line)
         except ReadError as error:
             column = (error.place or "").rpartition(", ")[2]
             where = f"{place}, {column}" if column else place
@@ -133,7 +141,7 @@ def _read_lines(
         yield place, row
 
 
-def _read_array(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[tuple[str, Any]]:
+def _read_array(path: Path, data: memoryview, on_broken: OnBroken, decode: Decode) -> Iterator[tuple[str, Any]]:
     try:
         items: Iterable[Any] = _items(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -148,7 +156,7 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[t
         if (tell := listener()) is not None:
             tell((path, place), bytes(item))
         try:
-            row = decode_document(item)
+            row = decode(item)
         except ReadError as error:
             on_broken(ReadError(error.message, path=str(path), place=place))
             continue
