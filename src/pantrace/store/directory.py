@@ -250,7 +250,7 @@ class RunDirectory:
         self._writer().remember(intake)
 
     def settle(self, parts: Iterable[str]) -> list[CommittedPart]:
-        """Let exactly these parts count, all at once; gives those that counted before and do not any more. They are set
+        """Let exactly these parts count, all at once and in this order; gives those that counted before and do not any more. They are set
         aside until the next edition, so that the command before can bring them back."""
         manifest = self._writer()
         with write_errors(self.path):
@@ -276,7 +276,7 @@ class RunDirectory:
         return with_samples(self.header, self.samples())
 
     def samples(self) -> Iterator[Sample]:
-        """Samples in the order of part names, each with the scores that came with it and then those of the run."""
+        """Samples in the order of the inputs, each with the scores that came with it and then those of the run."""
         for result in read_results(self.path, with_decisions=False):
             yield msgspec.structs.replace(result.sample, scores=result.sample.scores + result.scores)
 

@@ -45,7 +45,7 @@ OnDamage = Callable[[ReadError], None]
 
 
 def read_results(folder: Path, *, with_decisions: bool = True, on_damage: OnDamage | None = None) -> Iterator[Result]:
-    """Samples as they came, in the order of part names, each with what the run made of it. A damaged part ends the
+    """Samples as they came, in the order of the inputs, each with what the run made of it. A damaged part ends the
     reading, unless somebody wants to be told of it."""
     parts = committed_parts(folder / MANIFEST)
     decisions: dict[tuple[str, int], list[Decision]] = {}
