@@ -16,7 +16,7 @@ from pantrace.errors import ReadError
 from pantrace.formats import Format
 from pantrace.model import Run, RunHeader, Sample, header_of
 from pantrace.wire.declared_types import fits
-from pantrace.wire.json import misfit
+from pantrace.wire.json import UNFIT, misfit
 from pantrace.wire.rows import OnBroken
 
 from .doubts import with_notes
@@ -27,11 +27,8 @@ def sound(run: Run, format_: Format, path: Path, on_broken: OnBroken) -> Run:
     if format_.typed:
         return run
     if (why := misfit(header_of(run), RunHeader)) is not None:
-        raise ReadError(f"the run's {why}", path=str(path), remedy=_REMEDY)
+        raise ReadError(f"the run's {why}", path=str(path), remedy=UNFIT)
     return msgspec.structs.replace(run, samples=_sound(run, format_.checked, path, on_broken))
-
-
-_REMEDY = "is --from right, and was the file edited by hand?"
 
 
 def _sound(run: Run, checked: str, path: Path, on_broken: OnBroken) -> Iterator[Sample]:
@@ -42,4 +39,4 @@ def _sound(run: Run, checked: str, path: Path, on_broken: OnBroken) -> Iterator[
         else:
             source = sample.trajectory.source if sample.trajectory is not None else None
             place = source.place if source is not None and source.place is not None else f"sample {sample.id}"
-            on_broken(ReadError(why, path=str(path), place=place, remedy=_REMEDY))
+            on_broken(ReadError(why, path=str(path), place=place, remedy=UNFIT))

@@ -11,6 +11,7 @@ from pantrace.model import Record, Run, RunHeader, Sample, Scale, Violation
 from pantrace.wire.claim import Claim
 from pantrace.wire.cuts import Cutting
 from pantrace.wire.head import Head
+from pantrace.wire.json import decode_document
 from pantrace.wire.rows import Layout, OnBroken
 from pantrace.wire.span import Span
 from pantrace.wire.written import Row
@@ -54,6 +55,8 @@ class Format:
     """Where the format is described."""
     detect: Callable[[Head], str | None]
     """The version or variant when the input is of this format ("" if it cannot tell which), else None."""
+    decode: Callable[[bytes | memoryview], Any] = decode_document
+    """How the text of a row becomes what `load` takes: any JSON, or the row's own types (`wire.typed_rows`)."""
     load: Callable[[Any], Sample] | None = None
     """One decoded row to one sample; raises ReadError."""
     dump: Callable[[Sample, Any], Any] | None = None

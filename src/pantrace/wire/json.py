@@ -17,6 +17,7 @@ from pantrace.errors import ReadError
 
 from .depth import OURS, is_too_deep, refusal
 from .limits import limits
+from .tap import hearer
 
 T = TypeVar("T")
 
@@ -104,10 +105,14 @@ def decode(data: bytes | memoryview) -> Any:
     """Any JSON value; repeated keys: the last wins (use `decode_document` where a person may have written the text)."""
     try:
         value = _decoder.decode(data)
+        # Most records of a database are too short to be deep.
+        if len(data) > 2 * limits().depth:
+            value = _shallow(value, data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return decode_patiently(bytes(data))
-    # Most records of a database are too short to be deep.
-    return _shallow(value, data) if len(data) > 2 * limits().depth else value
+        value = decode_patiently(bytes(data))
+    if (hear := hearer()) is not None:
+        hear(data, value)
+    return value
 
 
 def decode_each(texts: Sequence[bytes]) -> list[Any] | None:
@@ -118,7 +123,8 @@ def decode_each(texts: Sequence[bytes]) -> list[Any] | None:
     one value cut in a list. Whoever can write those could as well write what they are read as."""
     most = limits().depth
     long = [text for text in texts if len(text) > 2 * most]
-    if any(_opens_more_than(most, text) for text in long):
+    # Who hears what is decoded hears it text by text.
+    if hearer() is not None or any(_opens_more_than(most, text) for text in long):
         return None
     try:
         values: list[Any] = _decoder.decode(b"[" + b",".join(texts) + b"]")
@@ -273,6 +279,16 @@ def misfit(record: Any, kind: type[T]) -> str | None:
     return None
 
 
+UNFIT = "is --from right, and was the file edited by hand?"
+
+
+def fitting(record: T) -> T:
+    """A record of the model, if all its values have the types that they should have; else a ReadError."""
+    if (why := misfit(record, type(record))) is not None:
+        raise ReadError(why, remedy=UNFIT)
+    return record
+
+
 def encode(value: Any, *, indent: int | None = None) -> bytes:
     """UTF-8 JSON, compact unless `indent` is given."""
     try:
@@ -315,6 +331,12 @@ def _is_utf8(text: str) -> bool:
 def to_plain(value: Any) -> Any:
     """Structs as dictionaries and tuples as lists, all the way down; NonFinite numbers stay what they are."""
     return decode_own(encode(value))
+
+
+def as_builtins(value: Any) -> Any:
+    """Structs as dictionaries, all the way down; texts are the same objects as before, and tuples stay tuples. Three
+    to six times faster than `to_plain`, for those who only look."""
+    return msgspec.to_builtins(value, enc_hook=_itself, builtin_types=(NonFinite,), str_keys=True)
 
 
 def decode_own(data: bytes) -> Any:
