@@ -63,6 +63,7 @@ FOUND: tuple[tuple[str, str, tuple[Any, ...], Any], ...] = (
     ),
     ("mini-swe-agent/note.traj.json", ".", ("messages", 2, "extra", "response", "model"), "x" * 100_000),
     ("atif/every_field.trajectory.json", ".", ("agent", "tool_definitions"), 10**30),
+    ("openadapt-eval/v1_without_dsl_mode.json", ".", ("metrics", "num_steps"), 0.25),
 )
 """What once ended in a traceback: the golden, where in it, and what was put there."""
 

@@ -117,7 +117,7 @@ def natural_outcome(success: Any, reward: Any) -> Outcome | None:
 
 def _scores(metadata: dict[str, Any]) -> Iterator[Score]:
     passed, total = metadata.get("milestones_passed"), metadata.get("milestones_total")
-    if isinstance(passed, int) and isinstance(total, int) and total > 0:
+    if is_number(passed) and is_number(total) and total > 0:
         yield Score(
             name="milestones",
             value=passed / total,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import msgspec
 
@@ -42,8 +42,12 @@ ACTION_TYPES = (
 SOURCES = ("waa", "webarena", "osworld", "miniwob", "human", "synthetic")
 
 
-def is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether a value can be reckoned with. JSON may have integers that no float holds: metrics and writers would
+    stumble over them, so they are kept as they stand, like a text in their place."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and value.bit_length() < 1000
+    return isinstance(value, float)
 
 
 def text_of(value: Any) -> str | None:

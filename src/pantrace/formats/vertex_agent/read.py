@@ -11,6 +11,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Agent, Sample, Step, Tool, Trajectory, final_response
 from pantrace.wire.depth import must_be_shallow
 from pantrace.wire.json import decode_document, fitting, unknown_keys
+from pantrace.wire.shape import must_fit
 from pantrace.wire.times import from_iso
 from pantrace.wire.vertex.columns import column_text, columns_from
 from pantrace.wire.vertex.contents import Said, append_content, content_in
@@ -49,6 +50,7 @@ def load_any(row: Any) -> Sample:
         data = decode_document(data.encode())
     if not isinstance(data, dict):
         raise ReadError("has no agent_data", remedy="is --from right?")
+    must_fit(data, {"turns?": ([{"events?": (list, None)}], None)})
     steps = _steps_from(data.get("turns") or [])
     return fitting(_sample(row, data.get("agents") or {}, steps, unknown_keys(data, {"agents", "turns"})))
 
@@ -158,7 +160,8 @@ def _agents_from(agents: Any) -> Iterator[Agent]:
     configs = {name: _snake(config) for name, config in agents.items()}
     for config in configs.values():
         must_be_text(description=config.get("description"), instruction=config.get("instruction"))
-        if not all(isinstance(child, str) for child in config.get("sub_agents", ())):
+        children = config.get("sub_agents", [])
+        if not isinstance(children, list) or not all(isinstance(child, str) for child in children):
             raise ReadError("must be names of agents", place="sub_agents")
     parents = {child: name for name, config in configs.items() for child in config.get("sub_agents", ())}
     for name, config in configs.items():
