@@ -26,12 +26,13 @@ from pantrace.model import (
     Usage,
 )
 from pantrace.wire.carried import CARRIER
+from pantrace.wire.fields import is_number
 from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.times import from_iso
 
 from .actions import Viewport, action_from
 from .notes import NOTES, notes_in
-from .words import NAME, SCHEMA_VERSION, is_number, odd, text_of, with_fields
+from .words import NAME, SCHEMA_VERSION, odd, text_of, with_fields
 
 LABELS = ("domain", "difficulty")
 """Keys of `metadata` that label the case."""

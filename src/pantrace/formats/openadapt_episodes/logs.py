@@ -8,6 +8,7 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Action, Outcome, Target
+from pantrace.wire.fields import is_number
 from pantrace.wire.gui_dsl import parse_reply
 from pantrace.wire.json import decode_patiently
 from pantrace.wire.rest import rest_of
@@ -15,7 +16,7 @@ from pantrace.wire.shape import must_fit
 
 from .notes import NOTES, Notes
 from .older import flat_action, with_tree
-from .words import NAME, is_number, present, text_of
+from .words import NAME, present, text_of
 
 
 def is_step_log(row: dict[str, Any]) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.model import Action, Box, Target
-from pantrace.wire.fields import FieldMap
+from pantrace.wire.fields import FieldMap, is_number
 from pantrace.wire.json import unknown_keys
 from pantrace.wire.shape import must_fit
 
 from .actions import FIELDS, action_to, flat_point, read_keys
-from .words import NAME, SCHEMA_VERSION, is_number, present, text_of
+from .words import NAME, SCHEMA_VERSION, present, text_of
 
 _KINDS = {"failed": "fail", "key_press": "key"}
 _FLAT = FieldMap(NAME, Action, FIELDS)

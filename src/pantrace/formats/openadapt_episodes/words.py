@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -40,14 +40,6 @@ ACTION_TYPES = (
     "fail",
 )
 SOURCES = ("waa", "webarena", "osworld", "miniwob", "human", "synthetic")
-
-
-def is_number(value: Any) -> TypeGuard[float]:
-    """Whether a value can be reckoned with. JSON may have integers that no float holds: metrics and writers would
-    stumble over them, so they are kept as they stand, like a text in their place."""
-    if isinstance(value, int):
-        return not isinstance(value, bool) and value.bit_length() < 1000
-    return isinstance(value, float)
 
 
 def text_of(value: Any) -> str | None:
