@@ -153,14 +153,16 @@ def _is_seen(sign: bytes, words: set[bytes], data: bytes) -> bool:
 
 
 def _likely_first(head: Head) -> Iterator[str]:
-    """All names in their order, those first whose signs are seen."""
+    """All names in their order, those first whose signs are seen; nothing is looked for once a format is found."""
+    likely = {"zip": ["inspect"], "sqlite": ["opencode", "adk-session"]}.get(head.kind, [])
+    yield from likely
     if head.kind in ("json", "text"):
         # One pass finds every word in quotes; a pass for each of a hundred signs took longer than reading a session.
         words = set(_QUOTED.findall(head.data))
-        likely = [name for name, signs in _SIGNS.items() if any(_is_seen(sign, words, head.data) for sign in signs)]
-    else:
-        likely = {"zip": ["inspect"], "sqlite": ["opencode", "adk-session"]}.get(head.kind, [])
-    yield from likely
+        for name, signs in _SIGNS.items():
+            if any(_is_seen(sign, words, head.data) for sign in signs):
+                likely.append(name)
+                yield name
     yield from (name for name in names() if name not in likely)
 
 

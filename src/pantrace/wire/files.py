@@ -84,6 +84,11 @@ def read_error(path: Path, error: Exception) -> ReadError:
 def read_all(path: Path) -> bytes:
     """All bytes of a file, decompressed, without a byte order mark."""
     with reading(path, held=True) as file:
+        if not isinstance(file.raw, Unpacked):
+            # From the file itself: a buffer that has been looked into already would be joined with what follows it,
+            # and copying a document of some megabytes costs a third of decoding it.
+            file.raw.seek(0)
+            file = file.raw
         data = file.read().removeprefix(BOM)
     if (tell := listener()) is not None:
         tell(path, data)
