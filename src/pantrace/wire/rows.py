@@ -13,8 +13,8 @@ from pantrace.errors import ReadError
 
 from . import files
 from .cuts import by_lines
-from .json import BOM, UNFINISHED, decode_document, encode, typed_decoder
-from .limits import limits
+from .json import UNFINISHED, decode_document, encode, typed_decoder
+from .limits import TooLarge, limits
 from .output import writing
 from .pace import tell_place
 from .span import Span
@@ -64,17 +64,31 @@ def layout_at(path: Path) -> Layout:
     return layout_of(start, whole=len(start) < size - 8)
 
 
+def read_log(path: Path, on_broken: OnBroken) -> list[Any]:
+    """All records of a file that together are one recording; a ReadError where that is larger than a record may be."""
+    is_document = layout_at(path) == "document"
+    each = _read_values(path, on_broken) if is_document else read_rows(path, on_broken, held=True)
+    return [record for _, record in each]
+
+
 def read_rows(
-    path: Path, on_broken: OnBroken, span: Span | None = None, decode: Decode = decode_document
+    path: Path,
+    on_broken: OnBroken,
+    span: Span | None = None,
+    decode: Decode = decode_document,
+    *,
+    held: bool = False,
 ) -> Iterator[tuple[str | None, Any]]:
     """Each record with its place ("line 3", "item 3"; None for a document). Broken ones go to `on_broken`. With `span`,
-    the records of these lines."""
+    the records of these lines. `held`: all will be in memory at once."""
     layout = "lines" if span is not None else layout_at(path)
     if layout == "lines":
-        yield from _read_lines(path, on_broken, span, decode)
+        yield from _read_lines(path, on_broken, span, decode, held=held)
         return
     if layout == "array":
         with files.map_file(path) as view:
+            if held and len(view) > limits().record:
+                raise TooLarge.record("the recording").at(path=str(path))
             yield from _read_array(path, view, on_broken, decode)
         return
     yield from _read_document(path, on_broken, decode)
@@ -103,8 +117,8 @@ def rows_in(
     if layout == "document":
         yield from _read_document(path, on_broken, decode)
     elif layout == "log":
-        each = _read_values(path, on_broken) if layout_at(path) == "document" else read_rows(path, on_broken)
-        if records := [record for _, record in each]:
+        records = read_log(path, on_broken)
+        if records:
             yield None, records
     else:
         yield from read_rows(path, on_broken, span, decode)
@@ -116,8 +130,10 @@ def cut_rows(path: Path, size: int) -> Iterator[Span]:
         yield from by_lines(path, size)
 
 
-def _read_lines(path: Path, on_broken: OnBroken, span: Span | None, decode: Decode) -> Iterator[tuple[str, Any]]:
-    for number, line in files.lines(path, span):
+def _read_lines(
+    path: Path, on_broken: OnBroken, span: Span | None, decode: Decode, *, held: bool
+) -> Iterator[tuple[str, Any]]:
+    for number, line in files.lines(path, span, on_broken, held=held):
         place = f"line {number}"
         try:
             row = decode(line)
@@ -134,13 +150,12 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken, decode: Decod
         items: Iterable[Any] = _items(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         items = _split_items(path, data, on_broken)
-    yield from _decoded(path, items, "item", on_broken)
+    yield from _decoded(path, items, "item", on_broken, decode)
 
 
 def _read_values(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
     """Values one after another, each on many lines, as a pretty printer leaves them; a document is the only one."""
-    with files.reading(path, held=True) as file:
-        data = file.read().removeprefix(BOM)
+    data = files.read_quietly(path)
     try:
         whole = decode_document(data)
     except ReadError as error:
@@ -154,13 +169,19 @@ def _read_values(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, 
     yield None, whole
 
 
-def _decoded(path: Path, items: Iterable[Any], word: str, on_broken: OnBroken) -> Iterator[tuple[str, Any]]:
+def _decoded(
+    path: Path, items: Iterable[Any], word: str, on_broken: OnBroken, decode: Decode = decode_document
+) -> Iterator[tuple[str, Any]]:
     for number, item in enumerate(items, 1):
         place = f"{word} {number}"
         if isinstance(items, list):
             tell_place(number, len(items))
+        if len(memoryview(item)) > limits().record:
+            on_broken(TooLarge.record().at(path=str(path), place=place))
+            continue
         if (tell := listener()) is not None:
-            tell((path, place), bytes(item))
+            item = bytes(item)
+            tell((path, place), item)
         try:
             row = decode(item)
         except ReadError as error:
@@ -182,7 +203,7 @@ def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[
     begin = 0
     number = 0
     for token in _TOKEN.finditer(data):
-        mark = token.group()
+        mark = bytes(data[token.start() : token.start() + 1])  # not the whole token, which may be a long text
         if mark in (b"[", b"{"):
             depth += 1
             begin = token.end() if depth == 1 else begin

@@ -21,7 +21,7 @@ from pantrace.wire import files
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode
 from pantrace.wire.rest import rest_in
-from pantrace.wire.rows import OnBroken, read_rows
+from pantrace.wire.rows import OnBroken, read_log
 from pantrace.wire.times import from_iso
 
 from .lines import NAME, is_message
@@ -40,7 +40,7 @@ def with_agents(sample: Sample, path: Path, on_broken: OnBroken) -> Sample:
         return sample
     children = list(parent.children)
     for file in agent_files(path):
-        records = [record for _, record in read_rows(file, on_broken)]
+        records = read_log(file, on_broken)
         child = msgspec.structs.replace(trajectory_from(records), id=file.stem.removeprefix("agent-"))
         child = as_child(child, parent)
         if meta := _meta(file):
