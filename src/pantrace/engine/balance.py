@@ -96,6 +96,13 @@ class Balance:
         self.missing += Counter({(chosen.name, path): count for path, count in found.missing.items()})
         self.needed |= {(chosen.name, path) for path in found.needed}
 
+    def absorb(self, other: Balance) -> None:
+        """Count what was counted of another part of the same input."""
+        self.values += other.values
+        self.missing += other.missing
+        self.needed |= other.needed
+        self.unfinished += other.unfinished
+
     def sentence(self, shown: int = 4) -> str | None:
         """One line: how many values have no place, and where they stand; None where all have one."""
         if not self.count:

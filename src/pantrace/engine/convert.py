@@ -13,7 +13,6 @@ from typing import IO, Any
 import msgspec
 
 from pantrace.errors import (
-    LossRefused,
     NothingWritten,
     ReadError,
     SampleRefused,
@@ -24,6 +23,7 @@ from pantrace.formats import Format, by_name, detect
 from pantrace.model import Loss, Record, Run, RunHeader, Sample, Trajectory, header_of, with_samples
 from pantrace.wire import files
 from pantrace.wire.carried import carry_if, without_carried
+from pantrace.wire.cuts import SPAN_BYTES
 from pantrace.wire.depth import OURS, is_too_deep
 from pantrace.wire.file_names import FileNames
 from pantrace.wire.found import common_weight, weights
@@ -37,6 +37,8 @@ from pantrace.wire.rows import raise_broken, write_rows
 from pantrace.wire.written import Row
 
 from .balance import Balance
+from .convert_parts import ConvertParts, in_parts, refuse_losses
+from .executor import ONE_PROCESS, Engine
 from .loss_report import Report
 from .overwriting import Output, refuse_overwriting
 from .read import UNFORESEEN, Notes, open_run, read_pile, split_children, watch
@@ -63,6 +65,8 @@ def convert(
     selection: Selection | None = None,
     on_loss: OnLoss | None = None,
     on_sample: Callable[[Sample], None] | None = None,
+    engine: Engine = ONE_PROCESS,
+    span_bytes: int = SPAN_BYTES,
 ) -> Report:
     """Write recordings as another format, and report what was lost.
 
@@ -75,6 +79,22 @@ def convert(
     if not sub_agents:
         selection = replace(selection or Selection(), sub_agents=False)
     refuse_overwriting(paths, [Output(Path(target), recording=True)])
+    if on_loss is None and engine != ONE_PROCESS and (format_ := by_name(to)).writes and not Path(target).is_dir():
+        task = ConvertParts(
+            write=write_run,
+            to=to,
+            options=options if isinstance(options, Record) else parse_options(format_, options or {}),
+            measure=measure and format_.reads,
+            carry=carry,
+            strict=strict,
+            selection=replace(selection) if selection else Selection(),
+        )
+        done = in_parts(paths, Path(target), task, engine, format=format, on_sample=on_sample, span_bytes=span_bytes)
+        if done is not None:
+            if selection is not None:
+                selection.begin()
+                selection.absorb(task.selection)
+            return done
     report = Report(to=to, notes=Notes() if strict else Notes.keeping(), measured=measure)
     report.notes.unread = (
         Balance(copied_as=to if len(paths) == 1 and not (selection and selection.narrows) else None)
@@ -158,11 +178,8 @@ def write_run(
             rows.scales.add_files(files, report.notes.unread)
         if not report.samples:
             _refuse_nothing(rows, place, written)
-        if strict and (unread := report.notes.unread) is not None and (sentence := unread.sentence()) is not None:
-            raise LossRefused(f"{sentence} and --strict: nothing was written")
-        if strict and report.losses:
-            count = sum(report.losses.values())
-            raise LossRefused(f"{count} losses and --strict: nothing was written; --loss FILE lists them")
+        if strict:
+            refuse_losses(report)
     report.outputs += outputs
     return report
 
@@ -205,6 +222,7 @@ class _Rows:
         samples = run.samples if format_.nests else split_children(run.samples, self._staff)
         for sample in unique_samples(samples, report, repeats=format_.repeats):
             self.seen += 1
+            report.ids.add(sample.id)
             if format_.dump is None:
                 self._lose_sample(sample, "absent", _no_samples(format_))
                 continue
