@@ -80,20 +80,10 @@ def convert(
         selection = replace(selection or Selection(), sub_agents=False)
     refuse_overwriting(paths, [Output(Path(target), recording=True)])
     if on_loss is None and engine != ONE_PROCESS and (format_ := by_name(to)).writes and not Path(target).is_dir():
-        task = ConvertParts(
-            write=write_run,
-            to=to,
-            options=options if isinstance(options, Record) else parse_options(format_, options or {}),
-            measure=measure and format_.reads,
-            carry=carry,
-            strict=strict,
-            selection=replace(selection) if selection else Selection(),
-        )
+        chosen = options if isinstance(options, Record) else parse_options(format_, options or {})
+        task = ConvertParts(write_run, to, chosen, measure and format_.reads, carry, strict, selection or Selection())
         done = in_parts(paths, Path(target), task, engine, format=format, on_sample=on_sample, span_bytes=span_bytes)
         if done is not None:
-            if selection is not None:
-                selection.begin()
-                selection.absorb(task.selection)
             return done
     report = Report(to=to, notes=Notes() if strict else Notes.keeping(), measured=measure)
     report.notes.unread = (
@@ -143,8 +133,10 @@ def write_run(
     on_loss: OnLoss | None = None,
     report: Report | None = None,
     read: Iterable[Path] = (),
+    goes_on: bool = False,
 ) -> Report:
-    """Write a run and measure its losses; `read` are the files it comes from, of which none is written over.
+    """Write a run and measure its losses; `read` are the files it comes from, of which none is written over. `goes_on`:
+    what becomes of its header was told with an earlier part of it.
 
     All is measured and decided while the output is still hidden: it appears when nothing can go wrong any more."""
     format_ = by_name(to)
@@ -168,7 +160,7 @@ def write_run(
         if format_.is_split:
             refuse_overwriting(read, [Output(each, recording=True) for each in outputs])
         written = _reopened(place, format_) if format_.save is not None else None
-        if measure and not rows.headers:
+        if measure and not rows.headers and not goes_on:
             report.values += common_weight(plain_header(run))
             for loss in header_losses(run, written or RunHeader(), _header_reasons(format_), to):
                 if not loss.path.startswith(format_.outside):

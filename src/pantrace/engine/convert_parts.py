@@ -6,21 +6,22 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from pantrace.errors import LossRefused, NothingWritten
 from pantrace.formats import by_name
-from pantrace.model import Record, RunHeader, Sample, with_samples
+from pantrace.model import Record, Sample, with_samples
 from pantrace.wire.cuts import SPAN_BYTES, Cutting
 from pantrace.wire.output import staging, writing
 from pantrace.wire.pace import pace
 from pantrace.wire.rows import written_layout
 
 from .balance import Balance
-from .executor import Engine, InProcess, several
+from .executor import Engine, InProcess
 from .input_part import InputPart, parts_of, weight_of
 from .loss_report import Report
 from .read import RUN_DIRECTORY, GivenUp, Notes, inputs, open_run
@@ -46,7 +47,7 @@ class Piece:
     unread: Balance | None
 
 
-@dataclass(kw_only=True)
+@dataclass
 class ConvertParts:
     """The task of one conversion."""
 
@@ -56,7 +57,7 @@ class ConvertParts:
     measure: bool
     carry: bool
     strict: bool
-    selection: Selection = field(default_factory=Selection)
+    selection: Selection
     folder: Path = Path()
     """Where the pieces wait."""
 
@@ -69,13 +70,19 @@ class ConvertParts:
         if notes.unread is None:
             run = opening(notes.on_broken)
         else:
-            run = notes.unread.open(path, part.chosen, part.variant, notes.on_broken, opening)
+            goes_on = part.number > 0
+            run = notes.unread.open(path, part.chosen, part.variant, notes.on_broken, opening, goes_on=goes_on)
         samples, file = selection.wanted(run.samples), self.folder / f"{part.number:08d}.jsonl"
-        # The first part tells what becomes of the run's header; the others would tell it again.
-        whole = with_samples(run if part.number == 0 else RunHeader(), samples)
         with suppress(NothingWritten):
             self.write(
-                whole, file, to=self.to, options=self.options, measure=self.measure, carry=self.carry, report=report
+                with_samples(run, samples),
+                file,
+                to=self.to,
+                options=self.options,
+                measure=self.measure,
+                carry=self.carry,
+                report=report,
+                goes_on=part.number > 0,
             )
         if notes.unread is not None:
             notes.unread.last = None
@@ -128,7 +135,8 @@ def _convert(
     span_bytes: int = SPAN_BYTES,
 ) -> bool:
     """Write one input as lines to `place`, part by part. False where one process must do it from the start: the target
-    is no file of lines, the input has one part, a copy is to be held against its source, or an id is there twice."""
+    is no file of lines, the input has one part, a copy is to be held against its source, an id is there twice, or the
+    loss of reading an archive or a database is to be measured."""
     target = by_name(task.to)
     is_rows = target.save is None and not target.is_split and written_layout(place, target.layout) == "lines"
     if not is_rows or not task.selection.is_by_part:
@@ -137,20 +145,22 @@ def _convert(
     if len(opened) != 1:
         return False
     path, chosen, variant = opened[0]
-    executor = engine.executor(weight_of(path))
+    executor = engine.executor(weight_of(path), report.by.append)
     if isinstance(executor, InProcess) or chosen.name == task.to:
         return False
+    task.selection.begin()
     ids: set[str] = set()
     watched, task.folder = pace(), place.parent
     with ExitStack() as held:
-        worth_it, parts = several(parts_of(path, chosen, variant, Cutting(span_bytes, held)))
-        if not worth_it:
+        parts = parts_of(path, chosen, variant, Cutting(span_bytes, held))
+        begun = [*islice(parts, 2)]
+        if len(begun) < 2 or (task.measure and not _is_of_lines(begun[1])):
             return False
         if watched is not None:
             watched.expect([path])
         held.enter_context(executor)
         file = held.enter_context(writing(place))
-        for part, pieces in executor.map_parts(task, parts):
+        for part, pieces in executor.map_parts(task, chain(begun, parts)):
             if watched is not None:
                 watched.begin_part(part.weight)
             for piece in pieces:
@@ -169,6 +179,12 @@ def _convert(
                 watched.end()
     task.selection.settle()
     return report.samples > 0
+
+
+def _is_of_lines(part: InputPart) -> bool:
+    """Whether a part that is not the first is a stretch of lines. Of an archive or a database each part also reads
+    what belongs to the others, so that only the whole tells which values no sample holds."""
+    return part.span is not None and part.span.before > 0
 
 
 def _is_given_up(piece: Piece) -> bool:

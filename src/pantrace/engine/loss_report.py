@@ -56,6 +56,8 @@ class Report(Tabular):
     """Of a pile of several inputs, whose headers have no place in it: input -> how many values it had."""
     ids: set[str] = field(default_factory=set)
     """Of the samples that came, written or not."""
+    by: list[str] = field(default_factory=list)
+    """Who did it, in words, if not this process alone."""
     measured: bool = True
     notes: Notes = field(default_factory=Notes)
 
