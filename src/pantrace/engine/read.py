@@ -32,6 +32,10 @@ OnHeader = Callable[[str, RunHeader], None]
 """Takes the name of an input and all that its run says beside its samples."""
 
 
+def _nobody_asks(_name: str, _header: RunHeader) -> None:
+    """By name, so that notes can be sent to another process."""
+
+
 @dataclass
 class Notes:
     """What reading a pile came across; filled while its samples are iterated."""
@@ -49,7 +53,7 @@ class Notes:
     """Name of the run whose samples are being read: its own, or in a pile of several that of its file."""
     results: list[tuple[str, Aggregate]] = field(default_factory=list)
     """Aggregates that the runs read so far store themselves, with the names of these runs."""
-    on_header: OnHeader = lambda _name, _header: None
+    on_header: OnHeader = _nobody_asks
     """What to do with the headers of several inputs, of which a pile keeps only the samples."""
     twice: Twice = field(default_factory=Twice)
     """Recordings that are there in two files."""

@@ -257,11 +257,16 @@ def count_rows(path: Path) -> int:
     return sum(1 for _ in read_rows(path, raise_broken))
 
 
+def written_layout(target: Path, default: Layout) -> Layout:
+    """How rows are laid out in a file: as the name's suffix says, else the default."""
+    by_suffix: dict[str, Layout] = {".jsonl": "lines", ".ndjson": "lines", ".json": "array"}
+    layout = by_suffix.get(files.bare_suffix(target), default)
+    return default if default == "log" or (layout == "array" and default == "document") else layout
+
+
 def write_rows(rows: Iterable[Any], target: Path, *, default: Layout, indent: int = 2) -> int:
     """Write rows as lines or as an array, as the name's suffix says (else the default); gives their number."""
-    layout = {".jsonl": "lines", ".ndjson": "lines", ".json": "array"}.get(files.bare_suffix(target), default)
-    if default == "log" or (layout == "array" and default == "document"):
-        layout = default
+    layout = written_layout(target, default)
     count = 0
     with writing(target) as file:
         for count, row in enumerate(rows, 1):
