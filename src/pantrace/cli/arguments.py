@@ -211,14 +211,30 @@ def expand(patterns: tuple[str, ...]) -> list[Path]:
 
     found: list[Path] = []
     for pattern in patterns:
-        found += [_poured(pattern)] if pattern == "-" or Path(pattern).is_fifo() else _matching(pattern)
+        is_pipe = pattern == "-" or ("://" not in pattern and Path(pattern).is_fifo())
+        found += [_poured(pattern)] if is_pipe else _matching(pattern)
     return found
+
+
+def run_directory(named: str, *, new: bool = False) -> Path:
+    """A run directory, be it in a bucket; `new`: it may not be there yet."""
+    from pathlib import Path
+
+    if "://" not in named:
+        return Path(named)
+    from pantrace.places import path_at, run_path_at
+
+    return run_path_at(named) if new else path_at(named)
 
 
 def _matching(pattern: str) -> list[Path]:
     import glob
     from pathlib import Path
 
+    if "://" in pattern:
+        from pantrace.places import paths_at
+
+        return paths_at(pattern)
     path = Path(pattern)
     if path.exists() or not glob.has_magic(pattern):
         return [path]
@@ -243,13 +259,16 @@ def keep_inputs(
     from pantrace.engine.overwriting import Output, refuse_overwriting
 
     recordings, others = list(recordings), list(others)
+    for each in (*recordings, *others):
+        if each and "://" in each:
+            raise UsageError(f"{each}: only `eval --out` writes to a bucket; write a file here, and copy it")
     if "" in (*recordings, *others):
         raise UsageError("the name of an output is empty")
     outputs = [Output(Path("/dev/stdout" if each == "-" else each), recording=True) for each in recordings if each]
     outputs += [Output(Path(each)) for each in others if each]
     if outputs:
         named = [path for each in sources for path in _matching("/dev/stdin" if each == "-" else each)]
-        refuse_overwriting([*named, *(Path(each) for each in beside if each)], outputs)
+        refuse_overwriting([*named, *(Path(each) for each in beside if each and "://" not in each)], outputs)
 
 
 def _poured(source: str) -> Path:

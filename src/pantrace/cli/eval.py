@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 import click
 
 from .answer import few
-from .arguments import as_json, calibration_files, expand, from_format, keep_inputs, selecting, sources, verbose
+from .arguments import (
+    as_json,
+    calibration_files,
+    expand,
+    from_format,
+    keep_inputs,
+    run_directory,
+    selecting,
+    sources,
+    verbose,
+)
 from .engine_options import engine_options
 from .google_cloud import google_cloud
 from .output import print_json, say
@@ -115,7 +125,7 @@ def command(
     keep_inputs(
         sources,
         beside=map(str, planned.beside),
-        recordings=[out, report],
+        recordings=[None if "://" in out else out, report],
         others=[junit, markdown, cache, *(str(Path(workshop) / each) for each in (SUMMARY, LOG) if workshop)],
     )
     table = planned.judge_table(
@@ -131,7 +141,7 @@ def command(
         results = evaluate_planned(
             planned,
             paths,
-            Path(out),
+            run_directory(out, new=True),
             table,
             project=project,
             location=location,
@@ -193,7 +203,7 @@ def tell_evaluation(
             click.echo(f"\n{' against '.join(reversed(sides.runs))}:\n")
             tell_comparisons(sides, flips=10)
         if results.done is not None:
-            _tell_done(results.done, str(out))
+            _tell_done(results.done, out)
         if results.judging is not None:
             tell_judging(results.judging)
     if decided is None:
@@ -222,15 +232,13 @@ def write_files(out: Path, summary: EvalSummary, files: Files) -> Comparisons | 
     return sides
 
 
-def _tell_done(done: Done, out: str) -> None:
-    from pathlib import Path
-
+def _tell_done(done: Done, out: Path) -> None:
     from pantrace.engine.twice import twice_in
 
     from .left_out import tell_left_out
 
     tell_left_out(done.notes)
-    for told in twice_in(Path(out)):
+    for told in twice_in(out):
         say(f"warning: {told}")
     if done.prompted:
         say(f"{few(done.prompted, 'sample')} matched with the reference by the first prompt, not by an id")

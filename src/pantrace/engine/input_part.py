@@ -9,10 +9,12 @@ from pathlib import Path
 from pantrace.errors import ReadError
 from pantrace.formats import Format, by_name
 from pantrace.model import Record, Run
+from pantrace.places import Origin, is_mirrored, located, origin_of
 from pantrace.wire.cuts import Cutting
 from pantrace.wire.rows import OnBroken, cut_rows
 from pantrace.wire.span import Span
 
+from .fingerprint import read_beside
 from .read import RUN_DIRECTORY, UNFORESEEN, open_run
 
 
@@ -20,6 +22,7 @@ class InputPart(Record, frozen=True, kw_only=True):
     """A whole input, or one span of it: small enough to be sent between processes."""
 
     path: str
+    """As people name it; `place` is where it is read."""
     format: str
     variant: str
     number: int = 0
@@ -29,6 +32,12 @@ class InputPart(Record, frozen=True, kw_only=True):
     """None: all of the input."""
     weight: int = 0
     """About how many bytes there are to read."""
+    origin: Origin | None = None
+    """Where a worker gets it from; None: from the disk, or a run directory that knows itself."""
+
+    def place(self) -> Path:
+        """Where it is on this machine; what is not here is fetched from its bucket."""
+        return located(self.path, self.origin)
 
     @property
     def chosen(self) -> Format:
@@ -47,7 +56,13 @@ def parts_of(path: Path, chosen: Format, variant: str, cutting: Cutting) -> list
     spans: list[Span] = []
     with suppress(ReadError, OSError, *UNFORESEEN):
         spans = [*_spans(path, chosen, cutting)]
-    whole = InputPart(path=str(path), format=chosen.name, variant=variant, weight=weight_of(path))
+    whole = InputPart(
+        path=str(path),
+        format=chosen.name,
+        variant=variant,
+        weight=weight_of(path),
+        origin=origin_of(path, read_beside(path, chosen)) if is_mirrored(path) else None,
+    )
     if len(spans) < 2:
         return [whole]
     return [
@@ -59,6 +74,7 @@ def parts_of(path: Path, chosen: Format, variant: str, cutting: Cutting) -> list
             is_last=number == len(spans) - 1,
             span=span,
             weight=cutting.size,
+            origin=whole.origin,
         )
         for number, span in enumerate(spans)
     ]
@@ -83,4 +99,4 @@ def weight_of(path: Path) -> int:
 
 def open_part(part: InputPart, on_broken: OnBroken) -> Run:
     """The run of an input with the samples of one part."""
-    return open_run(Path(part.path), part.chosen, part.variant, on_broken, part.span)
+    return open_run(part.place(), part.chosen, part.variant, on_broken, part.span)

@@ -1,0 +1,28 @@
+"""Places: buckets of S3, Google Cloud Storage and Azure, mirrored on the local disk. Everybody else sees paths.
+
+A URL becomes a path of a class of its own (`Mirrored`): the system sees the local copy, people see the URL."""
+
+from __future__ import annotations
+
+from .mirrored import is_mirrored, url_of
+from .paths import Origin, bring, bring_all, located, origin_of, path_at, paths_at, run_path_at, size_in_bucket
+from .site import Site, site_of
+from .url import is_url, refuse_url
+
+__all__ = [
+    "Origin",
+    "Site",
+    "bring",
+    "bring_all",
+    "is_mirrored",
+    "is_url",
+    "located",
+    "origin_of",
+    "path_at",
+    "paths_at",
+    "refuse_url",
+    "run_path_at",
+    "site_of",
+    "size_in_bucket",
+    "url_of",
+]
