@@ -216,6 +216,15 @@ def expand(patterns: tuple[str, ...]) -> list[Path]:
     return found
 
 
+def unfold(names: Iterable[str]) -> list[str]:
+    """Names, with patterns in URLs, which no shell knows, replaced by what they match."""
+    found: list[str] = []
+    for name in names:
+        is_pattern = "://" in name and any(letter in name for letter in "*?[")
+        found += map(str, _matching(name)) if is_pattern else [name]
+    return found
+
+
 def run_directory(named: str, *, new: bool = False) -> Path:
     """A run directory, be it in a bucket; `new`: it may not be there yet."""
     from pathlib import Path

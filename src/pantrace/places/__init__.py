@@ -4,16 +4,17 @@ A URL becomes a path of a class of its own (`Mirrored`): the system sees the loc
 
 from __future__ import annotations
 
+from .bucket_run import BucketRun, bucket_run_of
 from .mirrored import is_mirrored, url_of
 from .paths import Origin, bring, bring_all, located, origin_of, path_at, paths_at, run_path_at, size_in_bucket
-from .site import Site, site_of
 from .url import is_url, refuse_url
 
 __all__ = [
+    "BucketRun",
     "Origin",
-    "Site",
     "bring",
     "bring_all",
+    "bucket_run_of",
     "is_mirrored",
     "is_url",
     "located",
@@ -22,7 +23,6 @@ __all__ = [
     "paths_at",
     "refuse_url",
     "run_path_at",
-    "site_of",
     "size_in_bucket",
     "url_of",
 ]

@@ -142,7 +142,7 @@ def _sentence(root: Url, where: str, error: Exception) -> ReadError:
     known = type(error).__name__
     if "NoSuchBucket" in text or "ContainerNotFound" in text:
         return ReadError("there is no such bucket", path=str(root), remedy="check its name and the region")
-    if any(each in text for each in _METADATA) or "MissingRegion" in text:
+    if any(each in text for each in _METADATA) or "Account must be specified" in text:
         return ReadError("no credentials were found", path=where, remedy=_KEYS[root.scheme])
     if known in ("PermissionDeniedError", "UnauthenticatedError", "PermissionError") or " 403 " in text:
         return ReadError("access is denied", path=where, remedy="the credentials do not allow it, or are wrong")

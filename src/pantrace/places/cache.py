@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 import uuid
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,8 @@ from .url import Url
 _THREADS = 16
 _ROOM = 100 << 20
 """Bytes that stay free on the disk."""
+_RECENT = 3600.0
+"""Seconds for which a part of a run directory is taken to be in use."""
 MOST = 20 << 30
 """Bytes that are kept for a later command, unless PANTRACE_CACHE_SIZE says otherwise."""
 _held: list[int] = []
@@ -220,25 +223,42 @@ def _make_room(url: Url, size: int) -> None:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{root}: cannot be made: {error.strerror}; PANTRACE_CACHE names another folder") from None
-    kept = [each for each in (root / "objects").glob("*/*") if each.suffix != ".lock"]
-    states = {each: found for each in kept if (found := _stat(each)) is not None}
-    total = sum(found.st_size for found in states.values())
-    if total + size > _most():
-        views = [each for each in (root / "views").glob("*") if each.is_dir() and not _is_held(each)]
-        for view in sorted(views, key=lambda each: each.stat().st_mtime):
-            shutil.rmtree(view, ignore_errors=True)
-        for each in sorted(states, key=lambda each: states[each].st_atime):
-            if total + size <= _most():
-                break
-            if (found := _stat(each)) is not None and found.st_nlink == 1:
-                each.unlink(missing_ok=True)
-                total -= found.st_size
+    if _kept(root) + size > _most():
+        _let_go(root, _kept(root) + size - _most())
     free = shutil.disk_usage(root).free - _ROOM
     if size > free:
         raise UsageError(
             f"{url}: {in_words(size)} are to be fetched, and {in_words(max(0, free))} are free at {root}; name fewer "
             "of them, or set PANTRACE_CACHE to a folder with more room"
         )
+
+
+def _files(root: Path) -> dict[Path, os.stat_result]:
+    """Copies of objects, and of parts of run directories."""
+    found = [*(root / "objects").glob("*/*"), *(root / "runs").glob("*/*/parts/*.parquet")]
+    return {each: state for each in found if each.suffix != ".lock" and (state := _stat(each)) is not None}
+
+
+def _kept(root: Path) -> int:
+    return sum(state.st_size for state in _files(root).values())
+
+
+def _let_go(root: Path, size: int) -> None:
+    """Remove so many bytes of what is oldest, views that no process uses first: they hold on to copies."""
+    for view in (root / "views").glob("*"):
+        if view.is_dir() and not _is_held(view):
+            shutil.rmtree(view, ignore_errors=True)
+    files = _files(root)
+    recent = time.time() - _RECENT
+    for each in sorted(files, key=lambda each: files[each].st_atime):
+        state = _stat(each)
+        is_part = each.suffix == ".parquet"
+        if size <= 0:
+            return
+        if state is None or state.st_nlink > 1 or (is_part and state.st_atime > recent):
+            continue
+        each.unlink(missing_ok=True)
+        size -= state.st_size
 
 
 def _stat(path: Path) -> os.stat_result | None:

@@ -15,9 +15,9 @@ from pantrace.errors import ReadError, UsageError
 from pantrace.model import Record
 
 from .bucket import Object, bucket_of
+from .bucket_run import bucket_run_at, bucket_run_of, is_run
 from .cache import below, make_view, view_at
 from .mirrored import Mirrored, Root, register, root_of, url_of
-from .site import is_run, site_at, site_of
 from .url import Url, is_url, parse
 
 _FRESH = 10.0
@@ -46,8 +46,8 @@ def path_at(given: str | os.PathLike[str]) -> Path:
 
 
 def _is_written_here(path: Path) -> bool:
-    site = site_of(path)
-    return site is not None and site.is_writing
+    remote = bucket_run_of(path)
+    return remote is not None and remote.is_writing
 
 
 def run_path_at(given: str | os.PathLike[str]) -> Path:
@@ -57,11 +57,11 @@ def run_path_at(given: str | os.PathLike[str]) -> Path:
     url = parse(os.fspath(given))
     if not url.key:
         raise UsageError(f"{url}: a run directory needs a name in the bucket: {url}/NAME")
-    site = site_at(url)
-    if not site.is_writing:
-        site.refresh()
-    _placed[str(url)] = time.monotonic(), site.path
-    return site.path
+    remote = bucket_run_at(url)
+    if not remote.is_writing:
+        remote.refresh()
+    _placed[str(url)] = time.monotonic(), remote.path
+    return remote.path
 
 
 def _mirror(url: Url) -> Mirrored:
@@ -72,9 +72,9 @@ def _mirror(url: Url) -> Mirrored:
     if not objects:
         raise ReadError("there is nothing with this name", path=str(url), remedy="names in a bucket are case-sensitive")
     if is_run(url, objects):
-        site = site_at(url)
-        site.refresh(objects)
-        return site.path
+        remote = bucket_run_at(url)
+        remote.refresh(objects)
+        return remote.path
     return _folder(url, objects)
 
 
@@ -210,10 +210,10 @@ def place_sent(url: str, token: str | None, within: str) -> Path:
     """A path that came from another process. With a token it is a run directory, whose writer may share our disk."""
     if token is None:
         return path_at(f"{url}/{within}" if within else url)
-    site = site_at(parse(url))
-    if not site.is_writing:
-        site.join(token)
-    return site.path / within
+    remote = bucket_run_at(parse(url))
+    if not remote.is_writing:
+        remote.join(token)
+    return remote.path / within
 
 
 # What was left in the bucket
@@ -250,7 +250,7 @@ def size_in_bucket(path: Path) -> int | None:
     """How many bytes a file has that was left in its bucket; None where there is none."""
     if (text := url_of(path)) is None:
         return None
-    if (site := site_of(path)) is not None and (known := site.size(path)) is not None:
+    if (remote := bucket_run_of(path)) is not None and (known := remote.size(path)) is not None:
         return known
     url = parse(text)
     found = bucket_of(url.scheme, url.bucket).head(url.key)

@@ -12,7 +12,7 @@ import msgspec
 
 from pantrace.errors import UsageError
 from pantrace.model import Decision, Run, RunHeader, Sample, header_of, with_samples
-from pantrace.places import Site, path_at, run_path_at, site_of
+from pantrace.places import BucketRun, bucket_run_of, path_at, run_path_at
 
 from .durable import remove_temporaries, sync, write_errors
 from .json_text import sayable
@@ -49,7 +49,7 @@ class RunDirectory:
         *,
         manifest: Manifest | None = None,
         lock: Lock | None = None,
-        site: Site | None = None,
+        remote: BucketRun | None = None,
     ):
         """Use `open` or `open_for_writing`."""
         self.path = path
@@ -59,7 +59,7 @@ class RunDirectory:
         files."""
         self._manifest = manifest
         self._lock = lock
-        self._site = site
+        self._remote = remote
         """Where the directory really is, if that is a bucket and we write it."""
 
     @classmethod
@@ -69,23 +69,23 @@ class RunDirectory:
         content = read_run_file(folder)
         if not writing:
             return cls(folder, content)
-        lock, site = Lock(folder / LOCK), None
+        lock, remote = Lock(folder / LOCK), None
         try:
-            site = _entered(folder)
+            remote = _entered(folder)
             content = read_run_file(folder)
             committed_parts(
                 folder / MANIFEST
             )  # says what is wrong; the writer would begin a new one where there is none
             with write_errors(folder):
                 manifest = Manifest(folder / MANIFEST)
-            _claim(site, manifest)
+            _claim(remote, manifest)
         except Damaged as error:
-            _let_go(lock, site)
+            _let_go(lock, remote)
             raise damaged_manifest(folder / MANIFEST, error) from None
         except BaseException:
-            _let_go(lock, site)
+            _let_go(lock, remote)
             raise
-        return cls(folder, content, manifest=manifest, lock=lock, site=site)
+        return cls(folder, content, manifest=manifest, lock=lock, remote=remote)
 
     @classmethod
     def open_for_writing(cls, path: str | Path, header: RunHeader, plan: str, plan_hash: str) -> RunDirectory:
@@ -94,9 +94,9 @@ class RunDirectory:
         refuse_foreign(folder)
         with write_errors(folder):
             (folder / PARTS).mkdir(parents=True, exist_ok=True)
-        lock, site = Lock(folder / LOCK), None
+        lock, remote = Lock(folder / LOCK), None
         try:
-            site = _entered(folder)
+            remote = _entered(folder)
             with write_errors(folder):
                 wanted = RunFile(
                     store=VERSION, pantrace=_version(), plan_hash=plan_hash, plan=plan, run=header_of(header)
@@ -104,11 +104,11 @@ class RunDirectory:
                 content, manifest, renewed = begun(folder, wanted)
                 remove_temporaries(folder)
                 remove_temporaries(folder / PARTS)
-            _claim(site, manifest)
+            _claim(remote, manifest)
         except BaseException:
-            _let_go(lock, site)
+            _let_go(lock, remote)
             raise
-        directory = cls(folder, content, manifest=manifest, lock=lock, site=site)
+        directory = cls(folder, content, manifest=manifest, lock=lock, remote=remote)
         directory.renewed = renewed
         return directory
 
@@ -125,10 +125,10 @@ class RunDirectory:
                 now_verified(self.path)
             self._manifest.close()
             self._manifest = None
-        site, self._site = self._site, None
+        remote, self._remote = self._remote, None
         try:
-            if site is not None:
-                site.leave()
+            if remote is not None:
+                remote.leave()
         finally:
             if self._lock is not None:
                 self._lock.release()
@@ -175,17 +175,17 @@ class RunDirectory:
                 name = file_name(staged.part, each.table, each.sha256)
                 if not each.is_sent:
                     (parts / each.temporary).replace(parts / name)
-                elif self._site is not None:
-                    self._site.note(name, each.bytes)
+                elif self._remote is not None:
+                    self._remote.note(name, each.bytes)
                 files.append(
                     PartFile(table=each.table, file=name, rows=each.rows, bytes=each.bytes, sha256=each.sha256)
                 )
             sync(parts)
             manifest.commit(staged.part, files, profile=profile)
-        if self._site is not None:
+        if self._remote is not None:
             here = [file.file for file, each in zip(files, staged.files, strict=True) if not each.is_sent]
-            self._site.send(here)
-            self._site.publish()
+            self._remote.send(here)
+            self._remote.publish()
 
     def replace_decisions(self, profile: str, decisions: Iterable[Decision]) -> None:
         """Commit decisions that take the place of all earlier ones of the same profile.
@@ -288,9 +288,9 @@ class RunDirectory:
                     path.unlink(missing_ok=True)
             # Of workers that died, and of those whose part was done again elsewhere.
             remove_temporaries(self.path / PARTS)
-        if self._site is not None:
-            self._site.publish(now=True)
-            self._site.sweep(needed)
+        if self._remote is not None:
+            self._remote.publish(now=True)
+            self._remote.sweep(needed)
         return left
 
     def _writer(self) -> Manifest:
@@ -333,22 +333,22 @@ def _version() -> str:
     return str(import_module("pantrace").__version__)
 
 
-def _entered(folder: Path) -> Site | None:
+def _entered(folder: Path) -> BucketRun | None:
     """Be the one writer of a run directory in a bucket; None of any other."""
-    site = site_of(folder)
-    if site is not None:
-        site.enter()
-    return site
+    remote = bucket_run_of(folder)
+    if remote is not None:
+        remote.enter()
+    return remote
 
 
-def _claim(site: Site | None, manifest: Manifest) -> None:
+def _claim(remote: BucketRun | None, manifest: Manifest) -> None:
     """Change the manifest in the bucket, so that one who wrote it before and does not know of us can do so no more."""
-    if site is not None:
-        manifest.note({"writer": site.token})
-        site.publish(now=True)
+    if remote is not None:
+        manifest.note({"writer": remote.token})
+        remote.publish(now=True)
 
 
-def _let_go(lock: Lock, site: Site | None) -> None:
-    if site is not None:
-        site.abandon()
+def _let_go(lock: Lock, remote: BucketRun | None) -> None:
+    if remote is not None:
+        remote.abandon()
     lock.release()

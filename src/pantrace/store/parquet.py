@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from pantrace.errors import MissingExtra
 from pantrace.model import Record
-from pantrace.places import Site, site_of
+from pantrace.places import BucketRun, bucket_run_of
 
 from .batch import Batch
 from .durable import sync, temporary_name, write_errors
@@ -61,14 +61,14 @@ def stage_part(folder: Path, part: str, results: Iterable[Result | Kept]) -> Sta
             writer.batch.add(part, number, result)
             writer.flush_if_full()
         staged = Staged(part=part, files=writer.finish())
-    site = site_of(folder)
-    return staged if site is None or not site.stands_apart else _sent(site, folder, staged)
+    remote = bucket_run_of(folder)
+    return staged if remote is None or not remote.stands_apart else _sent(remote, folder, staged)
 
 
-def _sent(site: Site, folder: Path, staged: Staged) -> Staged:
+def _sent(remote: BucketRun, folder: Path, staged: Staged) -> Staged:
     """The same part, in the bucket: who commits it does not see our disk."""
     for each in staged.files:
-        site.deliver(folder / "parts" / each.temporary, file_name(staged.part, each.table, each.sha256))
+        remote.deliver(folder / "parts" / each.temporary, file_name(staged.part, each.table, each.sha256))
     return replace(staged, files=tuple(replace(each, is_sent=True) for each in staged.files))
 
 
@@ -261,8 +261,12 @@ def open_dataset(table: str, files: Sequence[str]) -> Any:
     _arrow()
     from pyarrow import dataset, fs
 
-    return dataset.dataset(
-        list(files), schema=arrow_schema(PART_TABLES[table]), format="parquet", filesystem=fs.LocalFileSystem()
+    # Not `dataset.dataset`, which looks for the files: those of a table that nobody asks for stay in their bucket.
+    return dataset.FileSystemDataset.from_paths(
+        list(files),
+        schema=arrow_schema(PART_TABLES[table]),
+        format=dataset.ParquetFileFormat(),
+        filesystem=fs.LocalFileSystem(),
     )
 
 

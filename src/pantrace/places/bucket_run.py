@@ -1,4 +1,4 @@
-"""Site: a run directory in a bucket, and its working copy on this disk.
+"""Bucket run: a run directory in a bucket, and its working copy on this disk.
 
 The bucket has the truth. A writer has its lease, works on the copy, and after every few commits sends first the new
 parts and then the manifest, which it writes only over the one that it knows. Readers take the manifest and leave parts
@@ -27,8 +27,9 @@ from .url import Url
 RUN, MANIFEST, LOCK, PARTS, LABELS = "run.json", "manifest.sqlite", "lock", "parts", "labels.jsonl"
 _OWN = (RUN, MANIFEST, LABELS)
 _BESIDE = ("-wal", "-shm", "-journal")
-_PAUSE = 2.0
-"""Seconds between two times that the manifest is sent: so much work may be done again after `kill -9`."""
+_SHARE = 20
+"""The manifest is sent again after so many times as long as sending it took: at most a 20th of the time is spent on it.
+What was committed since is done again after `kill -9`."""
 _SENT_AT_ONCE = 8
 
 
@@ -38,7 +39,7 @@ def is_run(url: Url, objects: Iterable[Object]) -> bool:
     return len({RUN, MANIFEST, PARTS} & names) >= 2 and MANIFEST in names
 
 
-class Site:
+class BucketRun:
     """One for each run directory of a bucket in this process."""
 
     def __init__(self, url: Url):
@@ -56,12 +57,12 @@ class Site:
         self._sizes: dict[str, int] | None = None
         """Of what is in the bucket, by name; None: not listed."""
         self._lease: Lease | None = None
-        self._tag: str | None = None
-        """Of the manifest in the bucket, as we know it."""
+        self._taken: dict[str, str] = {}
+        """Tags of what was taken over, or written, by name."""
         self._run_sent = b""
         self._pool: ThreadPoolExecutor | None = None
         self._sent: list[Future[str]] = []
-        self._published = 0.0
+        self._next = 0.0
         self.stands_apart = False
         """Whether the writer of the run directory does not see our disk: what we make goes through the bucket."""
 
@@ -84,52 +85,51 @@ class Site:
         """Take over what the bucket says, unless a process of this machine is writing: then its copy is newer."""
         with trying(self._local / LOCK) as is_free:
             if is_free:
-                self._take_in(objects)
+                self._take_in(self._bucket.listing(self.url.key) if objects is None else objects)
 
-    def _take_in(self, objects: list[Object] | None = None) -> None:
-        found = self._bucket.listing(self.url.key) if objects is None else objects
+    def _take_in(self, found: list[Object]) -> None:
         names = {below(self.url, each.key): each for each in found}
         self._sizes = {name: each.size for name, each in names.items()}
-        self._tag = None
         for name in _OWN:
             target = self._local / name
+            if name in names and self._taken.get(name) == names[name].tag and target.is_file():
+                continue
             if name == MANIFEST:  # an old log must never lie beside a new database
                 for ending in _BESIDE:
                     target.with_name(name + ending).unlink(missing_ok=True)
             if name not in names:
                 target.unlink(missing_ok=True)
+                self._taken.pop(name, None)
                 continue
             data, tag = self._bucket.read(self._key(name))
             temporary = target.with_name(f".{uuid.uuid4().hex}.tmp")
             temporary.write_bytes(data)
             temporary.replace(target)
-            if name == MANIFEST:
-                self._tag = tag
+            self._taken[name] = tag
 
     # Writing
 
     def enter(self) -> None:
         """Become the writer, or say who is. The local lock of the copy must be held already."""
-        strange = [name for name in self._names() if name.partition("/")[0] not in (*_OWN, LOCK, PARTS)]
-        if strange and not (MANIFEST in self._names() or RUN in self._names()):
+        names = sorted(below(self.url, each.key) for each in self._bucket.listing(self.url.key))
+        strange = [name for name in names if name.partition("/")[0] not in (*_OWN, LOCK, PARTS)]
+        if strange and not {MANIFEST, RUN} & {*names}:
             raise UsageError(
                 f"{self.url} is no run directory and not empty (it holds {strange[0]}); choose a new or an empty one"
             )
         lease = Lease(self._bucket, self._key(LOCK), self._identity())
         lease.take(str(self.url))
         try:
-            self._take_in()
+            self._taken = {}  # one who died may have left the copy ahead of the bucket
+            self._take_in(self._bucket.listing(self.url.key))
             (self._folder / "token").write_text(lease.token)
         except BaseException:
             lease.release()
             raise
         self._lease = lease
         self._pool = ThreadPoolExecutor(_SENT_AT_ONCE)
-        self._run_sent, self._published = b"", 0.0
+        self._run_sent, self._next = b"", 0.0
         self.path = register(Root(os.fspath(self._local), str(self.url), lease.token))
-
-    def _names(self) -> list[str]:
-        return sorted(below(self.url, each.key) for each in self._bucket.listing(self.url.key))
 
     def _identity(self) -> str:
         """A name of the working copy that no other copy has."""
@@ -161,7 +161,7 @@ class Site:
 
     def publish(self, *, now: bool = False) -> None:
         """Send the manifest, when all that it names is there: at once, or when it has not been sent for a while."""
-        if self._lease is None or (not now and time.monotonic() - self._published < _PAUSE):
+        if self._lease is None or (not now and time.monotonic() < self._next):
             return
         try:
             for each in self._sent:
@@ -169,7 +169,10 @@ class Site:
             self._sent = []
             if self._lease.is_lost:
                 raise Conflict("")
+            begun = time.monotonic()
             self._send_manifest()
+            ended = time.monotonic()
+            self._next = ended + _SHARE * (ended - begun)
             told = (self._local / RUN).read_bytes()
             if told != self._run_sent:
                 self._bucket.write(self._key(RUN), told)
@@ -183,18 +186,18 @@ class Site:
             raise WriteError(
                 f"{error}; what was committed before stays valid, and the same command goes on from there"
             ) from None
-        self._published = time.monotonic()
 
     def _send_manifest(self) -> None:
         data = _snapshot(self._local / MANIFEST)
+        known = self._taken.get(MANIFEST)
         try:
-            self._tag = self._bucket.write(self._key(MANIFEST), data, over=self._tag, new=self._tag is None)
+            self._taken[MANIFEST] = self._bucket.write(self._key(MANIFEST), data, over=known, new=known is None)
         except Conflict:
             # Ours, if only the answer was lost on its way.
             there, tag = self._bucket.read(self._key(MANIFEST))
             if there != data:
                 raise
-            self._tag = tag
+            self._taken[MANIFEST] = tag
 
     def sweep(self, needed: set[str]) -> None:
         """Remove parts that nobody needs: after the manifest is sent that does not name them."""
@@ -252,20 +255,20 @@ def _snapshot(path: Path) -> bytes:
         temporary.unlink(missing_ok=True)
 
 
-_sites: dict[tuple[str, str], Site] = {}
+_runs: dict[tuple[str, str], BucketRun] = {}
 
 
-def site_at(url: Url) -> Site:
+def bucket_run_at(url: Url) -> BucketRun:
     """The run directory at a URL."""
     name = (str(url), os.fspath(cache_root()))
-    if name not in _sites:
-        _sites[name] = Site(url)
-    return _sites[name]
+    if name not in _runs:
+        _runs[name] = BucketRun(url)
+    return _runs[name]
 
 
-def site_of(path: Path) -> Site | None:
+def bucket_run_of(path: Path) -> BucketRun | None:
     """The run directory that a path is, or is part of; None where it is on this disk only."""
-    found = root_of(path) if _sites else None
+    found = root_of(path) if _runs else None
     if found is None:
         return None
-    return next((each for each in _sites.values() if os.fspath(each.path) == found[0].local), None)
+    return next((each for each in _runs.values() if os.fspath(each.path) == found[0].local), None)
