@@ -45,8 +45,9 @@ def machine(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def command(server: Server, machine: Path) -> Command:
     """Run `pantrace` in a process of its own, on the machine whose cache is here."""
 
-    def run(*words: str, cache: Path = machine, **others: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, **server.environment, "PANTRACE_CACHE": str(cache), "COLUMNS": "80", **others}
+    def run(*words: str, cache: Path = machine, **others: str | None) -> subprocess.CompletedProcess[str]:
+        given = {**os.environ, **server.environment, "PANTRACE_CACHE": str(cache), "COLUMNS": "80", **others}
+        environment = {name: value for name, value in given.items() if value is not None}
         return subprocess.run(
             [sys.executable, "-m", "pantrace", *words], capture_output=True, text=True, env=environment, check=False
         )

@@ -125,7 +125,7 @@ def test_what_cannot_be_read_is_a_sentence(url: str, words: str, bucket: str, co
 def test_a_server_that_is_not_there_and_missing_credentials_are_sentences(bucket: str, command: Command) -> None:
     url = f"s3://{bucket}/x"
     assert "the server cannot be reached" in command("show", url, AWS_ENDPOINT_URL="http://127.0.0.1:1").stderr
-    told = command("show", url, AWS_ACCESS_KEY_ID="", AWS_SECRET_ACCESS_KEY="")
+    told = command("show", url, AWS_ACCESS_KEY_ID=None, AWS_SECRET_ACCESS_KEY=None)
     assert "AWS_ACCESS_KEY_ID" in told.stderr
 
 

@@ -64,7 +64,7 @@ def test_every_engine_makes_the_same_of_a_bucket(
     # The same samples and scores as those of a folder.
     evaluate_into([runs], tmp_path / "local", READY, "", span_bytes=10_000)
     here, there = rows(tmp_path / "local"), rows(path_at(f"s3://{bucket}/one"))
-    for table in ("scores", "decisions", "calls"):
+    for table in ("scores", "calls"):
         assert _without_parts(here[table], table) == _without_parts(there[table], table) != []
 
 
@@ -126,9 +126,7 @@ def test_after_kill_9_the_same_command_goes_on_and_another_machine_must_wait(
     assert 0 < before < SAMPLES
     assert measured(command(*evaluation, cache=tmp_path / "third")) == (0, SAMPLES)
     answer = command("query", f"s3://{bucket}/out", "select count(*), count(distinct sample) from samples", "--csv")
-    assert answer.stdout.split() == ["count_star(),count(DISTINCT", '"sample")', f"{SAMPLES},{SAMPLES}"] or (
-        f"{SAMPLES},{SAMPLES}" in answer.stdout
-    )
+    assert answer.stdout.splitlines()[1:] == [f"{SAMPLES},{SAMPLES}"]
 
 
 def test_an_abandoned_lock_is_taken_over_from_another_machine(
@@ -158,7 +156,9 @@ def test_a_second_writer_is_refused_and_one_that_lost_its_lock_writes_no_more(
     from pantrace.library.evaluate import read_plan
 
     planned = read_plan(None)
-    ours = RunDirectory.open_for_writing(f"s3://{bucket}/out", RunHeader(), planned.text, plan_hash(planned.ready))
+    ours = RunDirectory.open_for_writing(
+        f"s3://{bucket}/out", RunHeader(created=1.0), planned.text, plan_hash(planned.ready)
+    )
     refused = command(*words, cache=tmp_path / "elsewhere")
     assert refused.returncode == 2
     assert f"another process is writing here (pid {os.getpid()} on" in " ".join(refused.stderr.split())
@@ -168,8 +168,6 @@ def test_a_second_writer_is_refused_and_one_that_lost_its_lock_writes_no_more(
     theirs = content(store, "out", tmp_path / "theirs")
     sample = next(iter(pantrace.read(runs).samples))
     with pytest.raises(WriteError, match="another process has taken this run directory over"):
-        ours._remote.publish(now=True)  # type: ignore[union-attr]
-    with pytest.raises(WriteError):
         ours.write_part("late", [Result(sample=sample)])
         ours.close()
     assert {**content(store, "out", tmp_path / "after"), "files": None} == {**theirs, "files": None}
@@ -198,9 +196,9 @@ def test_what_is_asked_of_a_run_directory_is_answered_from_the_bucket(
     decided = command("query", url, "select count(*) as n from decisions", "--json", cache=tmp_path / "third")
     assert json.loads(decided.stdout) == [{"n": SAMPLES}]
 
-    page = tmp_path / "report.html"
+    page = tmp_path / "report.md"
     assert command("report", url, "-o", str(page), cache=elsewhere).returncode == 0
-    assert url in page.read_text()
+    assert f"**{SAMPLES} samples**" in page.read_text()
     assert str(elsewhere) not in page.read_text()
     shown = command("show", url, "--sample", "s0003", cache=elsewhere)
     assert "answer 3" in shown.stdout
@@ -237,15 +235,8 @@ def test_a_folder_that_holds_something_else_is_no_place_for_a_run(
     runs: Path, server: Server, bucket: str, machine: Path, command: Command
 ) -> None:
     upload(server.store(bucket), runs, "runs")
-    for out, words in {
-        "other/": "",
-        "runs/out": "which is read",
-        "runs": "is named as input and as --out",
-    }.items():
-        if words:
-            told = command("eval", f"s3://{bucket}/runs", "--out", f"s3://{bucket}/{out}")
-            assert told.returncode == 2
-            assert words in " ".join(told.stderr.split()), told.stderr
+    inside = command("eval", f"s3://{bucket}/runs", "--out", f"s3://{bucket}/runs/out")
+    assert (inside.returncode, "which is read" in inside.stderr) == (2, True)
     told = command("eval", str(runs), "--out", f"s3://{bucket}/runs")
     assert "is no run directory and not empty (it holds 0.trace.jsonl)" in " ".join(told.stderr.split())
     assert not [key for key in names_in(server.store(bucket), "") if "lock" in key or "manifest" in key]
