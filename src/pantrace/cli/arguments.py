@@ -216,6 +216,17 @@ def expand(patterns: tuple[str, ...]) -> list[Path]:
     return found
 
 
+_SLOW_BYTES, _SLOW_OBJECTS = 20_000_000, 200
+"""What takes long enough that a person should know what is going on."""
+
+
+def _tell_fetching(url: str, objects: int, size: int) -> None:
+    from pantrace.wire.limits import in_words
+
+    if size >= _SLOW_BYTES or objects >= _SLOW_OBJECTS:
+        say(f"fetching {objects:,} objects ({in_words(size)}) from {url}")
+
+
 def unfold(names: Iterable[str]) -> list[str]:
     """Names, with patterns in URLs, which no shell knows, replaced by what they match."""
     found: list[str] = []
@@ -241,8 +252,9 @@ def _matching(pattern: str) -> list[Path]:
     from pathlib import Path
 
     if "://" in pattern:
-        from pantrace.places import paths_at
+        from pantrace.places import paths_at, tell_fetching
 
+        tell_fetching(_tell_fetching)
         return paths_at(pattern)
     path = Path(pattern)
     if path.exists() or not glob.has_magic(pattern):

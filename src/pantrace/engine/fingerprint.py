@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from pantrace.formats import Format
+from pantrace.places import is_mirrored
 from pantrace.wire import files
 
 
@@ -47,7 +48,9 @@ def signature(path: Path, chosen: Format) -> str:
             found = file.stat()
         except OSError as error:
             raise files.read_error(file, error) from None
-        digest.update(_name(file) + f"\0{found.st_size} {found.st_mtime_ns} {found.st_ino}\0".encode())
+        # A copy of what is in a bucket has the object's time, and on every machine another number.
+        number = 0 if is_mirrored(file) else found.st_ino
+        digest.update(_name(file) + f"\0{found.st_size} {found.st_mtime_ns} {number}\0".encode())
     return digest.hexdigest()
 
 

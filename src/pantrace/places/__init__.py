@@ -5,9 +5,10 @@ A URL becomes a path of a class of its own (`Mirrored`): the system sees the loc
 from __future__ import annotations
 
 from .bucket_run import BucketRun, bucket_run_of
+from .cache import tell_fetching
 from .mirrored import is_mirrored, url_of
 from .paths import Origin, bring, bring_all, located, origin_of, path_at, paths_at, run_path_at, size_in_bucket
-from .url import is_url, refuse_url
+from .url import is_url
 
 __all__ = [
     "BucketRun",
@@ -21,8 +22,8 @@ __all__ = [
     "origin_of",
     "path_at",
     "paths_at",
-    "refuse_url",
     "run_path_at",
     "size_in_bucket",
+    "tell_fetching",
     "url_of",
 ]

@@ -10,7 +10,7 @@ import shutil
 import sys
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -33,6 +33,19 @@ _held: list[int] = []
 """Open files by which other processes see that a view is in use."""
 
 
+def _nobody(_url: str, _objects: int, _size: int) -> None:
+    pass
+
+
+_told: Callable[[str, int, int], None] = _nobody
+
+
+def tell_fetching(told: Callable[[str, int, int], None]) -> None:
+    """Tell somebody before objects are fetched: from where, how many, and of how many bytes."""
+    global _told
+    _told = told
+
+
 def cache_root() -> Path:
     """Where copies are kept. Read here and not by the command line, because nodes of a cluster have none."""
     named = os.environ.get("PANTRACE_CACHE")
@@ -53,7 +66,9 @@ def fetch_all(url: Url, objects: Iterable[Object]) -> dict[str, Path]:
     found = {each.key: _copy_of(url, each) for each in objects}
     wanted = [each for each in objects if not found[each.key].exists()]
     if wanted:
-        _make_room(url, sum(each.size for each in wanted))
+        size = sum(each.size for each in wanted)
+        _make_room(url, size)
+        _told(str(url), len(wanted), size)
         with ThreadPoolExecutor(min(_THREADS, len(wanted))) as pool:
             for _ in pool.map(lambda each: _fetch(url, each, found[each.key]), wanted):
                 pass

@@ -16,14 +16,14 @@ from pantrace.model import Record
 
 from .bucket import Object, bucket_of
 from .bucket_run import bucket_run_at, bucket_run_of, is_run
-from .cache import below, make_view, view_at
+from .cache import below, cache_root, make_view, view_at
 from .mirrored import Mirrored, Root, register, root_of, url_of
 from .url import Url, is_url, parse
 
 _FRESH = 10.0
 """Seconds for which a URL that one command names several times is not listed again."""
 _FETCHED_AT_ONCE = 16
-_placed: dict[str, tuple[float, Mirrored]] = {}
+_placed: dict[tuple[str, str], tuple[float, Mirrored]] = {}
 _objects: dict[str, dict[str, Object]] = {}
 """What the views of this process were made of, by their place on the disk."""
 
@@ -37,11 +37,12 @@ def path_at(given: str | os.PathLike[str]) -> Path:
     if not is_url(text):
         return Path(given)
     url = parse(text)
-    known = _placed.get(str(url))
+    name = str(url), os.fspath(cache_root())
+    known = _placed.get(name)
     if known is not None and (time.monotonic() - known[0] < _FRESH or _is_written_here(known[1])):
         return known[1]
     found = _mirror(url)
-    _placed[str(url)] = time.monotonic(), found
+    _placed[name] = time.monotonic(), found
     return found
 
 
@@ -60,7 +61,7 @@ def run_path_at(given: str | os.PathLike[str]) -> Path:
     remote = bucket_run_at(url)
     if not remote.is_writing:
         remote.refresh()
-    _placed[str(url)] = time.monotonic(), remote.path
+    _placed[str(url), os.fspath(cache_root())] = time.monotonic(), remote.path
     return remote.path
 
 

@@ -59,9 +59,3 @@ def _unknown(scheme: str) -> str:
     known = ", ".join(f"{each}://" for each in SCHEMES)
     close = get_close_matches(scheme, SCHEMES, n=1, cutoff=0.5)
     return f"{scheme}:// is not known" + (f"; did you mean {close[0]}://?" if close else f"; these are: {known}")
-
-
-def refuse_url(text: str, what: str) -> None:
-    """A UsageError where something must be a path on this machine."""
-    if is_url(text):
-        raise UsageError(f"{text}: {what}")
