@@ -6,8 +6,11 @@ from __future__ import annotations
 
 from .bucket_run import BucketRun, bucket_run_of
 from .cache import tell_fetching
+from .left_in_bucket import bring, bring_all, size_in_bucket
 from .mirrored import is_mirrored, url_of
-from .paths import Origin, bring, bring_all, located, origin_of, path_at, paths_at, run_path_at, size_in_bucket
+from .origin import Origin, located, origin_of
+from .paths import path_at, run_path_at
+from .patterns import paths_at
 from .url import is_url
 
 __all__ = [

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,16 +16,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from pantrace.errors import ReadError, UsageError
-from pantrace.wire.limits import in_words
 
 from .bucket import Object, bucket_of
+from .room import make_room
 from .url import Url
 
 _THREADS = 16
-_ROOM = 100 << 20
-"""Bytes that stay free on the disk."""
-_RECENT = 3600.0
-"""Seconds for which a part of a run directory is taken to be in use."""
 MOST = 20 << 30
 """Bytes that are kept for a later command, unless PANTRACE_CACHE_SIZE says otherwise."""
 _held: list[int] = []
@@ -67,7 +62,7 @@ def fetch_all(url: Url, objects: Iterable[Object]) -> dict[str, Path]:
     wanted = [each for each in objects if not found[each.key].exists()]
     if wanted:
         size = sum(each.size for each in wanted)
-        _make_room(url, size)
+        make_room(cache_root(), size, _most(), str(url), _is_held)
         _told(str(url), len(wanted), size)
         with ThreadPoolExecutor(min(_THREADS, len(wanted))) as pool:
             for _ in pool.map(lambda each: _fetch(url, each, found[each.key]), wanted):
@@ -229,55 +224,3 @@ else:
         finally:
             os.close(handle)
         return False
-
-
-def _make_room(url: Url, size: int) -> None:
-    """Let go of what is oldest and not in use, if the cache becomes too large; refuse what does not fit."""
-    root = cache_root()
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{root}: cannot be made: {error.strerror}; PANTRACE_CACHE names another folder") from None
-    if _kept(root) + size > _most():
-        _let_go(root, _kept(root) + size - _most())
-    free = shutil.disk_usage(root).free - _ROOM
-    if size > free:
-        raise UsageError(
-            f"{url}: {in_words(size)} are to be fetched, and {in_words(max(0, free))} are free at {root}; name fewer "
-            "of them, or set PANTRACE_CACHE to a folder with more room"
-        )
-
-
-def _files(root: Path) -> dict[Path, os.stat_result]:
-    """Copies of objects, and of parts of run directories."""
-    found = [*(root / "objects").glob("*/*"), *(root / "runs").glob("*/*/parts/*.parquet")]
-    return {each: state for each in found if each.suffix != ".lock" and (state := _stat(each)) is not None}
-
-
-def _kept(root: Path) -> int:
-    return sum(state.st_size for state in _files(root).values())
-
-
-def _let_go(root: Path, size: int) -> None:
-    """Remove so many bytes of what is oldest, views that no process uses first: they hold on to copies."""
-    for view in (root / "views").glob("*"):
-        if view.is_dir() and not _is_held(view):
-            shutil.rmtree(view, ignore_errors=True)
-    files = _files(root)
-    recent = time.time() - _RECENT
-    for each in sorted(files, key=lambda each: files[each].st_atime):
-        state = _stat(each)
-        is_part = each.suffix == ".parquet"
-        if size <= 0:
-            return
-        if state is None or state.st_nlink > 1 or (is_part and state.st_atime > recent):
-            continue
-        each.unlink(missing_ok=True)
-        size -= state.st_size
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except OSError:
-        return None

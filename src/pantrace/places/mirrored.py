@@ -103,6 +103,6 @@ class Mirrored(_Path):
 
 def sent_again(url: str, token: str | None, below: str) -> Path:
     """A path that came from another process."""
-    from .paths import place_sent
+    from .origin import place_sent
 
     return place_sent(url, token, below)
