@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, overload
 
 import msgspec
@@ -17,6 +17,7 @@ from pantrace.errors import ReadError
 
 from .depth import OURS, is_too_deep, refusal
 from .limits import limits
+from .tap import hearer
 
 T = TypeVar("T")
 
@@ -104,17 +105,48 @@ def decode(data: bytes | memoryview) -> Any:
     """Any JSON value; repeated keys: the last wins (use `decode_document` where a person may have written the text)."""
     try:
         value = _decoder.decode(data)
+        # Most records of a database are too short to be deep.
+        if len(data) > 2 * limits().depth:
+            value = _shallow(value, data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return decode_patiently(bytes(data))
-    return _shallow(value, data)
+        value = decode_patiently(bytes(data))
+    if (hear := hearer()) is not None:
+        hear(data, value)
+    return value
+
+
+def decode_each(texts: Sequence[bytes]) -> list[Any] | None:
+    """The values of many short JSON texts, decoded as one list, which halves the time that such texts take; None where
+    one of them must be looked at by itself.
+
+    Only texts that are made for it could pass together and not alone: one that holds two values, beside two that are
+    one value cut in a list. Whoever can write those could as well write what they are read as."""
+    most = limits().depth
+    # Who hears what is decoded hears it text by text.
+    if hearer() is not None or any(len(text) > 2 * most and _opens_more_than(most, text) for text in texts):
+        return None
+    try:
+        values: list[Any] = _decoder.decode(b"[" + b",".join(texts) + b"]")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return values if len(values) == len(texts) else None
 
 
 def _shallow(value: T, data: bytes | memoryview, more: int = 0) -> T:
     """The value of a text, unless it is nested too deeply: every walk over it recurses."""
     most = limits().depth + more
-    if len(data) > 2 * most and is_too_deep(value, most):
+    if len(data) > 2 * most and _opens_more_than(most, data) and is_too_deep(value, most):
         raise _beyond(data)
     return value
+
+
+_SHORT = 1 << 14
+
+
+def _opens_more_than(most: int, data: bytes | memoryview) -> bool:
+    """Whether a text may have more opening brackets than levels are allowed, those in its words included: one that has
+    not cannot be too deep. In a short text they are few, and counted sooner than its value is gone through."""
+    return len(data) > _SHORT or not isinstance(data, bytes) or data.count(b"{") + data.count(b"[") > most
 
 
 def _beyond(data: bytes | memoryview) -> ReadError:
@@ -246,6 +278,16 @@ def misfit(record: Any, kind: type[T]) -> str | None:
     return None
 
 
+UNFIT = "is --from right, and was the file edited by hand?"
+
+
+def fitting(record: T) -> T:
+    """A record of the model, if all its values have the types that they should have; else a ReadError."""
+    if (why := misfit(record, type(record))) is not None:
+        raise ReadError(why, remedy=UNFIT)
+    return record
+
+
 def encode(value: Any, *, indent: int | None = None) -> bytes:
     """UTF-8 JSON, compact unless `indent` is given."""
     try:
@@ -288,6 +330,12 @@ def _is_utf8(text: str) -> bool:
 def to_plain(value: Any) -> Any:
     """Structs as dictionaries and tuples as lists, all the way down; NonFinite numbers stay what they are."""
     return decode_own(encode(value))
+
+
+def as_builtins(value: Any) -> Any:
+    """Structs as dictionaries, all the way down; texts are the same objects as before, and tuples stay tuples. Three
+    to six times faster than `to_plain`, for those who only look."""
+    return msgspec.to_builtins(value, enc_hook=_itself, builtin_types=(NonFinite,), str_keys=True)
 
 
 def decode_own(data: bytes) -> Any:
