@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 @click.command("eval")
 @sources
-@click.option("--out", "out", required=True, metavar="DIR", help="Run directory to write, or to continue.")
+@click.option(
+    "--out", "out", required=True, metavar="DIR", help="Run directory to write or to continue: a path, or s3://…"
+)
 @click.option("--plan", "plan", metavar="FILE", help="Plan (TOML, or an eval_config.yaml); `pantrace init` writes one.")
 @from_format
 @click.option(
@@ -108,6 +110,7 @@ def command(
 
     \b
     pantrace eval runs/ --out results/today
+    pantrace eval s3://team/runs --out s3://team/results/today
     pantrace eval runs/ --plan nightly.toml --out results/today --gate \\
         --junit eval.xml --markdown summary.md
 

@@ -11,7 +11,7 @@ from .mirrored import is_mirrored, url_of
 from .origin import Origin, located, origin_of
 from .paths import path_at, run_path_at
 from .patterns import paths_at
-from .url import is_url
+from .url import is_url, path_here
 
 __all__ = [
     "BucketRun",
@@ -24,6 +24,7 @@ __all__ = [
     "located",
     "origin_of",
     "path_at",
+    "path_here",
     "paths_at",
     "run_path_at",
     "size_in_bucket",

@@ -19,7 +19,7 @@ from pathlib import Path
 from pantrace.errors import PantraceError, UsageError, WriteError
 
 from .bucket import Conflict, Object, bucket_of
-from .cache import below, cache_root, trying
+from .cache import alone, below, cache_root, trying
 from .lease import Lease
 from .mirrored import Mirrored, Root, register, root_of
 from .url import Url
@@ -83,9 +83,17 @@ class BucketRun:
 
     def refresh(self, objects: list[Object] | None = None) -> None:
         """Take over what the bucket says, unless a process of this machine is writing: then its copy is newer."""
-        with trying(self._local / LOCK) as is_free:
-            if is_free:
+        with alone(self._folder / "refresh"):
+            if not self._is_written_here():
                 self._take_in(self._bucket.listing(self.url.key) if objects is None else objects)
+
+    def _is_written_here(self) -> bool:
+        lock = self._local / LOCK
+        # Its holder writes his name into it. One that is empty is not even tried: a writer might try at this moment.
+        if not lock.is_file() or not lock.stat().st_size:
+            return False
+        with trying(lock) as is_free:
+            return not is_free
 
     def _take_in(self, found: list[Object]) -> None:
         names = {below(self.url, each.key): each for each in found}
@@ -120,8 +128,9 @@ class BucketRun:
         lease = Lease(self._bucket, self._key(LOCK), self._identity())
         lease.take(str(self.url))
         try:
-            self._taken = {}  # one who died may have left the copy ahead of the bucket
-            self._take_in(self._bucket.listing(self.url.key))
+            with alone(self._folder / "refresh"):
+                self._taken = {}  # one who died may have left the copy ahead of the bucket
+                self._take_in(self._bucket.listing(self.url.key))
             (self._folder / "token").write_text(lease.token)
         except BaseException:
             lease.release()

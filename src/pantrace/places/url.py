@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
+from os import PathLike, fspath
+from pathlib import Path
 from typing import NamedTuple
 
 from pantrace.errors import UsageError
@@ -59,3 +61,10 @@ def _unknown(scheme: str) -> str:
     known = ", ".join(f"{each}://" for each in SCHEMES)
     close = get_close_matches(scheme, SCHEMES, n=1, cutoff=0.5)
     return f"{scheme}:// is not known" + (f"; did you mean {close[0]}://?" if close else f"; these are: {known}")
+
+
+def path_here(given: str | PathLike[str]) -> Path:
+    """A path to write to; a UsageError where it is a URL."""
+    if is_url(text := fspath(given)):
+        raise UsageError(f"{text}: only `eval --out` writes to a bucket; write to a path here, and copy it")
+    return Path(given)
