@@ -123,7 +123,8 @@ def _object(found: Any) -> Object:
     return Object(
         key=found["path"],
         size=found["size"],
-        modified=found["last_modified"].timestamp(),
+        # Listings have fractions of seconds where a single object has none.
+        modified=float(int(found["last_modified"].timestamp())),
         tag=found["e_tag"] or found["version"] or "",
     )
 

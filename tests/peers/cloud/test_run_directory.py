@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import obstore.store
 import pytest
@@ -202,6 +203,17 @@ def test_what_is_asked_of_a_run_directory_is_answered_from_the_bucket(
     assert str(elsewhere) not in page.read_text()
     shown = command("show", url, "--sample", "s0003", cache=elsewhere)
     assert "answer 3" in shown.stdout
+
+    words = [sys.executable, "-m", "pantrace", "view", url, "--port", "0", "--no-open"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as viewer:
+        try:
+            assert viewer.stdout is not None
+            with urlopen(f"{viewer.stdout.readline().strip()}index", timeout=60) as index:
+                (run,) = json.load(index)["runs"]
+        finally:
+            viewer.kill()
+    assert run["path"] == url
+    assert run["header"]["dataset"] == {"inputs": [f"s3://{bucket}/runs"]}
 
 
 def test_a_part_that_is_gone_or_changed_is_told_and_renewed(
