@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pantrace.errors import MissingExtra, PantraceError, ReadError
+from pantrace.errors import MissingExtra, PantraceError, ReadError, WriteError
 from pantrace.model import Record
 
 from .url import Url
@@ -29,6 +29,10 @@ class Object(Record, frozen=True, kw_only=True):
 
 class Conflict(PantraceError):
     """A conditional write was refused: somebody else was there first."""
+
+
+class NoSuchObject(ReadError):
+    """There is nothing with this key."""
 
 
 class Bucket:
@@ -93,18 +97,25 @@ class Bucket:
         mode: Any = "create" if new else {"e_tag": over} if over is not None else "overwrite"
         with self._told(key):
             if isinstance(content, bytes):
-                return str(self._store.put(key, content, mode=mode)["e_tag"] or "")
-            with content.open("rb") as file:
-                return str(self._store.put(key, file, mode=mode)["e_tag"] or "")
+                told = self._store.put(key, content, mode=mode)
+            else:
+                with content.open("rb") as file:
+                    told = self._store.put(key, file, mode=mode)
+        if not told["e_tag"]:
+            raise WriteError(
+                f"{self.url(key)}: the server gives no ETag, without which two writers cannot be told apart"
+            )
+        return str(told["e_tag"])
 
     def delete(self, keys: list[str]) -> None:
         """Remove objects; those that are gone already are no error."""
         with self._told(keys[0] if keys else ""):
-            for key in keys:
-                try:
-                    self._store.delete(key)
-                except FileNotFoundError:
-                    continue
+            try:
+                self._store.delete(keys)
+            except FileNotFoundError:  # not every provider takes it lightly
+                for key in keys:
+                    with suppress(FileNotFoundError):
+                        self._store.delete(key)
 
     @contextmanager
     def _told(self, key: str) -> Iterator[None]:
@@ -148,7 +159,7 @@ def _sentence(root: Url, where: str, error: Exception) -> ReadError:
     if known in ("PermissionDeniedError", "UnauthenticatedError", "PermissionError") or " 403 " in text:
         return ReadError("access is denied", path=where, remedy="the credentials do not allow it, or are wrong")
     if isinstance(error, FileNotFoundError):
-        return ReadError("there is no such object", path=where)
+        return NoSuchObject("there is no such object", path=where)
     if "error sending request" in text or "HTTP error" in text or "timed out" in text:
         return ReadError("the server cannot be reached", path=where, remedy="check the network and AWS_ENDPOINT_URL")
     if isinstance(error, OSError) and error.strerror:

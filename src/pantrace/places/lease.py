@@ -18,7 +18,7 @@ import msgspec
 from pantrace.errors import PantraceError, UsageError
 from pantrace.model import Record
 
-from .bucket import Bucket, Conflict
+from .bucket import Bucket, Conflict, NoSuchObject
 
 EVERY = 15.0
 """Seconds between two signs of life."""
@@ -57,10 +57,12 @@ class Lease:
 
     def take(self, where: str) -> None:
         """Take it, or refuse in words."""
-        try:
-            self._tag = self._bucket.write(self._key, self._content(), new=True)
-        except Conflict:
-            self._take_over(where)
+        while not self._tag:
+            try:
+                self._tag = self._bucket.write(self._key, self._content(), new=True)
+            except Conflict:
+                with suppress(NoSuchObject):  # it was let go of this moment: try again
+                    self._take_over(where)
         self._thread = Thread(target=self._beat, name="pantrace lease", daemon=True)
         self._thread.start()
 
@@ -99,7 +101,7 @@ class Lease:
         while not self._stop.wait(EVERY):
             try:
                 self._tag = self._bucket.write(self._key, self._content(), over=self._tag)
-            except Conflict:
+            except (Conflict, NoSuchObject):
                 if not self._is_ours():
                     self.is_lost = True
                     return

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from .bucket import bucket_of
+from .bucket import NoSuchObject, bucket_of
 from .bucket_run import bucket_run_of
 from .mirrored import url_of
 from .url import parse
@@ -21,15 +21,14 @@ def bring(path: Path) -> None:
     if os.path.exists(path) or (text := url_of(path)) is None:  # noqa: PTH110
         return
     url = parse(text)
-    bucket = bucket_of(url.scheme, url.bucket)
-    if bucket.head(url.key) is None:
-        return  # whoever reads it says that it is missing
     local = Path(os.fspath(path))
     local.parent.mkdir(parents=True, exist_ok=True)
     temporary = local.with_name(f".{uuid.uuid4().hex}.tmp")
     try:
-        bucket.fetch(url.key, temporary)
+        bucket_of(url.scheme, url.bucket).fetch(url.key, temporary)
         temporary.replace(local)
+    except NoSuchObject:
+        pass  # whoever reads it says that it is missing
     finally:
         temporary.unlink(missing_ok=True)
 

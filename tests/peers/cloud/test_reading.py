@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -127,6 +129,30 @@ def test_a_server_that_is_not_there_and_missing_credentials_are_sentences(bucket
     assert "the server cannot be reached" in command("show", url, AWS_ENDPOINT_URL="http://127.0.0.1:1").stderr
     told = command("show", url, AWS_ACCESS_KEY_ID=None, AWS_SECRET_ACCESS_KEY=None)
     assert "AWS_ACCESS_KEY_ID" in told.stderr
+
+
+class _Refusing(BaseHTTPRequestHandler):
+    """A server that lets nobody in."""
+
+    def do_GET(self) -> None:
+        self.send_response(403)
+        self.end_headers()
+        self.wfile.write(b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>")
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_what_the_credentials_do_not_allow_is_a_sentence(command: Command) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Refusing) as refusing:
+        Thread(target=refusing.serve_forever, daemon=True).start()
+        told = command("show", "s3://theirs/x", AWS_ENDPOINT_URL=f"http://127.0.0.1:{refusing.server_port}")
+        refusing.shutdown()
+    assert told.returncode == 2
+    assert "s3://theirs/x: access is denied" in told.stderr
 
 
 def test_only_run_directories_are_written_to_a_bucket(
