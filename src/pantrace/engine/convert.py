@@ -21,6 +21,7 @@ from pantrace.errors import (
 )
 from pantrace.formats import Format, by_name, detect
 from pantrace.model import Loss, Record, Run, RunHeader, Sample, Trajectory, header_of, with_samples
+from pantrace.places import path_at
 from pantrace.wire import files
 from pantrace.wire.carried import carry_if, without_carried
 from pantrace.wire.cuts import SPAN_BYTES
@@ -73,7 +74,7 @@ def convert(
     Without `to`, the name of the output says the format: log.eval, all.trace.jsonl. With `strict`, any loss and any
     broken record is an error, and no output is left behind. Without `measure`, losses are not measured, which is
     faster. Without `carry`, the output is plain: nothing is kept under a `pantrace` key."""
-    paths = [Path(each) for each in ([sources] if isinstance(sources, (str, PathLike)) else sources)]
+    paths = [path_at(each) for each in ([sources] if isinstance(sources, (str, PathLike)) else sources)]
     if (to := to or format_named_by(target)) is None:
         raise no_format(target)
     if not sub_agents:
