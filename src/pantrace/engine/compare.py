@@ -26,11 +26,13 @@ from .compare_cases import (
     kind_of,
     mean_of,
 )
-from .compare_notes import notes_of_tasks
+from .compare_notes import notes_of_gaps, notes_of_tasks
 from .compare_power import Reach, whole
 from .compare_result import Comparison, Flip, Verdict
 from .compare_words import sentence_of
 
+MISHAPS = ("outcome.limit", "outcome.broken")
+"""Measures of what should not happen, which are compared where it did."""
 LARGEST = 1e70
 """No measurement is larger, and fourth powers of larger numbers are none."""
 
@@ -209,7 +211,9 @@ def compare_pairs(
     """Every metric that both sides of a pair have (or those named), p-values adjusted over all pairs and metrics."""
     found = []
     for pair in pairs:
-        chosen = [address_among(name, *pair) for name in metrics] or shared_metrics(*pair)
+        chosen = [address_among(name, *pair) for name in metrics]
+        if not chosen and (chosen := shared_metrics(*pair)):
+            chosen += silent_metrics(*pair)
         found += [_compare(name, *pair) for name in chosen]
     p_values = [each.estimate.p for _, each in found if each.estimate is not None and each.estimate.p is not None]
     adjusted = iter(holm(p_values))
@@ -241,18 +245,40 @@ def average_of(side: Side, metric: str) -> Estimate | None:
 
 
 def shared_metrics(*sides: Side) -> list[str]:
-    """What all sides have numbers of, but for measures that must be named."""
+    """What all sides have numbers of, but for measures that must be named and for what happened nowhere."""
     return [
-        name for name in sides[0].values if name not in sides[0].spare and all(name in each.values for each in sides)
+        name
+        for name in sides[0].values
+        if name not in sides[0].spare and all(name in each.values for each in sides) and _is_news(name, sides)
     ]
+
+
+def silent_metrics(first: Side, second: Side) -> list[str]:
+    """What the first has numbers of and the second none, although it has the same cases: an agent that breaks down
+    everywhere has no score that would be worse."""
+    return [
+        name
+        for name, cases in first.values.items()
+        if name not in first.spare
+        and name not in second.values
+        and second.cases & cases.keys()
+        and _is_news(name, (first,))
+    ]
+
+
+def _is_news(name: str, sides: Sequence[Side]) -> bool:
+    """Not that no run broke down or was stopped: each test more makes all others harder to prove."""
+    return name not in MISHAPS or any(any(values) for each in sides for values in each.values[name].values())
 
 
 def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Difference]:
     one, two = first.values.get(metric, {}), second.values.get(metric, {})
-    binary = bool(one) and bool(two) and first.binary[metric] and second.binary[metric]
+    told = [side.binary[metric] for side in (first, second) if side.values.get(metric)]
+    binary = bool(told) and all(told)
     # In order: what is drawn must not depend on which run was named first, nor on the order of its file.
     common = sorted(case for case in one if case in two)
     only = len(one) - len(common), len(two) - len(common)
+    without = _without(one, two, first), _without(two, one, second)
     scale, clusters = first.scales.get(metric), clusters_of_both(first, second)
     if one and two and scale != second.scales.get(metric):
         found = Difference(notes=("the two sides declare different scales, so a difference means nothing",))
@@ -278,14 +304,21 @@ def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Differ
         common=len(common),
         only_first=only[0],
         only_second=only[1],
+        without_first=without[0],
+        without_second=without[1],
         left_out=first.left_out[metric] + second.left_out[metric],
         kind=kind_of(binary, scale, [value for side in (one, two) for values in side.values() for value in values]),
         better=better,
         unit=first.units.get(metric),
         flips=_flips(one, two, better) if common and found.estimate is not None else (),
-        notes=(*found.notes, *warned),
+        notes=(*found.notes, *warned, *notes_of_gaps((first.name, second.name), without, len(common))),
     )
     return comparison, found
+
+
+def _without(one: Values, two: Values, side: Side) -> int:
+    """How many cases a side has without a number, where the other has one."""
+    return sum(case in side.cases for case in two if case not in one)
 
 
 def _notes_of_tasks(one: Values, two: Values, first: Side, second: Side) -> tuple[str, ...]:
@@ -362,7 +395,8 @@ def with_verdict(found: Comparison, p: float | None, margin: float | None) -> Co
         if verdict in ("better", "equivalent") or (
             found.better is not None and margin is not None and worst >= allowed
         ):
-            no_worse = True
+            # Where a number is missing, the second run may have done worse than anybody knows.
+            no_worse = None if found.without_second else True
         elif verdict == "worse" and best < allowed:
             no_worse = False
     decided = replace(found, p_adjusted=p, verdict=verdict, margin=margin, no_worse=no_worse)

@@ -159,7 +159,7 @@ def _row_samples(
     path: Path, chosen: Format, source: Source, on_broken: OnBroken, span: Span | None
 ) -> Iterator[Sample]:
     assert chosen.load is not None
-    for place, row in rows_in(path, chosen.layout, on_broken, span):
+    for place, row in rows_in(path, chosen.layout, on_broken, span, chosen.decode):
         try:
             sample = chosen.load(row)
         except ReadError as error:

@@ -98,7 +98,7 @@ def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) ->
         id=asked.id,
         epoch=number,
         case=asked.case,
-        trajectory=replace(told, outcome=outcome or told.outcome, created=told.created or began, source=None),
+        trajectory=replace(told, outcome=outcome, created=told.created or began, source=None),
         expected=asked.expected,
         extra=extra,
     )
@@ -106,7 +106,7 @@ def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) ->
 
 def _converse(
     asked: Asked, agent: Agent, trial: Trial, conditions: Conditions
-) -> tuple[Trajectory, Outcome | None, list[str]]:
+) -> tuple[Trajectory, Outcome, list[str]]:
     """All turns of a trial, as far as it came."""
     told = Trajectory()
     remarks: list[str] = []
@@ -126,7 +126,7 @@ def _converse(
                 return told, Outcome(status="error", reason="the simulated user said nothing"), remarks
             prompts += [following] if following is not None else []
         if not prompts:
-            return told, None, remarks
+            return told, told.outcome or Outcome(status="unscored"), remarks
         prompt = replace(prompts.pop(0), at=time.time())
         trial.seconds = until - time.monotonic()
         failed: AgentFailed | None = None

@@ -136,12 +136,14 @@ def all_formats() -> list[Format]:
 
 
 def _likely_first(head: Head) -> Iterator[str]:
-    """All names in their order, those first whose signs are seen."""
-    if head.kind in ("json", "text"):
-        likely = [name for name, signs in _SIGNS.items() if any(sign in head.data for sign in signs)]
-    else:
-        likely = {"zip": ["inspect"], "sqlite": ["opencode", "adk-session"]}.get(head.kind, [])
+    """All names in their order, those first whose signs are seen; nothing is looked for once a format is found."""
+    likely = {"zip": ["inspect"], "sqlite": ["opencode", "adk-session"]}.get(head.kind, [])
     yield from likely
+    if head.kind in ("json", "text"):
+        for name, signs in _SIGNS.items():
+            if any(sign in head.data for sign in signs):
+                likely.append(name)
+                yield name
     yield from (name for name in names() if name not in likely)
 
 

@@ -29,6 +29,9 @@ _items = typed_decoder(list[msgspec.Raw])
 OnBroken = Callable[[ReadError], None]
 """Takes the error of one broken record; reading goes on behind it."""
 
+Decode = Callable[[bytes | memoryview], Any]
+"""Makes a record of its text; a ReadError where it cannot."""
+
 
 def raise_broken(error: ReadError) -> NoReturn:
     """The strict way: the first broken record ends the reading."""
@@ -61,29 +64,26 @@ def layout_at(path: Path) -> Layout:
     return layout_of(start, whole=len(start) < size - 8)
 
 
-Decode = Callable[[bytes], Any]
-
-
 def read_rows(
-    path: Path, on_broken: OnBroken, span: Span | None = None, decode_line: Decode = decode_document
+    path: Path, on_broken: OnBroken, span: Span | None = None, decode: Decode = decode_document
 ) -> Iterator[tuple[str | None, Any]]:
     """Each record with its place ("line 3", "item 3"; None for a document). Broken ones go to `on_broken`. With `span`,
-    the records of these lines. Lines are what a format's own `decode_line` makes of them, where it has one."""
+    the records of these lines."""
     layout = "lines" if span is not None else layout_at(path)
     if layout == "lines":
-        yield from _read_lines(path, on_broken, span, decode_line)
+        yield from _read_lines(path, on_broken, span, decode)
         return
     if layout == "array":
         with files.map_file(path) as view:
-            yield from _read_array(path, view, on_broken)
+            yield from _read_array(path, view, on_broken, decode)
         return
-    yield from _read_document(path, on_broken)
+    yield from _read_document(path, on_broken, decode)
 
 
-def _read_document(path: Path, on_broken: OnBroken) -> Iterator[tuple[None, Any]]:
+def _read_document(path: Path, on_broken: OnBroken, decode: Decode) -> Iterator[tuple[None, Any]]:
     data = files.read_all(path)
     try:
-        yield None, decode_document(data)
+        yield None, decode(data)
     except ReadError as error:
         on_broken(error.at(path=str(path)))
 
@@ -97,15 +97,15 @@ def _is_value(text: bytes) -> bool:
 
 
 def rows_in(
-    path: Path, layout: Layout, on_broken: OnBroken, span: Span | None = None
+    path: Path, layout: Layout, on_broken: OnBroken, span: Span | None = None, decode: Decode = decode_document
 ) -> Iterator[tuple[str | None, Any]]:
     """Each row of a file with its place. A document is one row, be it a list; so are all records of a log together."""
     if layout == "document":
-        yield from _read_document(path, on_broken)
+        yield from _read_document(path, on_broken, decode)
     elif layout == "log":
         yield None, [record for _, record in read_rows(path, on_broken)]
     else:
-        yield from read_rows(path, on_broken, span)
+        yield from read_rows(path, on_broken, span, decode)
 
 
 def cut_rows(path: Path, size: int) -> Iterator[Span]:
@@ -114,11 +114,11 @@ def cut_rows(path: Path, size: int) -> Iterator[Span]:
         yield from by_lines(path, size)
 
 
-def _read_lines(path: Path, on_broken: OnBroken, span: Span | None, decode_line: Decode) -> Iterator[tuple[str, Any]]:
+def _read_lines(path: Path, on_broken: OnBroken, span: Span | None, decode: Decode) -> Iterator[tuple[str, Any]]:
     for number, line in files.lines(path, span):
         place = f"line {number}"
         try:
-            row = decode_line(line)
+            row = decode(line)
         except ReadError as error:
             column = (error.place or "").rpartition(", ")[2]
             where = f"{place}, {column}" if column else place
@@ -127,7 +127,7 @@ def _read_lines(path: Path, on_broken: OnBroken, span: Span | None, decode_line:
         yield place, row
 
 
-def _read_array(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[tuple[str, Any]]:
+def _read_array(path: Path, data: memoryview, on_broken: OnBroken, decode: Decode) -> Iterator[tuple[str, Any]]:
     try:
         items: Iterable[Any] = _items(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -139,7 +139,7 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[t
         if (tell := listener()) is not None:
             tell((path, place), bytes(item))
         try:
-            row = decode_document(item)
+            row = decode(item)
         except ReadError as error:
             on_broken(ReadError(error.message, path=str(path), place=place))
             continue

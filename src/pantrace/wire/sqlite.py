@@ -4,8 +4,8 @@ The other program may write at any time, and in one of three ways SQLite still s
 
 - With a write-ahead log and its index (`-wal`, `-shm`): one read transaction, held while reading. Writers go on; the
   index is opened read-only, too, so that not even a read mark is left in it.
-- With a rollback journal: a read transaction holds up writers, so SQLite first copies the database inside one, which
-  is brief, and the copy is read.
+- With a rollback journal: a read transaction holds up writers, so the file is copied inside one, which is brief, and
+  the copy is read.
 - Where SQLite would have to write beside the database (a log without its index, a journal of a program that was
   killed) or cannot lock it: a private copy of the files, taken anew until nothing changed meanwhile. Two equal readings
   show that all of it was there at the moment between them, and from there SQLite repairs a copy as after a crash.
@@ -72,7 +72,7 @@ def reading_copy(path: Path, copy: str | None) -> Iterator[sqlite3.Connection]:
         with reading(path) as database:
             yield database
         return
-    with _told(path), closing(_connected(Path(copy), "mode=ro&immutable=1")) as database:
+    with _told(path), closing(_connected_to_copy(Path(copy))) as database:
         database.row_factory = sqlite3.Row if listener() is None else _row
         yield database
 
@@ -185,7 +185,7 @@ def _taken(real: Path, held: ExitStack, patience: float, *, briefly: bool) -> sq
     try:
         if not logged:
             database = _begun(real, held, "mode=ro", patience)
-            return database if briefly else _copied_by_sqlite(database, held)
+            return database if briefly else _copied_in_transaction(real, database, held)
         if all(_beside(real, ending).exists() for ending in ("-wal", "-shm")):
             return _begun(real, held, "mode=ro&readonly_shm=1", patience)
     except sqlite3.OperationalError as error:
@@ -222,12 +222,21 @@ def _connected(real: Path, how: str, patience: float = 0) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{quote(os.fsencode(real))}?{how}", uri=True, timeout=patience, isolation_level=None)
 
 
-def _copied_by_sqlite(database: sqlite3.Connection, held: ExitStack) -> sqlite3.Connection:
-    """A copy that has no name and is gone when it is closed; the original is let go at once."""
-    copy = held.enter_context(closing(sqlite3.connect("", isolation_level=None)))
-    database.backup(copy)
+def _connected_to_copy(copy: Path) -> sqlite3.Connection:
+    """A connection to a file that is ours alone: nobody cuts it, so that its pages need not be copied to be read."""
+    database = _connected(copy, "mode=ro&immutable=1")
+    database.execute(f"pragma mmap_size = {copy.stat().st_size}")
+    return database
+
+
+def _copied_in_transaction(real: Path, database: sqlite3.Connection, held: ExitStack) -> sqlite3.Connection:
+    """A copy of the file, taken while a read transaction keeps writers out; the original is let go at once."""
+    # With a rollback journal all that is committed stands in the file. SQLite's own backup takes pages one by one,
+    # seven times as long. Closing the copied file drops the lock, as POSIX has it, and by then it is not needed.
+    folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="pantrace-")))
+    shutil.copyfile(real, folder / real.name)
     database.close()
-    return copy
+    return held.enter_context(closing(_connected_to_copy(folder / real.name)))
 
 
 def _copied(real: Path, held: ExitStack) -> Path | None:

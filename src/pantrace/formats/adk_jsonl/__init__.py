@@ -161,7 +161,7 @@ FORMAT = Format(
     validate=validate,
     options=Options,
     suffix=".jsonl",
-    checked=True,
+    checked="by the reader",
     repeats=True,
     corners=(CARRIER, SEAL, "final_session_state.events[].customMetadata.pantrace"),
 )
