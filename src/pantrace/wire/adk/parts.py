@@ -11,6 +11,7 @@ import msgspec
 
 from pantrace.model import Failure, Media, Part, Text, Thinking, ToolCall, ToolResult, Unknown
 from pantrace.wire import gemini
+from pantrace.wire.depth import must_be_shallow
 from pantrace.wire.json import encode
 
 from . import schema
@@ -200,11 +201,13 @@ def _typed(part: schema.Part) -> Part | None:
     if call is not None:
         if call.partial_args is not None or call.will_continue is not None:
             return None
-        return ToolCall(id=call.id, name=call.name or "", arguments=call.args)
+        arguments = must_be_shallow(call.args, "function_call.args")
+        return ToolCall(id=call.id, name=call.name or "", arguments=arguments)
     if answer is None or answer.will_continue is not None or answer.scheduling is not None or answer.parts is not None:
         return None
-    failure, error = failure_in(answer.response)
-    return ToolResult(call_id=answer.id, name=answer.name, output=answer.response, error=error, failure=failure)
+    output = must_be_shallow(answer.response, "function_response.response")
+    failure, error = failure_in(output)
+    return ToolResult(call_id=answer.id, name=answer.name, output=output, error=error, failure=failure)
 
 
 _FIELDS = frozenset(schema.Part.__struct_fields__)
