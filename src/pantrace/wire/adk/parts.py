@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from operator import attrgetter
-from types import NoneType
 from typing import Any
 
 import msgspec
@@ -16,6 +15,7 @@ from pantrace.wire.json import encode
 
 from . import schema
 from .contents import as_content
+from .expect import text as expected_text
 
 NAME = "adk"
 """The key in `extra` that all four ADK formats share."""
@@ -51,8 +51,7 @@ def part_from(raw: Any) -> Part:
         return _hidden_thought(raw)
     part = gemini.part_from(raw, NAME)
     for key in _TEXTS.get(type(part), ()):
-        if type(getattr(part, key)) not in (str, NoneType):
-            raise TypeError(f"a part's {key} must be text, is {getattr(part, key)!r}")
+        expected_text(getattr(part, key), f"a part's {key}")
     if isinstance(part, ToolResult):
         failure, error = failure_in(part.output)
         if failure != part.failure or error != part.error:
