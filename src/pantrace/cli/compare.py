@@ -10,7 +10,7 @@ import click
 from pantrace.errors import UsageError
 
 from .answer import few, sentence, short_name
-from .arguments import as_json, expand, keep_inputs, max_unpacked, metric_names, verbose
+from .arguments import as_json, expand, keep_inputs, metric_names, verbose, within_limits
 from .compare_brief import MOST_EXPLAINED, gaps_briefly, in_front, methods_briefly
 from .compare_judging import Judging, judging
 from .output import harmless, print_json, say, table
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 )
 @verbose
 @as_json
-@max_unpacked
+@within_limits
 def command(
     runs: tuple[str, ...],
     metrics: tuple[str, ...],

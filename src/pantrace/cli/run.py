@@ -11,7 +11,7 @@ import click
 
 from pantrace.errors import UsageError
 
-from .arguments import as_json, expand, keep_inputs, max_unpacked, selecting, size
+from .arguments import as_json, expand, keep_inputs, selecting, size, within_limits
 from .output import print_json, say
 from .progress import progress
 from .ran import Spent, tell_ran, tell_unanswered
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.command("run")
 @click.argument("sources", nargs=-1, metavar="[DATASET]...")
-@max_unpacked
+@within_limits
 @click.option(
     "--agent",
     "agents",

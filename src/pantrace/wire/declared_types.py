@@ -42,7 +42,7 @@ def _check(record: Any, kind: Any) -> None:
 
 
 def _check_steps(trajectory: Trajectory) -> None:
-    _check(trajectory.steps, tuple[_outline(Step), ...])
+    _check(trajectory.steps, tuple[_outline(Step), ...])  # type: ignore[misc]
     found: dict[type, list[Any]] = {}
     for step in trajectory.steps:
         for part in step.parts:

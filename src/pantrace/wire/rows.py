@@ -14,7 +14,7 @@ from pantrace.errors import ReadError
 from . import files
 from .cuts import by_lines
 from .json import UNFINISHED, decode_document, encode, typed_decoder
-from .limits import limits
+from .limits import TooLarge, limits
 from .output import writing
 from .pace import tell_place
 from .span import Span
@@ -64,17 +64,31 @@ def layout_at(path: Path) -> Layout:
     return layout_of(start, whole=len(start) < size - 8)
 
 
+def read_log(path: Path, on_broken: OnBroken) -> list[Any]:
+    """All records of a file that together are one recording; a ReadError where that is larger than a record may be."""
+    is_document = layout_at(path) == "document"
+    each = _read_values(path, on_broken) if is_document else read_rows(path, on_broken, held=True)
+    return [record for _, record in each]
+
+
 def read_rows(
-    path: Path, on_broken: OnBroken, span: Span | None = None, decode: Decode = decode_document
+    path: Path,
+    on_broken: OnBroken,
+    span: Span | None = None,
+    decode: Decode = decode_document,
+    *,
+    held: bool = False,
 ) -> Iterator[tuple[str | None, Any]]:
     """Each record with its place ("line 3", "item 3"; None for a document). Broken ones go to `on_broken`. With `span`,
-    the records of these lines."""
+    the records of these lines. `held`: all will be in memory at once."""
     layout = "lines" if span is not None else layout_at(path)
     if layout == "lines":
-        yield from _read_lines(path, on_broken, span, decode)
+        yield from _read_lines(path, on_broken, span, decode, held=held)
         return
     if layout == "array":
         with files.map_file(path) as view:
+            if held and len(view) > limits().record:
+                raise TooLarge.record("the recording").at(path=str(path))
             yield from _read_array(path, view, on_broken, decode)
         return
     yield from _read_document(path, on_broken, decode)
@@ -103,7 +117,9 @@ def rows_in(
     if layout == "document":
         yield from _read_document(path, on_broken, decode)
     elif layout == "log":
-        yield None, [record for _, record in read_rows(path, on_broken)]
+        records = read_log(path, on_broken)
+        if records:
+            yield None, records
     else:
         yield from read_rows(path, on_broken, span, decode)
 
@@ -114,8 +130,10 @@ def cut_rows(path: Path, size: int) -> Iterator[Span]:
         yield from by_lines(path, size)
 
 
-def _read_lines(path: Path, on_broken: OnBroken, span: Span | None, decode: Decode) -> Iterator[tuple[str, Any]]:
-    for number, line in files.lines(path, span):
+def _read_lines(
+    path: Path, on_broken: OnBroken, span: Span | None, decode: Decode, *, held: bool
+) -> Iterator[tuple[str, Any]]:
+    for number, line in files.lines(path, span, on_broken, held=held):
         place = f"line {number}"
         try:
             row = decode(line)
@@ -132,12 +150,38 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken, decode: Decod
         items: Iterable[Any] = _items(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         items = _split_items(path, data, on_broken)
+    yield from _decoded(path, items, "item", on_broken, decode)
+
+
+def _read_values(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
+    """Values one after another, each on many lines, as a pretty printer leaves them; a document is the only one."""
+    data = files.read_quietly(path)
+    try:
+        whole = decode_document(data)
+    except ReadError as error:
+        values = list(_split_values(path, memoryview(data), on_broken))
+        if not values:
+            on_broken(error.at(path=str(path)))
+        yield from _decoded(path, values, "value", on_broken)
+        return
+    if (tell := listener()) is not None:
+        tell(path, data)
+    yield None, whole
+
+
+def _decoded(
+    path: Path, items: Iterable[Any], word: str, on_broken: OnBroken, decode: Decode = decode_document
+) -> Iterator[tuple[str, Any]]:
     for number, item in enumerate(items, 1):
-        place = f"item {number}"
+        place = f"{word} {number}"
         if isinstance(items, list):
             tell_place(number, len(items))
+        if len(memoryview(item)) > limits().record:
+            on_broken(TooLarge.record().at(path=str(path), place=place))
+            continue
         if (tell := listener()) is not None:
-            tell((path, place), bytes(item))
+            item = bytes(item)
+            tell((path, place), item)
         try:
             row = decode(item)
         except ReadError as error:
@@ -159,7 +203,7 @@ def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[
     begin = 0
     number = 0
     for token in _TOKEN.finditer(data):
-        mark = token.group()
+        mark = bytes(data[token.start() : token.start() + 1])  # not the whole token, which may be a long text
         if mark in (b"[", b"{"):
             depth += 1
             begin = token.end() if depth == 1 else begin
@@ -181,6 +225,22 @@ def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[
     place = f"item {number + 1}, line {line}"
     message = f"the JSON is cut off at byte {len(data):,} of {len(data):,}: the item that begins here has no end"
     on_broken(ReadError(message, path=str(path), place=place, remedy=UNFINISHED))
+
+
+def _split_values(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[memoryview]:
+    """The whole values of a text, then the error of the torn one at its end; nothing where not even one is whole."""
+    depth = begin = found = 0
+    for token in _TOKEN.finditer(data):
+        mark = token.group()
+        depth += (mark in (b"[", b"{")) - (mark in (b"]", b"}"))
+        if depth == 0 and mark in (b"]", b"}"):
+            found += 1
+            yield data[begin : token.end()]
+            begin = token.end()
+    if found and (rest := bytes(data[begin:])).strip():
+        line = bytes(data[:begin]).count(b"\n") + rest[: len(rest) - len(rest.lstrip())].count(b"\n") + 1
+        place = f"value {found + 1}, line {line}"
+        on_broken(ReadError("the value that begins here has no end", path=str(path), place=place, remedy=UNFINISHED))
 
 
 def count_rows(path: Path) -> int:

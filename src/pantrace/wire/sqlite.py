@@ -17,10 +17,9 @@ import errno
 import os
 import shutil
 import sqlite3
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -28,7 +27,9 @@ from urllib.parse import quote
 from pantrace.errors import ReadError
 
 from .files import read_error
-from .json import decode
+from .limits import TooLarge, limits
+from .private_folder import private_folder
+from .table_row import TableRow
 from .tap import listener
 
 PATIENCE = 5.0
@@ -58,7 +59,7 @@ def reading(path: Path, *, patience: float = PATIENCE) -> Iterator[sqlite3.Conne
 def copied(path: Path, held: ExitStack) -> str:
     """The database's content as of now in a file of its own, which is gone when `held` ends. Several readers of it see
     the same moment."""
-    folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="pantrace-")))
+    folder = held.enter_context(private_folder())
     copy = folder / "copy.db"
     with reading(path) as database, closing(sqlite3.connect(copy)) as target:
         database.backup(target)
@@ -94,26 +95,17 @@ def _told_row(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> tuple[Any, ...
 
 def _telling() -> Callable[[sqlite3.Cursor, tuple[Any, ...]], tuple[Any, ...]]:
     """Tells the rows of one question, whose columns are named once: SQLite makes their names anew for whoever asks."""
-    names: list[str] = []
+    names: tuple[str, ...] = ()
 
     def told(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        nonlocal names
         if (tell := listener()) is not None:
-            if not names:
-                names.extend([column[0] for column in cursor.description])
+            names = names or tuple([column[0] for column in cursor.description])
             # A row is known by all that it says; kept as it is, it would keep the whole database in memory.
-            tell(hash((*names, *values)), {name: _value(value) for name, value in zip(names, values, strict=True)})
+            tell(hash((names, values)), TableRow(names, values))
         return values
 
     return told
-
-
-def _value(value: Any) -> Any:
-    """What a column says: objects and lists are kept as JSON text."""
-    data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
-    if isinstance(data, bytes) and data[:1] in (b"{", b"["):
-        with suppress(ReadError):
-            return decode(data)
-    return None if isinstance(value, bytes) else value
 
 
 def tables_at(path: Path) -> dict[str, tuple[str, ...]]:
@@ -153,6 +145,8 @@ def _told(path: Path) -> Iterator[None]:
     except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged schema is quoted in bytes that are no text
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
             raise _no_room(path) from None
+        if isinstance(error, sqlite3.DataError):  # "string or blob too big"
+            raise TooLarge.record("a row").at(path=str(path)) from None
         raise ReadError(
             f"cannot be read as a SQLite database: {error}", path=str(path), remedy="it may be cut off or damaged"
         ) from None
@@ -219,7 +213,15 @@ def _begun(real: Path, held: ExitStack, how: str, patience: float = 0) -> sqlite
 
 
 def _connected(real: Path, how: str, patience: float = 0) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(os.fsencode(real))}?{how}", uri=True, timeout=patience, isolation_level=None)
+    address = f"file:{quote(os.fsencode(real))}?{how}"
+    database = sqlite3.connect(address, uri=True, timeout=patience, isolation_level=None)
+    _bound(database)
+    return database
+
+
+def _bound(database: sqlite3.Connection) -> None:
+    """Let SQLite refuse a row that is larger than a record may be, before it is in memory."""
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(limits().record, 2**31 - 1))
 
 
 def _connected_to_copy(copy: Path) -> sqlite3.Connection:
@@ -233,7 +235,7 @@ def _copied_in_transaction(real: Path, database: sqlite3.Connection, held: ExitS
     """A copy of the file, taken while a read transaction keeps writers out; the original is let go at once."""
     # With a rollback journal all that is committed stands in the file. SQLite's own backup takes pages one by one,
     # seven times as long. Closing the copied file drops the lock, as POSIX has it, and by then it is not needed.
-    folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="pantrace-")))
+    folder = held.enter_context(private_folder())
     shutil.copyfile(real, folder / real.name)
     database.close()
     return held.enter_context(closing(_connected_to_copy(folder / real.name)))
@@ -243,7 +245,7 @@ def _copied(real: Path, held: ExitStack) -> Path | None:
     """A private copy of the database with its log or journal; None if one of them changed meanwhile."""
     before = _marks(real)
     with ExitStack() as trying:
-        folder = Path(trying.enter_context(tempfile.TemporaryDirectory(prefix="pantrace-")))
+        folder = trying.enter_context(private_folder())
         pairs = [(_beside(real, ending), folder / f"{real.name}{ending}") for ending in before]
         try:
             for source, copy in pairs:

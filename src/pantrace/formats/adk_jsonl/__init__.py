@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from pantrace.wire.carried import CARRIER
 from pantrace.wire.cuts import Cutting
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, decode_document, fitting
-from pantrace.wire.rows import OnBroken, cut_rows, read_rows
+from pantrace.wire.rows import Decode, OnBroken, cut_rows, read_rows
 from pantrace.wire.shape import ANY, document, violations
 from pantrace.wire.span import Span
 
@@ -79,7 +79,7 @@ def _rows(
     version: str | None,
     on_broken: OnBroken,
     span: Span | None = None,
-    decoded: Callable[[bytes], Any] = decode_document,
+    decoded: Decode = decode_document,
 ) -> Iterator[tuple[str | None, Any]]:
     if version != "csv":
         yield from read_rows(path, on_broken, span, decoded)

@@ -15,6 +15,7 @@ _SESSION = typed_decoder(CamelSession)
 SESSION = "final_session_state"
 
 
+<<<<<<< HEAD
 def decode_line(line: bytes) -> Any:
     """A row whose session is a `Session` where it is as google-adk has it; else all of it as a dictionary.
 
@@ -22,6 +23,10 @@ def decode_line(line: bytes) -> Any:
     gets the dictionary, in which the earlier one is kept."""
     if listener() is not None:
         return decode_document(line)
+=======
+def decode_line(line: bytes | memoryview) -> Any:
+    """A row whose session is a `Session` where it is as google-adk has it; else all of it as a dictionary."""
+>>>>>>> main
     try:
         columns = _COLUMNS(line)
         session = _SESSION(columns[SESSION])
@@ -33,9 +38,9 @@ def decode_line(line: bytes) -> Any:
     return {**decode_document(encode(columns)), SESSION: session}
 
 
-def _is_all(line: bytes, columns: dict[str, msgspec.Raw]) -> bool:
+def _is_all(line: bytes | memoryview, columns: dict[str, msgspec.Raw]) -> bool:
     """Whether the columns are all that a line says: of a key that stands there twice, one would be missing. A program
     writes compact text, or a blank behind each comma and colon; any other is not looked at further."""
     count = len(columns)
     compact = sum(map(len, columns)) + sum(len(memoryview(each)) for each in columns.values()) + 4 * count + 1
-    return len(line.strip()) in (compact, compact + 2 * count - 1)
+    return len(bytes(line).strip()) in (compact, compact + 2 * count - 1)
