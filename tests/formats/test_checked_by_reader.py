@@ -6,16 +6,19 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from goldens import ROOT
 from pantrace.errors import ReadError
-from pantrace.formats import by_name, names
+from pantrace.formats import adk_history, adk_jsonl, by_name, names
+from pantrace.formats.adk_history.document import Document
+from pantrace.formats.adk_jsonl.line import decode_line
 from pantrace.formats.inspect.reading import loaded
 from pantrace.formats.opencode.sessions import load
 from pantrace.model import Sample, Source, Step, Text, ToolCall, Trajectory
 from pantrace.wire.declared_types import fits
-from pantrace.wire.json import misfit
+from pantrace.wire.json import encode, misfit
 from wrong_values import VALUES, places, replaced, units
 
 ODD = (*VALUES, 2**53 + 1, -(2**60))
@@ -29,19 +32,34 @@ def refuse(error: ReadError) -> None:
     raise error
 
 
-READERS: dict[str, Callable[[Any], list[Sample]]] = {"inspect": inspect_samples, "opencode": lambda row: [load(row)]}
+def adk_case(case: Any) -> list[Sample]:
+    return [adk_history.loaded(Document(header={}, cases=[msgspec.Raw(encode(case))], variant=""), 1, None)]
+
+
+READERS: dict[str, Callable[[Any], list[Sample]]] = {
+    "inspect": inspect_samples,
+    "opencode": lambda row: [load(row)],
+    "adk-history": adk_case,
+    "adk-jsonl": lambda row: [adk_jsonl.loaded(decode_line(encode(row)))],
+}
 FOREIGN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, ReadError)
 """How a reader may end at a value that it cannot take; the frame makes a sentence of it."""
 
 
 def rows_of(name: str) -> Iterator[Any]:
     for path in sorted((ROOT / name).rglob("*")):
-        if path.suffix not in (".json", ".eval") or path.name.endswith(".native.json"):
+        if path.suffix not in (".json", ".jsonl", ".eval") or path.name.endswith(".native.json"):
             continue
         for unit in units(path):
             value = unit.value
-            if ":samples/" in unit.name or (isinstance(value, dict) and {"info", "messages"} <= value.keys()):
+            if (
+                ":samples/" in unit.name
+                or (isinstance(value, dict) and {"info", "messages"} <= value.keys())
+                or name == "adk-jsonl"
+            ):
                 yield value
+            elif isinstance(value, dict) and isinstance(value.get("eval_case_results"), list):
+                yield from value["eval_case_results"]
             elif isinstance(value, dict) and isinstance(value.get("samples"), list):
                 yield from value["samples"]
 

@@ -15,18 +15,13 @@ _SESSION = typed_decoder(CamelSession)
 SESSION = "final_session_state"
 
 
-<<<<<<< HEAD
-def decode_line(line: bytes) -> Any:
+def decode_line(line: bytes | memoryview) -> Any:
     """A row whose session is a `Session` where it is as google-adk has it; else all of it as a dictionary.
 
     Of a key that stands twice in an object of the session, the last value counts. Whoever weighs what is read of a file
     gets the dictionary, in which the earlier one is kept."""
     if listener() is not None:
         return decode_document(line)
-=======
-def decode_line(line: bytes | memoryview) -> Any:
-    """A row whose session is a `Session` where it is as google-adk has it; else all of it as a dictionary."""
->>>>>>> main
     try:
         columns = _COLUMNS(line)
         session = _SESSION(columns[SESSION])
