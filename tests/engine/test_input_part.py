@@ -54,6 +54,7 @@ def both(path: Path, size: int) -> tuple[list[InputPart], list[Sample], list[str
         "inspect/partial_kill.eval",
         "opencode/database-1.18.33",
         "opencode/todo.db",
+        "openhands-v0/output.jsonl",
     ],
 )
 @pytest.mark.parametrize("size", [1, 2_000])

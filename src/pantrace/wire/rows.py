@@ -18,7 +18,7 @@ from .limits import TooLarge, limits
 from .output import writing
 from .pace import tell_place
 from .span import Span
-from .tap import listener
+from .tap import listener, listening
 
 Layout = Literal["lines", "array", "document", "log"]
 """How rows lie in a file: one on each line, as items of an array, one alone, or one alone as a list of records of which
@@ -115,7 +115,9 @@ def rows_in(
     if layout == "document":
         yield from _read_document(path, on_broken, decode)
     elif layout == "log":
-        yield None, read_log(path, on_broken)
+        values = layout_at(path) == "document"
+        if records := [record for _, record in _read_values(path, on_broken)] if values else read_log(path, on_broken):
+            yield None, records
     else:
         yield from read_rows(path, on_broken, span, decode)
 
@@ -146,15 +148,39 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken, decode: Decod
         items: Iterable[Any] = _items(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         items = _split_items(path, data, on_broken)
+    yield from _decoded(path, items, "item", on_broken, decode)
+
+
+def _read_values(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
+    """Values one after another, each on many lines, as a pretty printer leaves them; a document is the only one."""
+    with listening(None):  # it may be several values: they are told one by one
+        data = files.read_all(path)
+    try:
+        whole = decode_document(data)
+    except ReadError as error:
+        values = list(_split_values(path, memoryview(data), on_broken))
+        if not values:
+            on_broken(error.at(path=str(path)))
+        yield from _decoded(path, values, "value", on_broken)
+        return
+    if (tell := listener()) is not None:
+        tell(path, data)
+    yield None, whole
+
+
+def _decoded(
+    path: Path, items: Iterable[Any], word: str, on_broken: OnBroken, decode: Decode = decode_document
+) -> Iterator[tuple[str, Any]]:
     for number, item in enumerate(items, 1):
-        place = f"item {number}"
+        place = f"{word} {number}"
         if isinstance(items, list):
             tell_place(number, len(items))
         if len(memoryview(item)) > limits().record:
             on_broken(TooLarge.record().at(path=str(path), place=place))
             continue
         if (tell := listener()) is not None:
-            tell((path, place), bytes(item))
+            item = bytes(item)
+            tell((path, place), item)
         try:
             row = decode(item)
         except ReadError as error:
@@ -198,6 +224,22 @@ def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[
     place = f"item {number + 1}, line {line}"
     message = f"the JSON is cut off at byte {len(data):,} of {len(data):,}: the item that begins here has no end"
     on_broken(ReadError(message, path=str(path), place=place, remedy=UNFINISHED))
+
+
+def _split_values(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[memoryview]:
+    """The whole values of a text, then the error of the torn one at its end; nothing where not even one is whole."""
+    depth = begin = found = 0
+    for token in _TOKEN.finditer(data):
+        mark = token.group()
+        depth += (mark in (b"[", b"{")) - (mark in (b"]", b"}"))
+        if depth == 0 and mark in (b"]", b"}"):
+            found += 1
+            yield data[begin : token.end()]
+            begin = token.end()
+    if found and (rest := bytes(data[begin:])).strip():
+        line = bytes(data[:begin]).count(b"\n") + rest[: len(rest) - len(rest.lstrip())].count(b"\n") + 1
+        place = f"value {found + 1}, line {line}"
+        on_broken(ReadError("the value that begins here has no end", path=str(path), place=place, remedy=UNFINISHED))
 
 
 def count_rows(path: Path) -> int:

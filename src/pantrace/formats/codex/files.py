@@ -23,6 +23,7 @@ from pantrace.wire.json import decode_document
 from pantrace.wire.rest import rest_in
 from pantrace.wire.rows import OnBroken, read_log
 
+from .early import enveloped
 from .events import NAME, Record
 from .session import is_line, raw_of
 
@@ -211,7 +212,7 @@ class Session:
 
 def meta_in(records: list[Any]) -> Record:
     """What the first of some records says of its session; empty where it is something else."""
-    first: Any = records[0] if records else None
+    first: Any = enveloped(records)[0] if records else None
     return first["payload"] if is_line(first) and first["type"] == "session_meta" else {}
 
 
