@@ -13,7 +13,7 @@ from pantrace.errors import ReadError
 from pantrace.formats import Format
 from pantrace.model import Run, Sample, header_of, with_samples
 from pantrace.wire.census import Census
-from pantrace.wire.json import decode_own, encode, to_plain
+from pantrace.wire.json import as_builtins, encode, to_plain
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.tap import Listener, listening
 from pantrace.wire.unread import Ledger
@@ -66,7 +66,7 @@ class Balance:
             ledger.broken()
             on_broken(error)
 
-        with listening(tell):
+        with listening(tell, ledger.hear):
             run = open_with(broken)
         header = to_plain(header_of(run))
         ledger.model(header)
@@ -78,13 +78,13 @@ class Balance:
         self.unfinished += 1
         while True:
             # Only while the reader works: what others read meanwhile is none of its business.
-            with listening(tell):
+            with listening(tell, ledger.hear):
                 sample = next(samples, None)
             if sample is None:
                 break
-            data = encode(sample)
-            said = decode_own(data)
-            ledger.model(said, data)
+            said = as_builtins(sample)
+            # A file of ours may say the sample word by word, which is seen at once.
+            ledger.model(said, encode(sample) if chosen.typed else b"")
             self.last = sample, said
             yield sample
         self.last = None

@@ -23,9 +23,9 @@ from pantrace.model import Loss, Sample
 from pantrace.wire.align import Plain
 from pantrace.wire.carried import CARRIER, without_carried
 from pantrace.wire.census import Census, changes
-from pantrace.wire.compare import compare
+from pantrace.wire.compare import compare, is_same
 from pantrace.wire.found import MISSING, Counted, Found, Listed, common_weight, weights
-from pantrace.wire.json import decode, decode_own, encode
+from pantrace.wire.json import as_builtins, decode_own, encode
 from pantrace.wire.loss import as_loss, plain_without_source, reason, without_source
 from pantrace.wire.rows import count_rows, raise_broken
 from pantrace.wire.tap import listening
@@ -37,7 +37,7 @@ from .read import open_run
 
 Key = tuple[str, int | None]
 OnLoss = Callable[[Loss], None]
-UNSEEN = b""
+UNSEEN: Plain = {}
 """What the target's own tools see of a row that they could not read at all."""
 
 
@@ -76,35 +76,33 @@ class Scales:
         self._spool.close()
 
     def add(self, row: Row) -> None:
-        """A row, before it is written."""
+        """A row, before it is written: its bytes are read as they will be read from the file."""
         format_, sample = self._format, row.sample
         if format_.load is None:
             return
-        before, said = self._said(sample)
-        self._report.values += common_weight(said)
+        before = self._said(sample)
+        self._report.values += common_weight(before)
         self._rows += 1
         is_carrying = any(mark in row.data for mark in self._marks)
-        written = decode(row.data) if is_carrying or not self._is_container else None
+        written = decode_own(row.data) if is_carrying or not self._is_container else None
         seen = self._seen(written) if is_carrying else None
         if self._is_container:
-            key, length = (sample.id, sample.epoch), None if seen is None else len(seen)
-            self._waiting.append(_Waiting(key, self._spool.tell(), len(before), length))
-            self._spool.write(before + (seen or b""))
+            self._spool_away((sample.id, sample.epoch), encode(before), None if seen is None else encode(seen))
             return
         try:
             after = format_.load(written)
         except ReadError as error:
             raise self._unreadable(f"sample {sample.id}: ", error) from None
-        self._settle(sample.id, before, encode(without_source(after)), seen, said)
+        self._settle(sample.id, before, as_builtins(without_source(after)), seen)
 
-    def _said(self, sample: Sample) -> tuple[bytes, Plain]:
-        """A sample as JSON and as plain values. Who measured its reading has these already, unless the sample has been
-        changed since."""
-        before = encode(without_source(sample))
+    def _said(self, sample: Sample) -> Plain:
+        """A sample as plain values. Who measured its reading has these already, unless the sample has been changed
+        since."""
         source = self._report.notes.unread
         if source is not None and source.last is not None and source.last[0] is sample:
-            return before, plain_without_source(source.last[1])
-        return before, decode_own(before)
+            return plain_without_source(source.last[1])
+        found: Plain = as_builtins(without_source(sample))
+        return found
 
     def add_files(self, files: list[Path], source: Balance | None) -> None:
         """The files as a whole; `source` has counted what they are a copy of, if they are one."""
@@ -122,32 +120,33 @@ class Scales:
         if source is not None and source.census is not None and is_copy and self._is_same_shape(files[0], source):
             self._tell(changes(source.census, written), "the copy does not say it as its source did")
 
-    def _seen(self, written: Any) -> bytes:
+    def _seen(self, written: Any) -> Plain:
         """A row as the target's own tools read it."""
         assert self._format.load is not None
         try:
-            return encode(without_source(self._format.load(without_carried(written, self._format.corners))))
+            found: Plain = as_builtins(
+                without_source(self._format.load(without_carried(written, self._format.corners)))
+            )
         except (ReadError, KeyError, TypeError, ValueError, AttributeError):
             return UNSEEN
+        return found
 
-    def _settle(self, name: str, before: bytes, after: bytes, seen: bytes | None, said: Plain | None = None) -> None:
-        is_same = before == after
-        if is_same and (seen is None or seen == after):
-            return
-        there = said if is_same and said is not None else decode_own(after)
-        if not is_same:
+    def _settle(self, name: str, before: Plain, after: Plain, seen: Plain | None) -> None:
+        """Count what `after` lacks of what was said before, and what those lack of it who only see `seen`."""
+        if not (before is after or is_same(before, after)):
             out = Listed() if self._full else self._lost
-            compare("", decode_own(before) if said is None else said, there, out)
+            compare("", before, after, out)
             for each in out.found:
                 self._lose(as_loss(each, self._format.lost, self._format.name, name))
         if seen == UNSEEN:
-            self._report.carry("sample", *weights(there))
-            self._tell_hidden(name, Found("sample", "absent", weights(there)[0]))
+            self._report.carry("sample", *weights(after))
+            self._tell_hidden(name, Found("sample", "absent", weights(after)[0]))
         # Read against what is left of the sample, and not against the sample: what is lost is not looked for again.
-        elif seen is not None and seen != after:
+        elif seen is not None and not is_same(seen, after):
             carried = Listed() if self._full else Counted()
-            compare("", there, decode_own(seen), carried)
-            made_up = f"extra.{self._format.name}" if f'"{self._format.name}":'.encode() not in before else None
+            compare("", after, seen, carried)
+            is_own = f'"{self._format.name}":'.encode() in encode(before)
+            made_up = None if is_own else f"extra.{self._format.name}"
             for each in carried.counted():
                 if made_up is not None and made_up in each.path:
                     continue  # a note of the target's reader on what its writer had to invent
@@ -175,15 +174,21 @@ class Scales:
         for number, sample in enumerate(self._samples(files)):
             found.append((sample.id, sample.epoch))
             if number < len(self._waiting):
-                meant = self._waiting[number]
-                before, seen = self._spooled(meant)
-                self._settle(meant.key[0], before, encode(without_source(sample)), seen)
+                self._compare_spooled(self._waiting[number], encode(without_source(sample)))
         if len(found) == len(self._waiting):
             return  # another order, other ids: the samples themselves have told
         gone = Counter(each.key for each in self._waiting) - Counter(found)
         new = Counter(found) - Counter(each.key for each in self._waiting)
         lost = [Found("sample", "absent", before=key[0]) for key in gone.elements()]
         self._tell([*lost, *(Found("sample", "added", note=key[0]) for key in new.elements())], _WHOLE)
+
+    def _compare_spooled(self, meant: _Waiting, after: bytes) -> None:
+        before, seen = self._spooled(meant)
+        if before == after and (seen is None or seen == after):
+            return
+        there = decode_own(after)
+        said = there if before == after else decode_own(before)
+        self._settle(meant.key[0], said, there, None if seen is None else decode_own(seen))
 
     def _count(self, files: list[Path]) -> None:
         counts = [count_rows(path) for path in files]
@@ -194,6 +199,10 @@ class Scales:
     def _samples(self, files: list[Path]) -> Iterator[Sample]:
         for path in files:
             yield from open_run(path, self._format, "", raise_broken).samples
+
+    def _spool_away(self, key: Key, before: bytes, seen: bytes | None) -> None:
+        self._waiting.append(_Waiting(key, self._spool.tell(), len(before), None if seen is None else len(seen)))
+        self._spool.write(before + (seen or b""))
 
     def _spooled(self, meant: _Waiting) -> tuple[bytes, bytes | None]:
         self._spool.seek(meant.begin)

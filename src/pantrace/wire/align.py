@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -46,7 +46,7 @@ def is_paired(part: Plain) -> bool:
 class Elsewhere:
     """Calls and results of the other side that no step has claimed yet, and texts in steps that carry on none."""
 
-    def __init__(self, steps: list[Plain], claimed: Iterable[int | None] = ()):
+    def __init__(self, steps: Sequence[Plain], claimed: Iterable[int | None] = ()):
         self.taken: set[Place] = set()
         self._steps = steps
         self._claimed = claimed
@@ -97,28 +97,31 @@ class Words:
 class Parts:
     """The parts of one step that was read back; each carries on one part only."""
 
-    def __init__(self, parts: list[Plain], step: int):
+    def __init__(self, parts: Sequence[Plain], step: int):
         self.parts = parts
         self._step = step
         self._in_order = 0
         """So many were taken, each where it stood; as long as that goes on, nothing has to be looked up."""
         self._taken: set[int] | None = None
-        self._kinds = {part.get("type") for part in parts}
 
     def take(self, part: Plain) -> tuple[Plain, Place] | None:
         """The same part and where it stands: the same in all that counts, else as a call, else by its id or name."""
-        place = self._place(part)
-        return None if place is None else (self.parts[place], (self._step, place))
+        place = self._in_order
+        if self._taken is None and place < len(self.parts) and _is_marked_alike(part, self.parts[place]):
+            self._in_order = place + 1
+            return self.parts[place], (self._step, place)
+        found = self._searched(part)
+        return None if found is None else (self.parts[found], (self._step, found))
 
-    def _place(self, part: Plain) -> int | None:
+    @cached_property
+    def _kinds(self) -> set[str | None]:
+        return {part.get("type") for part in self.parts}
+
+    def _searched(self, part: Plain) -> int | None:
         if part.get("type") not in self._kinds:
             return None
-        place = self._in_order
         if self._taken is None:
-            if place < len(self.parts) and _is_marked_alike(part, self.parts[place]):
-                self._in_order += 1
-                return place
-            self._taken = {*range(place)}
+            self._taken = {*range(self._in_order)}
         found = self._looked_up(part, self._taken)
         if found is not None:
             self._taken.add(found)
@@ -162,12 +165,20 @@ def _is_marked_alike(one: Plain, other: Plain) -> bool:
         return False
     if kind == "text" or kind == "thinking":
         return one.get("text") == other.get("text")
-    if kind == "call" or kind == "result":
-        name, same = one.get("id") or one.get("call_id"), other.get("id") or other.get("call_id")
-        if name != same:
+    if kind == "call":
+        return _name(one) == _name(other) and key(one) == key(other)
+    if kind == "result":
+        if _name(one) != _name(other):
+            return False
+        output = one.get("output")
+        if type(output) is str and output != other.get("output"):
             return False
         return key(one) == key(other)
     return encode(one) == encode(other)
+
+
+def _name(part: Plain) -> Any:
+    return part.get("id") or part.get("call_id")
 
 
 def _marks(part: Plain) -> Iterator[Hashable]:
@@ -186,7 +197,7 @@ def _marks(part: Plain) -> Iterator[Hashable]:
         yield kind, "name", name
 
 
-def align_steps(before: list[Plain], after: list[Plain]) -> list[int | None]:
+def align_steps(before: Sequence[Plain], after: Sequence[Plain]) -> list[int | None]:
     """For each step the place of the one that carries it on."""
     ids = {step["id"]: place for place, step in enumerate(after) if step.get("id")}
     if before and all(step.get("id") in ids for step in before) and len({step["id"] for step in before}) == len(before):
@@ -206,34 +217,33 @@ def align_steps(before: list[Plain], after: list[Plain]) -> list[int | None]:
 class _Steps:
     """The steps that were read back, by role and by what they say, ask and do."""
 
-    def __init__(self, steps: list[Plain]):
-        self.words: list[Words] = []
+    def __init__(self, steps: Sequence[Plain]):
+        self.texts: list[list[str]] = []
+        self.words: dict[int, Words] = {}
         self.calls: list[set[Hashable]] = []
         self.places: dict[Hashable, list[int]] = {}
         self.done: set[int] = set()
         for place, step in enumerate(steps):
-            role, texts, calls = step.get("role"), _texts(step), _calls(step)
-            self.words.append(Words("\n\n".join(texts)))
+            role = step.get("role")
+            texts, calls, actions = _said(step, told_apart=False)
+            self.texts.append(texts)
             self.calls.append(calls)
-            self._note(place, role)
-            for mark in {*texts, *calls, *_actions(step)}:
-                self._note(place, (role, mark))
+            marks: set[Any] = {(role, mark) for mark in (*texts, *calls, *actions)}
             if not calls and not any(texts):
-                self._note(place, (role, None))
-
-    def _note(self, place: int, mark: Hashable) -> None:
-        self.places.setdefault(mark, []).append(place)
+                marks.add((role, None))
+            marks.add(role)
+            for mark in marks:
+                self.places.setdefault(mark, []).append(place)
 
     def first(self, step: Plain, cursor: int) -> int | None:
         """The first step from here on that does the same, or says and asks all that this one does."""
         role = step.get("role")
         if role not in self.places:
             return None
-        calls = _calls(step)
-        texts = [part["text"] for part in step.get("parts", ()) if _is_said(part)]
+        texts, calls, actions = _said(step, told_apart=True)
         found: list[int] = []
         # A step that did the same is the same step, whatever else of it was lost; but each only once.
-        for action in _actions(step):
+        for action in actions:
             found += _first(place for place in self._from((role, action), cursor) if place not in self.done)
         if calls:
             asked = self._from((role, next(iter(calls))), cursor)
@@ -257,28 +267,29 @@ class _Steps:
         return (places[number] for number in range(begin, end))
 
     def _carries(self, place: int, texts: list[str], calls: set[Hashable]) -> bool:
-        return all(self.words[place].hold(text) for text in texts) and calls <= self.calls[place]
+        if texts == self.texts[place]:
+            return calls <= self.calls[place]
+        if (words := self.words.get(place)) is None:
+            words = self.words[place] = Words("\n\n".join(self.texts[place]))
+        return calls <= self.calls[place] and all(words.hold(text) for text in texts)
 
 
 def _first(places: Iterable[int]) -> list[int]:
     return [place] if (place := next(iter(places), None)) is not None else []
 
 
-def _is_said(part: Plain) -> bool:
-    return part.get("type") == "text" and not part.get("synthetic")
-
-
-def _texts(step: Plain) -> list[str]:
-    return [part["text"] for part in step.get("parts", ()) if part.get("type") == "text"]
-
-
-def _calls(step: Plain) -> set[Hashable]:
-    return {key(part) for part in step.get("parts", ()) if part.get("type") == "call"}
-
-
-def _actions(step: Plain) -> set[bytes]:
-    return {
-        encode([part.get(name) for name in ("kind", "target", "text", "key", "url")])
-        for part in step.get("parts", ())
-        if part.get("type") == "action"
-    }
+def _said(step: Plain, *, told_apart: bool) -> tuple[list[str], set[Hashable], set[bytes]]:
+    """Texts, calls and actions of a step; `told_apart`: without the texts that a tool has made up."""
+    texts: list[str] = []
+    calls: set[Hashable] = set()
+    actions: set[bytes] = set()
+    for part in step.get("parts", ()):
+        kind = part.get("type")
+        if kind == "text":
+            if not (told_apart and part.get("synthetic")):
+                texts.append(part["text"])
+        elif kind == "call":
+            calls.add(key(part))
+        elif kind == "action":
+            actions.add(encode([part.get(name) for name in ("kind", "target", "text", "key", "url")]))
+    return texts, calls, actions

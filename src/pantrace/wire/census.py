@@ -15,6 +15,7 @@ from pantrace.errors import ReadError
 
 from .found import Found
 from .json import decode, encode
+from .table_row import TableRow, row_values
 
 Said = tuple[str, str, Any]
 """Path without numbers, type, value."""
@@ -40,7 +41,10 @@ class Census:
                 value = decode(data) if isinstance(data, bytes) else data
             except ReadError:
                 continue
-            yield from value if isinstance(value, list) else [value]
+            if isinstance(value, TableRow):
+                yield from row_values([value])
+            else:
+                yield from value if isinstance(value, list) else [value]
 
 
 def changes(source: Census, written: Census) -> Iterator[Found]:

@@ -7,7 +7,7 @@ a whole, and indexes are made only once something is not found where it stood.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .align import Elsewhere, Parts, Plain, align_steps
@@ -20,13 +20,15 @@ _TRAJECTORY = re.compile(r"(trajectory|expected)(\.children\[\d*\])*")
 
 Gone = Callable[[str, Any, Listed], None]
 _SCALARS = frozenset({str, int, float, bool})
+_SEQUENCES = frozenset({list, tuple})
 
 
 def compare(path: str, before: Any, after: Any, out: Listed, gone: Gone | None = None) -> None:
     """Tell all that is not as it was; `gone` tells what is not there at all (else as one loss)."""
     if type(before) is dict and type(after) is dict:
-        _compare_fields(path, before, after, out, gone or whole)
-    elif type(before) is list and type(after) is list:
+        if not is_same(before, after):
+            _compare_fields(path, before, after, out, gone or whole)
+    elif type(before) in _SEQUENCES and type(after) in _SEQUENCES:
         _compare_lists(path, before, after, out, gone or whole)
     elif (type(before) is not type(after) and isinstance(before, bool) != isinstance(after, bool)) or before != after:
         values = weight(before)
@@ -35,11 +37,11 @@ def compare(path: str, before: Any, after: Any, out: Listed, gone: Gone | None =
 
 def whole(path: str, value: Any, out: Listed) -> None:
     """Something that is gone, as one loss."""
-    if type(value) in _SCALARS:
-        out.add_absent(path, value)
-        return
-    values, own = weights(value)
-    out.add(path, "absent", values, values if is_own(path) else own, before=value)
+    if is_own(path):
+        values = own = weight(value)
+    else:
+        values, own = weights(value)
+    out.add(path, "absent", values, own, before=value)
 
 
 def leaves(path: str, value: Any, out: Listed) -> None:
@@ -47,14 +49,14 @@ def leaves(path: str, value: Any, out: Listed) -> None:
     if value and isinstance(value, dict):
         for key, item in value.items():
             leaves(f"{path}.{key}", item, out)
-    elif value and isinstance(value, list):
+    elif value and type(value) in _SEQUENCES:
         for index, item in enumerate(value):
             leaves(out.item(path, index), item, out)
     else:
         whole(path, value, out)
 
 
-def _is_same(before: Any, after: Any) -> bool:
+def is_same(before: Any, after: Any) -> bool:
     """To Python True equals 1, and 1 equals 1.0; as they are written, only the first are different."""
     return before == after and (type(before) is str or encode(before) == encode(after))
 
@@ -62,23 +64,28 @@ def _is_same(before: Any, after: Any) -> bool:
 def _compare_fields(
     path: str, before: Plain, after: Plain, out: Listed, gone: Gone, besides: str | None = None
 ) -> None:
+    find = after.get
     for key, value in before.items():
-        other = after.get(key)
-        if type(value) in _SCALARS and type(other) is type(value) and other == value:
-            continue  # most are: no path has to be made for them
-        if key == besides:
-            continue
-        place = f"{path}.{key}" if path else key
-        if other is None and key not in after:
-            gone(place, value, out)
-        elif key == "steps" and _TRAJECTORY.fullmatch(path):
-            _compare_steps(place, value, after[key], out)
-        else:
-            compare(place, value, other, out, gone)
+        other = find(key)
+        kind = type(value)
+        if kind in _SCALARS:
+            # Most are as they were or are gone: no path has to be made for them here.
+            if other is None and key not in after:
+                out.add_absent(path, key, value)
+            elif other != value or type(other) is not kind:
+                compare(f"{path}.{key}" if path else key, value, other, out, gone)
+        elif key != besides:
+            place = f"{path}.{key}" if path else key
+            if other is None and key not in after:
+                gone(place, value, out)
+            elif key == "steps" and _TRAJECTORY.fullmatch(path):
+                _compare_steps(place, value, other, out)
+            else:
+                compare(place, value, other, out, gone)
 
 
-def _compare_lists(path: str, before: list[Any], after: list[Any], out: Listed, gone: Gone) -> None:
-    if _is_same(before, after):
+def _compare_lists(path: str, before: Sequence[Any], after: Sequence[Any], out: Listed, gone: Gone) -> None:
+    if is_same(before, after):
         return
     names = [_name(item) for item in before]
     others: dict[Any, Any]
@@ -98,8 +105,8 @@ def _name(item: Any) -> Any:
     return name if isinstance(name, str) else None
 
 
-def _compare_steps(path: str, before: list[Plain], after: list[Plain], out: Listed) -> None:
-    if _is_same(before, after):
+def _compare_steps(path: str, before: Sequence[Plain], after: Sequence[Plain], out: Listed) -> None:
+    if is_same(before, after):
         return
     places = align_steps(before, after)
     elsewhere, order = Elsewhere(after, places), Order()
@@ -139,14 +146,16 @@ def _scattered(here: str, step: Plain, elsewhere: Elsewhere, order: Order, out: 
 
 
 def _compare_parts(
-    path: str, before: list[Plain], after: Parts, elsewhere: Elsewhere, order: Order, out: Listed
+    path: str, before: Sequence[Plain], after: Parts, elsewhere: Elsewhere, order: Order, out: Listed
 ) -> None:
     for index, part in enumerate(before):
         here = out.item(path, index)
         if (found := after.take(part)) is not None:
-            elsewhere.taken.add(found[1])
-            order.add(here, found[1])
-            _compare_fields(here, part, found[0], out, whole)
+            other, place = found
+            elsewhere.taken.add(place)
+            order.add(here, place)
+            if other is not part:
+                _compare_fields(here, part, other, out, whole)
         elif part.get("type") == "text" and after.hold(part["text"]):
             out.add(here, "joined", note="with the text beside it")
         elif (found := elsewhere.take(part)) is not None:

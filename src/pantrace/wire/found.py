@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from gc import is_tracked
 from typing import Any, NamedTuple
 
 from .json import encode
@@ -54,9 +53,10 @@ class Listed:
         """What was found, alike together."""
         return self.found
 
-    def add_absent(self, path: str, value: Any) -> None:
-        """One value that is gone: by far the most frequent."""
-        self.found.append(Found(path, "absent", 1, int(is_own(path)), before=value))
+    def add_absent(self, path: str, key: str, value: Any) -> None:
+        """One value that is gone from an object: by far the most frequent."""
+        place = f"{path}.{key}" if path else key
+        self.found.append(Found(place, "absent", 1, int(is_own(place)), before=value))
 
 
 Kind = tuple[str, str, str | None]
@@ -69,8 +69,8 @@ class Counted(Listed):
     def __init__(self) -> None:
         super().__init__()
         self._counts: dict[Kind, tuple[int, int]] = {}
-        self._single: list[str] = []
-        """Paths of values that are gone."""
+        self._single: dict[str, list[str]] = {}
+        """Path of an object -> keys of values that are gone from there."""
 
     def item(self, path: str, index: int) -> str:
         return f"{path}[]"
@@ -82,17 +82,21 @@ class Counted(Listed):
         known = self._counts.get(kind)
         self._counts[kind] = (values, own) if known is None else (known[0] + values, known[1] + own)
 
-    def add_absent(self, path: str, value: Any) -> None:
-        self._single.append(path)
+    def add_absent(self, path: str, key: str, value: Any) -> None:
+        if (keys := self._single.get(path)) is None:
+            keys = self._single[path] = []
+        keys.append(key)
 
     def counted(self) -> list[Found]:
         return [Found(path, what, *count) for (path, what, _), count in self.counts().items()]
 
     def counts(self) -> dict[Kind, tuple[int, int]]:
         """Values of each kind, and how many of them only their own format has a word for."""
-        for path, count in Counter(self._single).items():
-            self.add(path, "absent", count, count if is_own(path) else 0)
-        self._single = []
+        for path, keys in self._single.items():
+            for key, count in Counter(keys).items():
+                place = f"{path}.{key}" if path else key
+                self.add(place, "absent", count, count if is_own(place) else 0)
+        self._single = {}
         return self._counts
 
 
@@ -103,70 +107,52 @@ def part_type(path: str, value: Any) -> str | None:
 
 def weight(value: Any) -> int:
     """How many values something comes to; what is empty is one."""
-    if type(value) is dict and not is_tracked(value):
-        return len(value) or 1  # the collector need not look into it: there is no list or object in it
-    count = 0
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if item and type(item) is dict:
-            stack += item.values()
-        elif item and type(item) is list:
-            stack += item
-        else:
-            count += 1
-    return count
+    waiting = [value]
+    inner = 0
+    for item in waiting:
+        if item:
+            kind = type(item)
+            if kind is dict:
+                waiting += item.values()
+                inner += 1
+            elif kind is list or kind is tuple:
+                waiting += item
+                inner += 1
+    return len(waiting) - inner
 
 
 def weights(value: Any) -> tuple[int, int]:
     """How many values something comes to, and for how many of them only the format they come from has a word: in
     `extra`, and in parts that are unknown."""
-    count = own = 0
-    waiting = [value]
-    for item in waiting:
-        kind = type(item)
-        if item and kind is dict:
-            is_unknown = item.get("type") == "unknown" and "raw" in item
-            if apart := item if is_unknown else item.get("extra"):
-                values = weight(apart)
-                count += values
-                own += values
-            if is_unknown:
-                continue
-            if not is_tracked(item):
-                count += len(item) - bool(apart)
-            elif apart:
-                waiting += [item[key] for key in item if key != "extra"]
-            else:
-                waiting += item.values()
-        elif item and kind is list:
-            waiting += item
-        else:
-            count += 1
-    return count, own
+    aside: list[Any] = []
+    common = common_weight(value, aside)
+    own = weight(aside) if aside else 0
+    return common + own, own
 
 
-def common_weight(value: Any) -> int:
-    """How many values there are without those that only their own format has a word for: `weight` less `own_weight`,
-    in one walk that leaves out `extra`, which may be most of a sample."""
-    count = 0
+def common_weight(value: Any, aside: list[Any] | None = None) -> int:
+    """How many values there are without those that only their own format has a word for, which may be most of a
+    sample: they are not looked into, and put aside where somebody wants them."""
     waiting = [value]
+    inner = 0
     for item in waiting:
-        kind = type(item)
-        if item and kind is dict:
-            if item.get("type") == "unknown" and "raw" in item:
-                continue
-            if not is_tracked(item):
-                count += len(item) - ("extra" in item and bool(item["extra"]))
-            elif item.get("extra"):
-                waiting += [item[key] for key in item if key != "extra"]
-            else:
-                waiting += item.values()
-        elif item and kind is list:
-            waiting += item
-        else:
-            count += 1
-    return count
+        if item:
+            kind = type(item)
+            if kind is dict:
+                inner += 1
+                if "raw" in item and item.get("type") == "unknown":
+                    if aside is not None:
+                        aside.append(item)
+                elif extra := item.get("extra"):
+                    waiting += [item[key] for key in item if key != "extra"]
+                    if aside is not None:
+                        aside.append(extra)
+                else:
+                    waiting += item.values()
+            elif kind is list or kind is tuple:
+                waiting += item
+                inner += 1
+    return len(waiting) - inner
 
 
 def is_own(path: str) -> bool:

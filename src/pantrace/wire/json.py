@@ -17,6 +17,7 @@ from pantrace.errors import ReadError
 
 from .depth import OURS, is_too_deep, refusal
 from .limits import limits
+from .tap import hearer
 
 T = TypeVar("T")
 
@@ -104,10 +105,14 @@ def decode(data: bytes | memoryview) -> Any:
     """Any JSON value; repeated keys: the last wins (use `decode_document` where a person may have written the text)."""
     try:
         value = _decoder.decode(data)
+        # Most records of a database are too short to be deep.
+        if len(data) > 2 * limits().depth:
+            value = _shallow(value, data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return decode_patiently(bytes(data))
-    # Most records of a database are too short to be deep.
-    return _shallow(value, data) if len(data) > 2 * limits().depth else value
+        value = decode_patiently(bytes(data))
+    if (hear := hearer()) is not None:
+        hear(data, value)
+    return value
 
 
 def decode_each(texts: Sequence[bytes]) -> list[Any] | None:
@@ -117,7 +122,8 @@ def decode_each(texts: Sequence[bytes]) -> list[Any] | None:
     Only texts that are made for it could pass together and not alone: one that holds two values, beside two that are
     one value cut in a list. Whoever can write those could as well write what they are read as."""
     most = limits().depth
-    if any([len(text) > 2 * most and _opens_more_than(most, text) for text in texts]):
+    # Who hears what is decoded hears it text by text.
+    if hearer() is not None or any(len(text) > 2 * most and _opens_more_than(most, text) for text in texts):
         return None
     try:
         values: list[Any] = _decoder.decode(b"[" + b",".join(texts) + b"]")
@@ -324,6 +330,12 @@ def _is_utf8(text: str) -> bool:
 def to_plain(value: Any) -> Any:
     """Structs as dictionaries and tuples as lists, all the way down; NonFinite numbers stay what they are."""
     return decode_own(encode(value))
+
+
+def as_builtins(value: Any) -> Any:
+    """Structs as dictionaries, all the way down; texts are the same objects as before, and tuples stay tuples. Three
+    to six times faster than `to_plain`, for those who only look."""
+    return msgspec.to_builtins(value, enc_hook=_itself, builtin_types=(NonFinite,), str_keys=True)
 
 
 def decode_own(data: bytes) -> Any:

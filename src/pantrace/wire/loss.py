@@ -92,7 +92,7 @@ def plain_without_source(plain: Plain) -> Plain:
 
     def without(trajectory: Plain) -> Plain:
         bare = {key: value for key, value in trajectory.items() if key != "source"}
-        if "children" in bare:
+        if bare.get("children"):
             bare["children"] = [without(child) for child in bare["children"]]
         return bare
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import pairwise
 
 from .align import Place
 
@@ -14,21 +13,26 @@ class Order:
 
     def __init__(self) -> None:
         self._seen: list[tuple[str, Place]] = []
+        self._last: Place = (-1, -1)
+        self._is_risen = True
 
     def add(self, path: str, place: Place) -> None:
         """A part, by its path before and the place at which it was found."""
         self._seen.append((path, place))
+        if place < self._last:
+            self._is_risen = False
+        self._last = place
 
     def moved(self) -> Iterator[str]:
         """Paths of as few as possible, without which all others are in order."""
+        if self._is_risen:
+            return
         kept = _longest_rise([place for _, place in self._seen])
         yield from (path for index, (path, _) in enumerate(self._seen) if index not in kept)
 
 
 def _longest_rise(places: list[Place]) -> set[int]:
-    """Indexes of a longest run of places that do not fall; almost always all of them."""
-    if all(one <= two for one, two in pairwise(places)):
-        return set(range(len(places)))
+    """Indexes of a longest run of places that do not fall."""
     # Patience sorting: `ends` has the lowest place at which a rise of each length ends, `last` whose place it is.
     ends: list[Place] = []
     last: list[int] = []

@@ -19,7 +19,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,9 +27,9 @@ from urllib.parse import quote
 from pantrace.errors import ReadError
 
 from .files import read_error
-from .json import decode
 from .limits import TooLarge, limits
 from .private_folder import private_folder
+from .table_row import TableRow
 from .tap import listener
 
 PATIENCE = 5.0
@@ -95,26 +95,17 @@ def _told_row(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> tuple[Any, ...
 
 def _telling() -> Callable[[sqlite3.Cursor, tuple[Any, ...]], tuple[Any, ...]]:
     """Tells the rows of one question, whose columns are named once: SQLite makes their names anew for whoever asks."""
-    names: list[str] = []
+    names: tuple[str, ...] = ()
 
     def told(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        nonlocal names
         if (tell := listener()) is not None:
-            if not names:
-                names.extend([column[0] for column in cursor.description])
+            names = names or tuple([column[0] for column in cursor.description])
             # A row is known by all that it says; kept as it is, it would keep the whole database in memory.
-            tell(hash((*names, *values)), {name: _value(value) for name, value in zip(names, values, strict=True)})
+            tell(hash((names, values)), TableRow(names, values))
         return values
 
     return told
-
-
-def _value(value: Any) -> Any:
-    """What a column says: objects and lists are kept as JSON text."""
-    data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
-    if isinstance(data, bytes) and data[:1] in (b"{", b"["):
-        with suppress(ReadError):
-            return decode(data)
-    return None if isinstance(value, bytes) else value
 
 
 def tables_at(path: Path) -> dict[str, tuple[str, ...]]:

@@ -19,12 +19,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Collection, Hashable, Iterator, Mapping, Set
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -32,6 +31,7 @@ from pantrace.errors import ReadError
 
 from .carried import CARRIER
 from .json import decode
+from .table_row import TableRow, row_values
 from .words import LONG, NOTHING, Held, Word, is_long, words_in, words_in_order
 
 SHORT = 3
@@ -42,6 +42,11 @@ PENDING = 4_096
 """So many records may be read ahead of their samples."""
 AGE = 256
 """So many samples a record's words are looked for in other forms."""
+SOME = 32
+"""Of so many words of one record it is looked up at once whether they stand where their format declares why; then the
+record need not be kept."""
+TIDY = 16
+"""After so many samples it is looked up which records are done with."""
 FEW = 512
 """So many words of one record are looked for in other forms in every sample; of more, those that stand near the ones
 just found, as sources and samples go in the same order."""
@@ -66,46 +71,76 @@ class Unread(msgspec.Struct, frozen=True):
         return self.missing.total()
 
 
+_Leaf = tuple[str, str, Any]
+"""Path without numbers, the nearest key, the value."""
+
+
+class _Heard(NamedTuple):
+    """A record whose reader has decoded it, and what it said then."""
+
+    data: bytes
+    words: set[Word]
+    count: int
+
+
 class _Record:
     """A record of the source, or several that came together; and their words that no sample has had yet."""
 
     def __init__(self, values: list[Any], words: set[Word], said: int) -> None:
-        self.values = values
         self.words = words
-        self.age = 0
+        self.size = len(values)
+        self.since = 0
+        """How many samples had come before it."""
         self._rest = max(3, said // 10)
         self._order: list[Word] = []
         self._places: dict[Word, int] = {}
         """Of many words, where each stands first."""
         self._found: list[int] = []
         """Places of those that the last sample had."""
+        self._values = values
         if len(words) > FEW:
             self._places = {word: place for place, word in enumerate(words_in_order(values)) if word in words}
             self._order = list(self._places)
             self._marks = list(self._places.values())
 
+    def leaves(self) -> Iterable[_Leaf]:
+        """Where the words stand that it lacks, and some others."""
+        return _leaves_with(self.words, self._values)
+
+    def excused(self, declared: tuple[str, ...]) -> set[str]:
+        """Forget words that stand only where it was declared why; gives the declarations."""
+        needed: set[str] = set()
+        kept: set[Word] = set()
+        for path, key, value in self.leaves():
+            if (word := _sought(key, value)) not in self.words:
+                continue
+            if (reason := _reason(path, declared)) is None:
+                kept.add(word)
+            else:
+                needed.add(reason)
+        self.words &= kept
+        return needed
+
     @property
     def is_large(self) -> bool:
         return bool(self._order)
 
-    @property
-    def is_done(self) -> bool:
+    def is_done(self, samples: int) -> bool:
         """Whether nearly all of it has been found, or the sample that was made of it must have come."""
-        return len(self.words) <= self._rest or (self.age > AGE and not self.is_large)
+        return len(self.words) <= self._rest or (samples - self.since > AGE and not self.is_large)
 
-    def drop(self, words: Set[Word]) -> None:
+    def drop(self, word: Word) -> None:
         """What a sample has."""
-        if not self._order:
-            self.words = self.words - words
-        elif found := self.words & words:
-            self.words -= found
-            self._found += [self._places[word] for word in found]
+        if word in self.words:
+            self.words.remove(word)
+            if self._order:
+                self._found.append(self._places[word])
 
     def reached(self) -> list[Word]:
         """Words that it lacks, up to those that samples have had: behind them it speaks of samples to come."""
         if not any(map(is_long, self.words)):
             return []
-        said = words_in_order(self.values)
+        said = words_in_order(self._values)
         last = max((place for place, word in enumerate(said) if word not in self.words), default=0)
         return [word for word in {*said[: last + AROUND]} if word in self.words]
 
@@ -137,6 +172,9 @@ class Ledger:
         """Older records by the words that they lack."""
         self._open: list[_Record] = []
         """Records whose words are still looked for in other forms."""
+        self._lacking: set[Word] = set()
+        """The words of those of them that are not large; often these lack the same."""
+        self._samples = 0
         self._texts: list[str] = []
         """Of the last samples, in which no record has been looked for yet."""
         self._letters = 0
@@ -154,11 +192,16 @@ class Ledger:
             if len(self._new) >= PENDING:
                 self._open_new(_NOBODY)
 
+    def hear(self, data: Any, value: Any) -> None:
+        """What a text says that the reader has just decoded: if it is the record that came last, nobody need decode it
+        again. Only its words are kept, as a reader may change what it was given."""
+        if self._new and self._new[-1] is data and isinstance(data, bytes) and not isinstance(value, str):
+            self._new[-1] = _Heard(data, *words_in(value))
+
     def broken(self) -> None:
         """The last record could not be read: it is reported as such, and not value by value."""
         if self._new:
-            values = _decoded(self._new[-1:])
-            words, count = words_in(values)
+            words, count = words_in(_decoded(self._new[-1:]))
             self._values += count
             self._is_ours = self._is_ours or CARRIER in words
             self._new.pop()
@@ -168,59 +211,74 @@ class Ledger:
     def model(self, plain: Any, data: bytes = b"") -> None:
         """A sample or a header that was made of what came, as plain values and as the JSON that says them."""
         held = Held(plain)
+        self._samples += 1
         for word in self._waiting.keys() & held.words:
             for each in self._waiting.pop(word):
-                each.drop({word})
+                each.drop(word)
+        is_long_sought = self._look_again(held) if self._open else False
         if len(self._new) == 1 and isinstance(self._new[0], bytes) and self._new[0].rstrip() == data:
             # A record of ours, unchanged.
             self._values += held.count
             self._is_ours = self._is_ours or CARRIER in held.words
             self._new = []
         elif self._new:
-            self._open_new(held)
-        if self._open:
-            self._look_again(held)
+            is_long_sought = self._open_new(held) or is_long_sought
+        if is_long_sought:
+            self._keep(held.long_texts)
 
-    def _open_new(self, held: Held) -> None:
-        """Look for what the new records say, in all of them together: mostly nothing is lacking."""
-        values, self._new = _decoded(self._new), []
-        said, count = words_in(values)
+    def _open_new(self, held: Held) -> bool:
+        """Look for what the new records say, in all of them together: mostly nothing is lacking. Gives whether a long
+        text is, which may stand inside a longer one."""
+        new, self._new = self._new, []
+        heard = [each for each in new if isinstance(each, _Heard)]
+        unheard = _decoded([each for each in new if not isinstance(each, _Heard)])
+        said, count = _words_of(heard, unheard)
         self._values += count
         self._is_ours = self._is_ours or CARRIER in said
         lacking = said - self._known - held.words
         if len(lacking) <= FEW:
             lacking = {word for word in lacking if not held.holds_in_other_form(word)}
         if 0 < len(lacking) <= FEW:
-            self._wait(_Record(values, lacking, 0))
-        elif lacking:
-            for value in values:
-                words = words_in(value)[0]
-                if missed := words & lacking:
-                    self._wait(_Record([value], missed, len(words - self._known)))
+            record = _Record(unheard + _decoded(heard), lacking, 0)
+            if self._declared and len(lacking) <= SOME:
+                self._needed |= record.excused(self._declared)
+            if record.words:
+                self._wait(record)
+            return any(map(is_long, record.words))
+        is_long_sought = False
+        for value in unheard + _decoded(heard) if lacking else ():
+            words = words_in(value)[0]
+            if missed := words & lacking:
+                record = _Record([value], missed, len(words - self._known))
+                self._wait(record)
+                is_long_sought = is_long_sought or (not record.is_large and any(map(is_long, missed)))
+        return is_long_sought
 
     def _wait(self, record: _Record) -> None:
+        record.since = self._samples
         self._records.append(record)
         self._open.append(record)
+        if not record.is_large:
+            self._lacking |= record.words
         for word in record.words:
             self._waiting.setdefault(word, []).append(record)
-        self._pending += len(record.values)
+        self._pending += record.size
         while self._pending > PENDING and len(self._records) > 1:
             self._close(self._records.popleft())
 
-    def _look_again(self, held: Held) -> None:
-        """In other forms, for what is still lacking."""
-        # Records that lie in wait together often lack the same words.
-        lacking = {word for each in self._open if not each.is_large for word in each.words}
-        found = {word for word in lacking if held.holds_in_other_form(word)}
-        if any(is_long(word) for word in lacking - found):
-            self._keep(held.long_texts)
+    def _look_again(self, held: Held) -> bool:
+        """In other forms, for what is still lacking. Gives whether a long text is among that."""
+        found = {word for word in self._lacking if held.holds_in_other_form(word)}
+        self._lacking -= found
         for each in self._open:
             if each.is_large:
                 each.words.difference_update([word for word in each.near() if held.holds_otherwise(word)])
             elif found:
-                each.words = each.words - found
-            each.age += 1
-        self._open = [each for each in self._open if not each.is_done]
+                each.words -= found
+        if found or self._samples % TIDY == 0:
+            self._open = [each for each in self._open if not each.is_done(self._samples)]
+            self._lacking = {word for each in self._open if not each.is_large for word in each.words}
+        return any(map(is_long, self._lacking))
 
     def _keep(self, text: str) -> None:
         """Long texts wait until they are many: looking for each word in each of them would take most of the time."""
@@ -237,7 +295,7 @@ class Ledger:
                 bare = word.strip()
                 sought = bare if len(bare) >= LONG else word
                 if any(sought in text for text in self._texts):
-                    record.drop({word})
+                    record.drop(word)
 
     def closed(self) -> Unread:
         """The balance."""
@@ -249,14 +307,13 @@ class Ledger:
 
     def _close(self, record: _Record) -> None:
         """Name the paths of what was not found."""
-        self._pending -= len(record.values)
+        self._pending -= record.size
         if record.words and self._texts:
             self._look_into_texts(record, [*record.words])
         if not record.words:
             return
-        apart = [each for each in record.values if not record.words.isdisjoint(words_in(each)[0])]
-        for path, key, value in chain.from_iterable(_leaves(each, "", "") for each in apart):
-            is_missing = (key if _is_weak(value) else value) in record.words
+        for path, key, value in record.leaves():
+            is_missing = _sought(key, value) in record.words
             if is_missing and not (self._is_ours and (key not in record.words or CARRIER in path)):
                 declared = _reason(path, self._declared)
                 if declared is None:
@@ -270,17 +327,48 @@ def _reason(path: str, declared: tuple[str, ...]) -> str | None:
     return next((each for each in declared if each == path or fnmatchcase(path, each)), None)
 
 
-def _leaves(value: Any, path: str, key: str) -> Iterator[tuple[str, str, Any]]:
-    """Path without numbers, the nearest key, the value; for everything but null and blank texts."""
-    if isinstance(value, dict):
-        for name, item in value.items():
-            yield from _leaves(item, f"{path}.{name}" if path else name, name)
-    elif isinstance(value, (list, tuple)):
-        inside = f"{path}[]"
-        for item in value:
-            yield from _leaves(item, inside, key)
-    elif value is not None and not (isinstance(value, str) and (not value or value.isspace())):
-        yield path, key, value
+def _leaves_with(words: Set[Word], values: list[Any]) -> Iterator[_Leaf]:
+    """Where a key or a value stands that is among these words."""
+    waiting: list[tuple[Any, _Way]] = [(value, None) for value in values]
+    for item, way in waiting:
+        key = way[1] if way is not None else ""
+        # Paths are made only for what is told: of a hundred values one is.
+        if type(item) is dict:
+            for name, inner in item.items():
+                if type(inner) in _CONTAINERS:
+                    waiting.append((inner, (way, name, name)))
+                elif name in words or inner in words:
+                    yield _path((way, name, name)), name, inner
+        elif type(item) is list:
+            inside = (way, key, "[]")
+            is_told = key in words
+            for inner in item:
+                if type(inner) in _CONTAINERS:
+                    waiting.append((inner, inside))
+                elif is_told or inner in words:
+                    yield _path(inside), key, inner
+        elif item in words:
+            yield "", "", item
+
+
+_CONTAINERS = frozenset({dict, list})
+_Way = tuple[Any, str, str] | None
+"""How a value is reached: the way to what holds it, the nearest key, and the step from there."""
+
+
+def _path(way: _Way) -> str:
+    steps: list[str] = []
+    while way is not None:
+        way, _, step = way
+        steps.append(step)
+    return ".".join(reversed(steps)).replace(".[]", "[]")
+
+
+def _sought(key: str, value: Any) -> Word | None:
+    """The word by which a value is found; None for what says nothing."""
+    if value is None or (isinstance(value, str) and (not value or value.isspace())):
+        return None
+    return key if _is_weak(value) else value
 
 
 def _is_weak(value: Any) -> bool:
@@ -293,12 +381,25 @@ def _is_weak(value: Any) -> bool:
 _NOBODY = Held(None)
 
 
-def _decoded(records: list[Any]) -> list[Any]:
+def _words_of(heard: list[_Heard], values: list[Any]) -> tuple[set[Word], int]:
+    """What all of them say together, and how many values they have."""
+    if not values and len(heard) == 1:
+        return heard[0].words, heard[0].count
+    said, count = words_in(values)
+    return said.union(*[each.words for each in heard]), count + sum(each.count for each in heard)
+
+
+def _decoded(records: Sequence[Any]) -> list[Any]:
     """Records as values; those that are no JSON are none."""
+    if records and all(type(each) is TableRow for each in records):
+        return row_values([*records])
     values = []
     for data in records:
+        data = data.data if isinstance(data, _Heard) else data
         with suppress(ReadError):
             value = decode(data) if isinstance(data, (bytes, memoryview)) else data
+            if isinstance(value, TableRow):
+                value = row_values([value])[0]
             # A whole document inside a text: some tools encode twice.
             values.append(decode(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value)
     return values

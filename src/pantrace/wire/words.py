@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from itertools import chain
 from typing import Any
 
 from pantrace.errors import ReadError
@@ -27,24 +26,23 @@ def is_long(word: Word) -> bool:
     return isinstance(word, str) and len(word) >= LONG
 
 
-_CONTAINERS = frozenset({dict, list})
-
-
 def words_in(value: Any) -> tuple[set[Word], int]:
-    """All keys and values but null, and how many values there are; level by level, which is faster than one by one."""
+    """All keys and values but null, and how many values there are."""
     words: set[Any] = set()
-    count = 0
-    found = [value]
-    while found:
-        inner = [each for each in found if type(each) in _CONTAINERS]
-        objects = [each for each in inner if type(each) is dict]
-        said = [each for each in found if type(each) not in _CONTAINERS] if inner else found
-        words.update(said, *objects)
-        count += len(said) - said.count(None)
-        lists = [each for each in inner if type(each) is list] if len(objects) < len(inner) else []
-        found = [*chain.from_iterable(map(dict.values, objects)), *chain.from_iterable(lists)]
+    said: list[Any] = []
+    waiting = [value]
+    for item in waiting:
+        kind = type(item)
+        if kind is dict:
+            words.update(item)
+            waiting += item.values()
+        elif kind is list or kind is tuple:
+            waiting += item
+        else:
+            said.append(item)
+    words.update(said)
     words.discard(None)
-    return words, count
+    return words, len(said) - said.count(None)
 
 
 def words_in_order(value: Any) -> list[Word]:
@@ -57,7 +55,7 @@ def words_in_order(value: Any) -> list[Word]:
         if kind is dict:
             found += item
             stack += item.values()
-        elif kind is list:
+        elif kind is list or kind is tuple:
             stack += item
         elif item is not None:
             found.append(item)
