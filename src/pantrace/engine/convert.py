@@ -29,7 +29,7 @@ from pantrace.wire.depth import OURS, is_too_deep
 from pantrace.wire.file_names import FileNames
 from pantrace.wire.found import common_weight, weights
 from pantrace.wire.json import to_plain
-from pantrace.wire.limits import limits
+from pantrace.wire.limits import limits, of_our_own
 from pantrace.wire.loss import header_losses, plain, plain_header
 from pantrace.wire.mending import mending
 from pantrace.wire.output import staging
@@ -160,7 +160,8 @@ def write_run(
                 raise WriteError(f"not written as {to}: {UNWRITABLE}: {type(error).__name__}: {error}") from error
         if format_.is_split:
             refuse_overwriting(read, [Output(each, recording=True) for each in outputs])
-        written = _reopened(place, format_) if format_.save is not None else None
+        with of_our_own():
+            written = _reopened(place, format_) if format_.save is not None else None
         if measure and not rows.headers and not goes_on:
             report.values += common_weight(plain_header(run))
             for loss in header_losses(run, written or RunHeader(), _header_reasons(format_), to):
@@ -168,7 +169,8 @@ def write_run(
                     rows.lose(loss)
         if measure and report.samples:
             files = [place / each.name for each in outputs] if place.is_dir() else [place]
-            rows.scales.add_files(files, report.notes.unread)
+            with of_our_own():
+                rows.scales.add_files(files, report.notes.unread)
         if not report.samples:
             _refuse_nothing(rows, place, written)
         if strict:
