@@ -259,6 +259,14 @@ def encode(value: Any, *, indent: int | None = None) -> bytes:
         return _patient_text(plain, indent, "\n").encode()
 
 
+def indented(data: bytes, indent: int) -> bytes:
+    """A compact text of `encode` with line breaks."""
+    try:
+        return msgspec.json.format(data, indent=indent)
+    except msgspec.DecodeError:
+        return encode(decode_own(data), indent=indent)
+
+
 def _patient_text(value: Any, indent: int | None, newline: str) -> str:
     """JSON of values that the fast encoder or its formatter refuses; lone surrogates as escapes."""
     if isinstance(value, NonFinite):
