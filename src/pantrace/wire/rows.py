@@ -205,7 +205,8 @@ class Seal(NamedTuple):
 def write_rows(rows: Iterable[Any], target: Path, *, default: Layout, indent: int = 2) -> Seal:
     """Write rows (values, or `Row`s whose bytes somebody may have looked at already) as lines or as an array, as the
     name's suffix says (else the default)."""
-    layout = {".jsonl": "lines", ".ndjson": "lines", ".json": "array"}.get(files.bare_suffix(target), default)
+    named: dict[str, Layout] = {".jsonl": "lines", ".ndjson": "lines", ".json": "array"}
+    layout = named.get(files.bare_suffix(target), default)
     if default == "log" or (layout == "array" and default == "document"):
         layout = default
     count = checksum = 0
