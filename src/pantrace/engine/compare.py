@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from pantrace.errors import UsageError
 from pantrace.metrics import full_address, measure_named
-from pantrace.model import Measure, Run, Sample, Scale, Score, Unit, numbers_of
+from pantrace.model import Measure, Run, Sample, Scale, Score, Unit
 from pantrace.stats import ALPHA, Estimate, holm
 from pantrace.wire.grades import GRADES
 from pantrace.wire.meant import meant_by
@@ -62,6 +62,8 @@ class Side:
     cases: set[str] = field(default_factory=set)
     created: float | None = None
     """When the run was made."""
+    _addresses: dict[str, dict[str, str]] = field(default_factory=dict)
+    """score -> its key -> their address."""
 
     def add(self, name: str, case: str, number: float, score: Score) -> None:
         """Keep one number of a case, with what is declared of it; one that is too large for its square is left out."""
@@ -71,12 +73,33 @@ class Side:
         cases = self.values.get(name)
         if cases is None:
             cases = self._first(name, score)
-        cases.setdefault(case, []).append(number)
+        if (found := cases.get(case)) is None:
+            cases[case] = [number]
+        else:
+            found.append(number)
         if self.binary[name]:
             measure = _declared(name)
             self.binary[name] = (
                 is_yes_or_no(score, number) if measure is None else measure.yes_or_no and number in (0.0, 1.0)
             )
+
+    def add_values(self, score: Score, case: str) -> None:
+        """Keep the named numbers of a score, which `numbers_of` would give one by one. There are dozens in each sample:
+        this is where a comparison spends its time."""
+        addresses = self._addresses.setdefault(score.name, {})
+        for key, number in score.values.items():
+            if (address := addresses.get(key)) is None:
+                address = addresses[key] = f"{score.name}.{key}"
+            if number is None:
+                self.left_out[address] += 1
+            elif address in self.values and not self.binary[address] and -LARGEST <= number <= LARGEST:
+                cases = self.values[address]
+                if case in cases:
+                    cases[case].append(float(number))
+                else:
+                    cases[case] = [float(number)]
+            elif isfinite(number):
+                self.add(address, case, float(number), score)
 
     def _first(self, name: str, score: Score) -> dict[str, list[float]]:
         """A place for the numbers of a name, with what is declared of it, or what its first score says."""
@@ -120,12 +143,8 @@ def side_of(run: Run, samples: Iterable[Sample], *, cluster: str | None = None, 
         elif cluster is None and sample.case is not None and (task := cluster_of(sample, "task")) != sample.case.id:
             side.tasks[case] = task or ""
         for score in sample.scores:
-            for name, value in score.values.items():
-                if value is None:
-                    side.left_out[f"{score.name}.{name}"] += 1
             if score.values:
-                for address, number in numbers_of(score):
-                    side.add(address, case, number, score)
+                side.add_values(score, case)
             if not score.values or not _is_measured(score.name):
                 number_of_all = as_number(score)
                 if number_of_all is None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from pantrace.errors import UsageError
 from pantrace.metrics import by_name, full_address
-from pantrace.model import Record, Run, Sample, Scale, Score, with_samples
+from pantrace.model import Record, Run, Sample, Scale, Score
 from pantrace.stats import Estimate
 from pantrace.store import RunDirectory, is_run_directory
 from pantrace.wire.meant import meant_by
@@ -22,6 +22,7 @@ from .collector import seldom_collecting
 from .compare import MISHAPS, Margin, Side, address_among, compare_pairs, side_of, unknown_cluster
 from .compare_result import Comparison
 from .compare_stored import compare_stored
+from .outlined import outlined
 from .read import Notes, read_pile
 from .table import Table, Tabular
 
@@ -137,7 +138,8 @@ def compare_cases(
     margins = list(margins)
     _refuse_gaps(sides, metrics)
     pairs = _pairs(sides, all_pairs)
-    found = compare_pairs(pairs, metrics=metrics, margin=parse_margins(margins))
+    with seldom_collecting():
+        found = compare_pairs(pairs, metrics=metrics, margin=parse_margins(margins))
     if not found:
         listed = [f"{side.name} has {', '.join(sorted(side.values)) or 'no scores'}" for side in sides]
         raise UsageError(f"the runs share no metric: {'; '.join(listed)}")
@@ -186,10 +188,7 @@ def read_sides(
 
 def _scores_of(files: Sequence[Path]) -> Run:
     """A run with its scores; of a run directory nothing else is read."""
-    if len(files) == 1 and is_run_directory(files[0]):
-        directory = RunDirectory.open(files[0])
-        return with_samples(directory.header, directory.outlines())
-    return read_pile(files, notes=Notes())
+    return (outlined(files[0]) if len(files) == 1 else None) or read_pile(files, notes=Notes())
 
 
 def _with_decisions(folder: Path) -> Iterator[Sample]:

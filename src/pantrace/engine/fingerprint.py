@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
 from pantrace.formats import Format
+from pantrace.places import is_mirrored
 from pantrace.wire import files
 
 
@@ -15,8 +16,12 @@ def name_of(path: Path) -> str:
     return sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-def content_hash(path: Path) -> str:
-    """Of a file's bytes, or of a directory's names and bytes."""
+class Unwanted(Exception):
+    """Nobody waits for the hash any more."""
+
+
+def content_hash(path: Path, is_over: Callable[[], bool] = lambda: False) -> str:
+    """Of a file's bytes, or of a directory's names and bytes. `is_over`: whether to stop in the middle."""
     digest = sha256()
     for file in _files(path):
         digest.update(_name(file.relative_to(path) if path.is_dir() else "") + b"\0")
@@ -24,6 +29,8 @@ def content_hash(path: Path) -> str:
             with file.open("rb") as stream:
                 while block := stream.read(1 << 20):
                     digest.update(block)
+                    if is_over():
+                        raise Unwanted
         except OSError as error:
             raise files.read_error(file, error) from None
         digest.update(b"\0")
@@ -34,7 +41,7 @@ def fingerprint(path: Path, chosen: Format, variant: str, content: str, circumst
     """Of all that decides which samples an input gives: its content, files beside it that its reader looks into, its
     format, and the circumstances: selection and reference."""
     digest = sha256(repr((content, chosen.name, variant, circumstances)).encode("utf-8", "surrogatepass"))
-    for other in _beside(path, chosen):
+    for other in read_beside(path, chosen):
         digest.update(_name(other) + b"\0" + content_hash(other).encode())
     return digest.hexdigest()[:32]
 
@@ -42,12 +49,14 @@ def fingerprint(path: Path, chosen: Format, variant: str, content: str, circumst
 def signature(path: Path, chosen: Format) -> str:
     """Of names, sizes and times: changes whenever the fingerprint does, unless someone sets a file's time back."""
     digest = sha256()
-    for file in (each for one in (path, *_beside(path, chosen)) for each in _files(one)):
+    for file in (each for one in (path, *read_beside(path, chosen)) for each in _files(one)):
         try:
             found = file.stat()
         except OSError as error:
             raise files.read_error(file, error) from None
-        digest.update(_name(file) + f"\0{found.st_size} {found.st_mtime_ns} {found.st_ino}\0".encode())
+        # A copy of what is in a bucket has the object's time, and on every machine another number.
+        number = 0 if is_mirrored(file) else found.st_ino
+        digest.update(_name(file) + f"\0{found.st_size} {found.st_mtime_ns} {number}\0".encode())
     return digest.hexdigest()
 
 
@@ -62,7 +71,7 @@ def _holds_data(path: Path) -> bool:
     return not path.name.endswith("-wal") or path.stat().st_size > 0
 
 
-def _beside(path: Path, chosen: Format) -> Iterator[Path]:
+def read_beside(path: Path, chosen: Format) -> Iterator[Path]:
     """Files that are read along: the log of a database, and what the format knows of."""
     logs: Iterable[Path] = () if path.is_dir() else (path.with_name(path.name + end) for end in ("-wal", "-journal"))
     for other in (*logs, *chosen.beside(path)):

@@ -18,6 +18,7 @@ from pantrace.wire.json import encode
 
 from .compare import as_number, cluster_of, is_yes_or_no
 from .measure import case_of
+from .outlined import outlined
 from .read import Notes, inputs, open_run
 from .reduce import estimate_of, moments_of
 
@@ -103,7 +104,9 @@ def read_evaluations(
             alone = chosen.is_split
             groups: dict[tuple[str, ...], Evaluation] = pooled if alone else {}
             try:
-                run = open_run(place, chosen, variant, notes.on_broken)
+                # Which agent, model or label a group goes by, no column may say.
+                outline = outlined(place) if not keys and cluster != "agent" else None
+                run = outline or open_run(place, chosen, variant, notes.on_broken)
                 _samples_into(groups, run, chosen, path if alone else place, keys, cluster)
             except ReadError as error:
                 if place == path:
@@ -318,7 +321,7 @@ def _measured(
         measured.independent = min(count, count if clusters is None else clusters) or None
     if each.low is not None and each.high is not None and each.low <= value <= each.high:
         measured.estimate = Estimate(value=value, low=each.low, high=each.high, n=int(count or 0), method="as stored")
-    elif measured.independent and 0 <= value <= 1:
+    elif measured.independent is not None and measured.independent >= 1 and 0 <= value <= 1:
         measured.estimate = share_of(value, measured.independent)
     else:
         measured.estimate = Estimate(value=value, n=int(count or 0), method="as stored", note="no interval stored")

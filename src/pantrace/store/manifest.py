@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
 from hashlib import sha256
+from os import fspath
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -94,7 +95,7 @@ class Content(Record, frozen=True, kw_only=True):
 
 
 def committed_parts(path: Path) -> list[CommittedPart]:
-    """The parts that count at this moment, by name; another process may be writing."""
+    """The parts that count at this moment, in the order of their samples; another process may be writing."""
     try:
         return list(_read(path).parts.values())
     except Damaged as error:
@@ -109,7 +110,7 @@ def damaged_manifest(path: Path, why: Damaged) -> ReadError:
 def _read(path: Path) -> Content:
     if not path.is_file():
         raise Damaged("it is missing")
-    address = f"file:{quote(str(path.resolve()))}?mode=ro"
+    address = f"file:{quote(fspath(path.resolve()))}?mode=ro"
     try:
         with closing(sqlite3.connect(address, uri=True, timeout=30, isolation_level=None)) as database:
             # All tables as of one moment.
@@ -190,7 +191,7 @@ def _content(rows: Rows, seal: int | None) -> Content:
         files.setdefault(part, []).append(PartFile(table=table, file=file, rows=count, bytes=size, sha256=digest))
     parts = {
         part: CommittedPart(part=part, sequence=sequence, profile=profile, files=tuple(files.get(part, ())))
-        for sequence, part, profile, _ in sorted(rows["parts"], key=lambda row: row[1])
+        for sequence, part, profile, _ in sorted(rows["parts"])
     }
     aside = {
         part: (since, from_exact_json(record.encode(), CommittedPart)) for part, since, record in rows.get("aside", ())

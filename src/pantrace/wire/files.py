@@ -83,21 +83,25 @@ def read_error(path: Path, error: Exception) -> ReadError:
 
 def read_all(path: Path) -> bytes:
     """All bytes of a file, decompressed, without a byte order mark."""
-    with reading(path, held=True) as file:
-        data = (_unpacked(file) if isinstance(file.raw, Unpacked) else _plain(file)).removeprefix(BOM)
+    data = read_quietly(path)
     if (tell := listener()) is not None:
         tell(path, data)
     return data
 
 
+def read_quietly(path: Path) -> bytes:
+    """The same for who tells by itself what was read."""
+    with reading(path, held=True) as file:
+        return (_unpacked(file) if isinstance(file.raw, Unpacked) else _plain(file)).removeprefix(BOM)
+
+
 def _plain(file: Opened) -> bytes:
     if os.fstat(file.fileno()).st_size > limits().record:
         raise TooLarge.record("the file")
-    # From the file itself: a buffer that has been looked into already would be joined with what follows it, and
-    # copying a document of some megabytes costs a third of decoding it.
+    # From the file itself: a buffer that has been looked into already would be joined with what follows it, and copying
+    # a document of some megabytes costs a third of decoding it.
     file.raw.seek(0)
-    found: bytes = file.raw.read()
-    return found
+    return file.raw.read() or b""
 
 
 def _unpacked(file: Opened) -> bytes:

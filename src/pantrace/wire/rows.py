@@ -18,7 +18,7 @@ from .limits import TooLarge, limits
 from .output import writing
 from .pace import tell_place
 from .span import Span
-from .tap import listener, listening
+from .tap import listener
 
 Layout = Literal["lines", "array", "document", "log"]
 """How rows lie in a file: one on each line, as items of an array, one alone, or one alone as a list of records of which
@@ -66,7 +66,9 @@ def layout_at(path: Path) -> Layout:
 
 def read_log(path: Path, on_broken: OnBroken) -> list[Any]:
     """All records of a file that together are one recording; a ReadError where that is larger than a record may be."""
-    return [record for _, record in read_rows(path, on_broken, held=True)]
+    is_document = layout_at(path) == "document"
+    each = _read_values(path, on_broken) if is_document else read_rows(path, on_broken, held=True)
+    return [record for _, record in each]
 
 
 def read_rows(
@@ -115,8 +117,8 @@ def rows_in(
     if layout == "document":
         yield from _read_document(path, on_broken, decode)
     elif layout == "log":
-        values = layout_at(path) == "document"
-        if records := [record for _, record in _read_values(path, on_broken)] if values else read_log(path, on_broken):
+        records = read_log(path, on_broken)
+        if records:
             yield None, records
     else:
         yield from read_rows(path, on_broken, span, decode)
@@ -153,8 +155,7 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken, decode: Decod
 
 def _read_values(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
     """Values one after another, each on many lines, as a pretty printer leaves them; a document is the only one."""
-    with listening(None):  # it may be several values: they are told one by one
-        data = files.read_all(path)
+    data = files.read_quietly(path)
     try:
         whole = decode_document(data)
     except ReadError as error:
@@ -256,11 +257,16 @@ def count_rows(path: Path) -> int:
     return sum(1 for _ in read_rows(path, raise_broken))
 
 
+def written_layout(target: Path, default: Layout) -> Layout:
+    """How rows are laid out in a file: as the name's suffix says, else the default."""
+    by_suffix: dict[str, Layout] = {".jsonl": "lines", ".ndjson": "lines", ".json": "array"}
+    layout = by_suffix.get(files.bare_suffix(target), default)
+    return default if default == "log" or (layout == "array" and default == "document") else layout
+
+
 def write_rows(rows: Iterable[Any], target: Path, *, default: Layout, indent: int = 2) -> int:
     """Write rows as lines or as an array, as the name's suffix says (else the default); gives their number."""
-    layout = {".jsonl": "lines", ".ndjson": "lines", ".json": "array"}.get(files.bare_suffix(target), default)
-    if default == "log" or (layout == "array" and default == "document"):
-        layout = default
+    layout = written_layout(target, default)
     count = 0
     with writing(target) as file:
         for count, row in enumerate(rows, 1):
