@@ -155,7 +155,7 @@ def write_run(
     with closing(rows.scales), staging(target) as place:
         with mending(report.repair), carry_if(carry):
             try:
-                outputs = _save(run, rows.of(run), target, place, format_, chosen, report)
+                outputs = _save(run, rows, target, place, chosen)
             except UNFORESEEN as error:
                 raise WriteError(f"not written as {to}: {UNWRITABLE}: {type(error).__name__}: {error}") from error
         if format_.is_split:
@@ -348,36 +348,36 @@ def _reopened(place: Path, format_: Format) -> Run | None:
         raise WriteError(f"what was written as {format_.name} cannot be read back: {error.message}") from None
 
 
-def _save(
-    run: Run, written: Iterator[Row], target: Path, place: Path, format_: Format, options: Record, report: Report
-) -> list[Path]:
+def _save(run: Run, rows: _Rows, target: Path, place: Path, options: Record) -> list[Path]:
     """Write all into a private place; gives what the target's files will be called."""
+    format_ = rows.format
     if format_.is_split:
-        return _save_documents(written, target, place, format_, report)
+        return _save_documents(run, rows, target, place)
     if format_.save is not None:
-        format_.save(header_of(run), written, place, options)
+        format_.save(header_of(run), rows.of(run), place, options)
     else:
-        write_rows((row.value for row in written), place, default=format_.layout)
+        rows.scales.seals[place] = write_rows(rows.of(run), place, default=format_.layout)
     return [target]
 
 
-def _save_documents(rows: Iterator[Row], target: Path, place: Path, format_: Format, report: Report) -> list[Path]:
+def _save_documents(run: Run, rows: _Rows, target: Path, place: Path) -> list[Path]:
     """One file per sample: a directory of them, or the named file when there is only one."""
+    format_, seals = rows.format, rows.scales.seals
     if not target.is_dir() and (target.exists() or files.bare_suffix(target) in (".json", ".jsonl", format_.suffix)):
-        for number, row in enumerate(rows):
+        for number, row in enumerate(rows.of(run)):
             if number:
                 raise UsageError(f"{format_.name} holds one sample per file: give a directory, -o {target.stem}/")
-            write_rows([row.value], place, default=format_.layout)
+            seals[place] = write_rows([row], place, default=format_.layout)
         return [target]
     place.mkdir()
     names, outputs = FileNames(format_.suffix), []
-    for row in rows:
+    for row in rows.of(run):
         sample = row.sample
         stem = sample.id if sample.epoch is None else f"{sample.id}_{sample.epoch}"
         name = names.name(stem)
         if name != f"{stem}{format_.suffix}":
-            report.named.append((sample.id, name))
-        write_rows([row.value], place / name, default=format_.layout)
+            rows.report.named.append((sample.id, name))
+        seals[place / name] = write_rows([row], place / name, default=format_.layout)
         outputs.append(target / name)
     return outputs
 

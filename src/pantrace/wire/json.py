@@ -57,6 +57,7 @@ UNFINISHED = "it may still be being written, or was not copied whole"
 """What to say of a text or a file that breaks off."""
 
 _encoder = msgspec.json.Encoder(enc_hook=_literal)
+_sorting_encoder = msgspec.json.Encoder(enc_hook=_literal, order="deterministic")
 _decoder = msgspec.json.Decoder()
 
 
@@ -304,6 +305,22 @@ def encode(value: Any, *, indent: int | None = None) -> bytes:
     except (UnicodeEncodeError, msgspec.DecodeError):
         plain = msgspec.to_builtins(value, enc_hook=_itself, builtin_types=(NonFinite,))
         return _patient_text(plain, indent, "\n").encode()
+
+
+def encode_sorted(value: Any) -> bytes:
+    """Compact JSON with the keys of objects in their order, to tell whether two values are the same."""
+    try:
+        return _sorting_encoder.encode(value)
+    except UnicodeEncodeError:
+        return encode(value)
+
+
+def indented(data: bytes, indent: int) -> bytes:
+    """A compact text of `encode` with line breaks."""
+    try:
+        return msgspec.json.format(data, indent=indent)
+    except msgspec.DecodeError:
+        return encode(decode_own(data), indent=indent)
 
 
 def _patient_text(value: Any, indent: int | None, newline: str) -> str:
