@@ -23,7 +23,6 @@ from pantrace.formats import Format, by_name, detect
 from pantrace.model import Loss, Record, Run, RunHeader, Sample, Trajectory, header_of, with_samples
 from pantrace.wire import files
 from pantrace.wire.carried import carry_if, without_carried
-from pantrace.wire.cuts import SPAN_BYTES
 from pantrace.wire.depth import OURS, is_too_deep
 from pantrace.wire.file_names import FileNames
 from pantrace.wire.found import common_weight, weights
@@ -66,7 +65,6 @@ def convert(
     on_loss: OnLoss | None = None,
     on_sample: Callable[[Sample], None] | None = None,
     engine: Engine = ONE_PROCESS,
-    span_bytes: int = SPAN_BYTES,
 ) -> Report:
     """Write recordings as another format, and report what was lost.
 
@@ -82,7 +80,7 @@ def convert(
     if on_loss is None and engine != ONE_PROCESS and (format_ := by_name(to)).writes and not Path(target).is_dir():
         chosen = options if isinstance(options, Record) else parse_options(format_, options or {})
         task = ConvertParts(write_run, to, chosen, measure and format_.reads, carry, strict, selection or Selection())
-        done = in_parts(paths, Path(target), task, engine, format=format, on_sample=on_sample, span_bytes=span_bytes)
+        done = in_parts(paths, Path(target), task, engine, format=format, on_sample=on_sample)
         if done is not None:
             return done
     report = Report(to=to, notes=Notes() if strict else Notes.keeping(), measured=measure)
