@@ -102,7 +102,7 @@ def test_a_long_first_line_is_still_lines(tmp_path: Path) -> None:
 )
 def test_the_name_says_how_rows_are_written(name: str, start: bytes, tmp_path: Path) -> None:
     path = tmp_path / name
-    assert write_rows([{"a": 1}, {"a": 2}], path, default="lines") == 2
+    assert write_rows([{"a": 1}, {"a": 2}], path, default="lines").rows == 2
     assert path.read_bytes().startswith(start)
     assert rows(path) == ([{"a": 1}, {"a": 2}], [])
 

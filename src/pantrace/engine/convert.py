@@ -21,13 +21,14 @@ from pantrace.errors import (
 )
 from pantrace.formats import Format, by_name, detect
 from pantrace.model import Loss, Record, Run, RunHeader, Sample, Trajectory, header_of, with_samples
+from pantrace.places import path_at
 from pantrace.wire import files
 from pantrace.wire.carried import carry_if, without_carried
 from pantrace.wire.depth import OURS, is_too_deep
 from pantrace.wire.file_names import FileNames
 from pantrace.wire.found import common_weight, weights
 from pantrace.wire.json import to_plain
-from pantrace.wire.limits import limits
+from pantrace.wire.limits import limits, of_our_own
 from pantrace.wire.loss import header_losses, plain, plain_header
 from pantrace.wire.mending import mending
 from pantrace.wire.output import staging
@@ -71,7 +72,7 @@ def convert(
     Without `to`, the name of the output says the format: log.eval, all.trace.jsonl. With `strict`, any loss and any
     broken record is an error, and no output is left behind. Without `measure`, losses are not measured, which is
     faster. Without `carry`, the output is plain: nothing is kept under a `pantrace` key."""
-    paths = [Path(each) for each in ([sources] if isinstance(sources, (str, PathLike)) else sources)]
+    paths = [path_at(each) for each in ([sources] if isinstance(sources, (str, PathLike)) else sources)]
     if (to := to or format_named_by(target)) is None:
         raise no_format(target)
     if not sub_agents:
@@ -152,12 +153,13 @@ def write_run(
     with closing(rows.scales), staging(target) as place:
         with mending(report.repair), carry_if(carry):
             try:
-                outputs = _save(run, rows.of(run), target, place, format_, chosen, report)
+                outputs = _save(run, rows, target, place, chosen)
             except UNFORESEEN as error:
                 raise WriteError(f"not written as {to}: {UNWRITABLE}: {type(error).__name__}: {error}") from error
         if format_.is_split:
             refuse_overwriting(read, [Output(each, recording=True) for each in outputs])
-        written = _reopened(place, format_) if format_.save is not None else None
+        with of_our_own():
+            written = _reopened(place, format_) if format_.save is not None else None
         if measure and not rows.headers and not goes_on:
             report.values += common_weight(plain_header(run))
             for loss in header_losses(run, written or RunHeader(), _header_reasons(format_), to):
@@ -165,7 +167,8 @@ def write_run(
                     rows.lose(loss)
         if measure and report.samples:
             files = [place / each.name for each in outputs] if place.is_dir() else [place]
-            rows.scales.add_files(files, report.notes.unread)
+            with of_our_own():
+                rows.scales.add_files(files, report.notes.unread)
         if not report.samples:
             _refuse_nothing(rows, place, written)
         if strict:
@@ -343,36 +346,36 @@ def _reopened(place: Path, format_: Format) -> Run | None:
         raise WriteError(f"what was written as {format_.name} cannot be read back: {error.message}") from None
 
 
-def _save(
-    run: Run, written: Iterator[Row], target: Path, place: Path, format_: Format, options: Record, report: Report
-) -> list[Path]:
+def _save(run: Run, rows: _Rows, target: Path, place: Path, options: Record) -> list[Path]:
     """Write all into a private place; gives what the target's files will be called."""
+    format_ = rows.format
     if format_.is_split:
-        return _save_documents(written, target, place, format_, report)
+        return _save_documents(run, rows, target, place)
     if format_.save is not None:
-        format_.save(header_of(run), written, place, options)
+        format_.save(header_of(run), rows.of(run), place, options)
     else:
-        write_rows((row.value for row in written), place, default=format_.layout)
+        rows.scales.seals[place] = write_rows(rows.of(run), place, default=format_.layout)
     return [target]
 
 
-def _save_documents(rows: Iterator[Row], target: Path, place: Path, format_: Format, report: Report) -> list[Path]:
+def _save_documents(run: Run, rows: _Rows, target: Path, place: Path) -> list[Path]:
     """One file per sample: a directory of them, or the named file when there is only one."""
+    format_, seals = rows.format, rows.scales.seals
     if not target.is_dir() and (target.exists() or files.bare_suffix(target) in (".json", ".jsonl", format_.suffix)):
-        for number, row in enumerate(rows):
+        for number, row in enumerate(rows.of(run)):
             if number:
                 raise UsageError(f"{format_.name} holds one sample per file: give a directory, -o {target.stem}/")
-            write_rows([row.value], place, default=format_.layout)
+            seals[place] = write_rows([row], place, default=format_.layout)
         return [target]
     place.mkdir()
     names, outputs = FileNames(format_.suffix), []
-    for row in rows:
+    for row in rows.of(run):
         sample = row.sample
         stem = sample.id if sample.epoch is None else f"{sample.id}_{sample.epoch}"
         name = names.name(stem)
         if name != f"{stem}{format_.suffix}":
-            report.named.append((sample.id, name))
-        write_rows([row.value], place / name, default=format_.layout)
+            rows.report.named.append((sample.id, name))
+        seals[place / name] = write_rows([row], place / name, default=format_.layout)
         outputs.append(target / name)
     return outputs
 

@@ -14,6 +14,7 @@ import msgspec
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import Format, by_name, detect
 from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, Trajectory, header_of, is_staff
+from pantrace.places import path_at
 from pantrace.store import FILES, RECORDINGS, WORKSPACES, RunDirectory, is_run_directory
 from pantrace.wire.claim import either, inside, of_patterns
 from pantrace.wire.files import read_error
@@ -80,7 +81,7 @@ def read(path: str | Path, *, format: str | None = None, on_broken: OnBroken = r
 
     The samples are read while they are iterated, one at a time; iterated again, they are read again, and broken records
     are told again. A broken record raises a ReadError, or goes to `on_broken` and is left out."""
-    path = Path(path)
+    path = path_at(path)
 
     def opened() -> Run:
         if path.is_dir():

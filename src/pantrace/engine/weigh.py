@@ -27,7 +27,7 @@ from pantrace.wire.compare import compare, is_same
 from pantrace.wire.found import MISSING, Counted, Found, Listed, common_weight, weights
 from pantrace.wire.json import as_builtins, decode_own, encode
 from pantrace.wire.loss import as_loss, plain_without_source, reason, without_source
-from pantrace.wire.rows import count_rows, raise_broken
+from pantrace.wire.rows import Seal, count_rows, is_sealed, raise_broken
 from pantrace.wire.tap import listening
 from pantrace.wire.written import Row
 
@@ -66,6 +66,9 @@ class Scales:
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115 -- `close` closes it
         self._waiting: list[_Waiting] = []
         self._rows = 0
+        self.seals: dict[Path, Seal] = {}
+        """What was written to files of rows. Their rows are read back as they are encoded; that these bytes have come
+        to the disk is seen from a checksum."""
         self._is_container = format_.open is not None and format_.save is not None
         self._lost, self._hidden = Counted(), Counted()
         """What was lost (where it is not told with its values) and what is kept for pantrace only, of all samples."""
@@ -191,6 +194,9 @@ class Scales:
         self._settle(meant.key[0], said, there, None if seen is None else decode_own(seen))
 
     def _count(self, files: list[Path]) -> None:
+        for path in files:
+            if path in self.seals and not is_sealed(path, self.seals[path]):
+                raise WriteError(f"{path.name}: what lies on the disk is not what was written; is the disk all right?")
         counts = [count_rows(path) for path in files]
         found = len(counts) if self._format.is_split else sum(counts)
         if found != self._rows and self._format.open is None:

@@ -79,7 +79,7 @@ def _compare_fields(
             if other is None and key not in after:
                 gone(place, value, out)
             elif key == "steps" and _TRAJECTORY.fullmatch(path):
-                _compare_steps(place, value, other, out)
+                _compare_steps(place, value, after[key], out)
             else:
                 compare(place, value, other, out, gone)
 

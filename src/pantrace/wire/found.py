@@ -59,6 +59,9 @@ class Listed:
         self.found.append(Found(place, "absent", 1, int(is_own(place)), before=value))
 
 
+MANY = 4_096
+"""So many single values are summed up: kept one by one, those of a large run would fill the memory."""
+
 Kind = tuple[str, str, str | None]
 """Path without numbers, what happened, and the type of a part that is lost as a whole."""
 
@@ -68,7 +71,7 @@ class Counted(Listed):
 
     def __init__(self) -> None:
         super().__init__()
-        self._counts: dict[Kind, tuple[int, int]] = {}
+        self._counts: dict[Kind, list[int]] = {}
         self._single: dict[str, list[str]] = {}
         """Path of an object -> keys of values that are gone from there."""
 
@@ -79,25 +82,34 @@ class Counted(Listed):
         self, path: str, what: str, values: int = 1, own: int = 0, note: str = "", before: Any = None, after: Any = None
     ) -> None:
         kind = (path, what, part_type(path, before) if type(before) is dict else None)
-        known = self._counts.get(kind)
-        self._counts[kind] = (values, own) if known is None else (known[0] + values, known[1] + own)
+        if (known := self._counts.get(kind)) is None:
+            self._counts[kind] = [values, own]
+        else:
+            known[0] += values
+            known[1] += own
 
     def add_absent(self, path: str, key: str, value: Any) -> None:
         if (keys := self._single.get(path)) is None:
             keys = self._single[path] = []
         keys.append(key)
+        if len(keys) >= MANY:
+            self._fold()
 
     def counted(self) -> list[Found]:
-        return [Found(path, what, *count) for (path, what, _), count in self.counts().items()]
+        return [Found(path, what, values, own) for (path, what, _), (values, own) in self.counts().items()]
 
-    def counts(self) -> dict[Kind, tuple[int, int]]:
+    def counts(self) -> dict[Kind, list[int]]:
         """Values of each kind, and how many of them only their own format has a word for."""
+        self._fold()
+        return self._counts
+
+    def _fold(self) -> None:
+        """Sum up the single values."""
         for path, keys in self._single.items():
             for key, count in Counter(keys).items():
                 place = f"{path}.{key}" if path else key
                 self.add(place, "absent", count, count if is_own(place) else 0)
         self._single = {}
-        return self._counts
 
 
 def part_type(path: str, value: Any) -> str | None:

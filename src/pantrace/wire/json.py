@@ -57,6 +57,7 @@ UNFINISHED = "it may still be being written, or was not copied whole"
 """What to say of a text or a file that breaks off."""
 
 _encoder = msgspec.json.Encoder(enc_hook=_literal)
+_sorting_encoder = msgspec.json.Encoder(enc_hook=_literal, order="deterministic")
 _decoder = msgspec.json.Decoder()
 
 
@@ -122,8 +123,9 @@ def decode_each(texts: Sequence[bytes]) -> list[Any] | None:
     Only texts that are made for it could pass together and not alone: one that holds two values, beside two that are
     one value cut in a list. Whoever can write those could as well write what they are read as."""
     most = limits().depth
+    long = [text for text in texts if len(text) > 2 * most]
     # Who hears what is decoded hears it text by text.
-    if hearer() is not None or any(len(text) > 2 * most and _opens_more_than(most, text) for text in texts):
+    if hearer() is not None or any(_opens_more_than(most, text) for text in long):
         return None
     try:
         values: list[Any] = _decoder.decode(b"[" + b",".join(texts) + b"]")
@@ -262,6 +264,14 @@ def typed_decoder(kind: type[T]) -> Callable[[bytes | memoryview], T]:
     return decoded
 
 
+def in_words(error: msgspec.ValidationError, around: str = "") -> str:
+    """Which value has a wrong type, and which; `around`: where the record stands that it is in."""
+    what, _, where = str(error).partition(" - at ")
+    inner = where.strip("`$.")
+    place = around + ("." if around and inner and not inner.startswith("[") else "") + inner
+    return f"{place or 'it'} has a wrong type: {what[:1].lower()}{what[1:]}"
+
+
 def misfit(record: Any, kind: type[T]) -> str | None:
     """The first value of a record that has not the type it should have, in words; None when all have."""
     try:
@@ -271,8 +281,7 @@ def misfit(record: Any, kind: type[T]) -> str | None:
     except RecursionError:
         return "it is nested too deeply, or holds itself"
     except msgspec.ValidationError as error:
-        what, _, where = str(error).partition(" - at ")
-        return f"{where.strip('`$.')} has a wrong type: {what[:1].lower()}{what[1:]}"
+        return in_words(error)
     except UnicodeEncodeError:
         return "half a character (a lone surrogate) stands where a known word is expected"
     return None
@@ -296,6 +305,22 @@ def encode(value: Any, *, indent: int | None = None) -> bytes:
     except (UnicodeEncodeError, msgspec.DecodeError):
         plain = msgspec.to_builtins(value, enc_hook=_itself, builtin_types=(NonFinite,))
         return _patient_text(plain, indent, "\n").encode()
+
+
+def encode_sorted(value: Any) -> bytes:
+    """Compact JSON with the keys of objects in their order, to tell whether two values are the same."""
+    try:
+        return _sorting_encoder.encode(value)
+    except UnicodeEncodeError:
+        return encode(value)
+
+
+def indented(data: bytes, indent: int) -> bytes:
+    """A compact text of `encode` with line breaks."""
+    try:
+        return msgspec.json.format(data, indent=indent)
+    except msgspec.DecodeError:
+        return encode(decode_own(data), indent=indent)
 
 
 def _patient_text(value: Any, indent: int | None, newline: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
+from zlib import crc32
 
 import msgspec
 
@@ -13,12 +14,13 @@ from pantrace.errors import ReadError
 
 from . import files
 from .cuts import by_lines
-from .json import UNFINISHED, decode_document, encode, typed_decoder
+from .json import UNFINISHED, decode_document, encode, indented, typed_decoder
 from .limits import TooLarge, limits
 from .output import writing
 from .pace import tell_place
 from .span import Span
 from .tap import listener
+from .written import Row
 
 Layout = Literal["lines", "array", "document", "log"]
 """How rows lie in a file: one on each line, as items of an array, one alone, or one alone as a list of records of which
@@ -264,21 +266,46 @@ def written_layout(target: Path, default: Layout) -> Layout:
     return default if default == "log" or (layout == "array" and default == "document") else layout
 
 
-def write_rows(rows: Iterable[Any], target: Path, *, default: Layout, indent: int = 2) -> int:
-    """Write rows as lines or as an array, as the name's suffix says (else the default); gives their number."""
+class Seal(NamedTuple):
+    """How many rows were written to a file, and the checksum of all its bytes (before they were packed)."""
+
+    rows: int
+    checksum: int
+
+
+def write_rows(rows: Iterable[Any], target: Path, *, default: Layout, indent: int = 2) -> Seal:
+    """Write rows (values, or `Row`s whose bytes somebody may have looked at already) as lines or as an array, as the
+    name's suffix says (else the default)."""
     layout = written_layout(target, default)
-    count = 0
+    count = checksum = 0
     with writing(target) as file:
         for count, row in enumerate(rows, 1):
-            if layout == "lines":
-                file.write(encode(row) + b"\n")
-            elif layout == "document":
-                file.write(encode(row, indent=indent) + b"\n")
-            elif layout == "log":
-                file.writelines(encode(record) + b"\n" for record in row)
-            else:
-                file.write(b"[\n" if count == 1 else b",\n")
-                file.write(encode(row, indent=indent))
+            text = _text(row, layout, indent, is_first=count == 1)
+            checksum = crc32(text, checksum)
+            file.write(text)
         if layout == "array":
-            file.write(b"\n]\n" if count else b"[]\n")
-    return count
+            text = b"\n]\n" if count else b"[]\n"
+            checksum = crc32(text, checksum)
+            file.write(text)
+    return Seal(count, checksum)
+
+
+def _text(row: Any, layout: Layout, indent: int, *, is_first: bool) -> bytes:
+    if layout == "log":
+        records = row.value if isinstance(row, Row) else row
+        return b"".join([encode(record) + b"\n" for record in records])
+    data = row.data if isinstance(row, Row) else encode(row)
+    if layout == "lines":
+        return data + b"\n"
+    if layout == "document":
+        return indented(data, indent) + b"\n"
+    return (b"[\n" if is_first else b",\n") + indented(data, indent)
+
+
+def is_sealed(path: Path, seal: Seal) -> bool:
+    """Whether a file has the bytes that were written to it."""
+    checksum = 0
+    with files.reading(path) as file:
+        while piece := file.read(1 << 20):
+            checksum = crc32(piece, checksum)
+    return checksum == seal.checksum

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,36 +20,32 @@ class TableRow(NamedTuple):
 
 
 _decode = msgspec.json.Decoder(list[Any]).decode
-_OPENING = (b"{", b"[")
 
 
-def row_values(rows: list[TableRow]) -> list[dict[str, Any]]:
-    """What rows say, column by column: objects and lists are kept in databases as JSON text."""
-    data = [[_as_bytes(value) for value in row.values] for row in rows]
-    texts = [each for row in data for each in row if each is not None and each[:1] in _OPENING]
-    found = iter(_decode_all(texts))
-    return [
-        {
-            name: value
-            if text is None
-            else next(found)
-            if text[:1] in _OPENING
-            else value
-            if type(value) is str
-            else None
-            for name, value, text in zip(*row, said, strict=True)
-        }
-        for row, said in zip(rows, data, strict=True)
-    ]
-
-
-def _as_bytes(value: Any) -> bytes | None:
-    kind = type(value)
-    return value.encode("utf-8", "surrogatepass") if kind is str else value if kind is bytes else None
+def row_values(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
+    """What rows say, column by column: objects and lists are kept in databases as JSON text, and other bytes say
+    nothing."""
+    found = [dict(zip(*row, strict=True)) for row in rows]
+    places: list[tuple[dict[str, Any], str]] = []
+    texts: list[bytes] = []
+    for row in found:
+        for name, value in row.items():
+            kind = type(value)
+            if kind is bytes and value[:1] not in (b"{", b"["):
+                row[name] = None
+            elif kind is bytes or (kind is str and value[:1] in ("{", "[")):
+                places.append((row, name))
+                texts.append(value if kind is bytes else value.encode("utf-8", "surrogatepass"))
+    for (row, name), text, value in zip(places, texts, _decode_all(texts), strict=True):
+        if value is not text:
+            row[name] = value
+        elif type(row[name]) is bytes:
+            row[name] = None
+    return found
 
 
 def _decode_all(texts: list[bytes]) -> list[Any]:
-    """Values of texts; a text that only begins like JSON is itself the value.
+    """Values of texts; the text itself where it only begins like JSON.
 
     A session is many short texts: all of them at once take a quarter of the time."""
     try:
@@ -63,4 +60,4 @@ def _decoded(text: bytes) -> Any:
     try:
         return decode(text)
     except ReadError:
-        return text.decode("utf-8", "replace")
+        return text

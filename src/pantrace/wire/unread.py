@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -31,13 +31,10 @@ from pantrace.errors import ReadError
 
 from .carried import CARRIER
 from .json import decode
+from .leaves import Leaf, leaves_with, sought
 from .table_row import TableRow, row_values
 from .words import LONG, NOTHING, Held, Word, is_long, words_in, words_in_order
 
-SHORT = 3
-"""A text of so few letters may be anywhere."""
-SMALL = 1_000
-"""A whole or half number below may be anywhere."""
 PENDING = 4_096
 """So many records may be read ahead of their samples."""
 AGE = 256
@@ -71,16 +68,12 @@ class Unread(msgspec.Struct, frozen=True):
         return self.missing.total()
 
 
-_Leaf = tuple[str, str, Any]
-"""Path without numbers, the nearest key, the value."""
-
-
 class _Heard(NamedTuple):
     """A record whose reader has decoded it, and what it said then."""
 
     data: bytes
     words: set[Word]
-    count: int
+    values: int
 
 
 class _Record:
@@ -103,16 +96,16 @@ class _Record:
             self._order = list(self._places)
             self._marks = list(self._places.values())
 
-    def leaves(self) -> Iterable[_Leaf]:
+    def leaves(self) -> Iterable[Leaf]:
         """Where the words stand that it lacks, and some others."""
-        return _leaves_with(self.words, self._values)
+        return leaves_with(self.words, self._values)
 
     def excused(self, declared: tuple[str, ...]) -> set[str]:
         """Forget words that stand only where it was declared why; gives the declarations."""
         needed: set[str] = set()
         kept: set[Word] = set()
         for path, key, value in self.leaves():
-            if (word := _sought(key, value)) not in self.words:
+            if (word := sought(key, value)) not in self.words:
                 continue
             if (reason := _reason(path, declared)) is None:
                 kept.add(word)
@@ -293,8 +286,8 @@ class Ledger:
         for word in words:
             if isinstance(word, str) and len(word) >= LONG:
                 bare = word.strip()
-                sought = bare if len(bare) >= LONG else word
-                if any(sought in text for text in self._texts):
+                inside = bare if len(bare) >= LONG else word
+                if any(inside in text for text in self._texts):
                     record.drop(word)
 
     def closed(self) -> Unread:
@@ -313,7 +306,7 @@ class Ledger:
         if not record.words:
             return
         for path, key, value in record.leaves():
-            is_missing = _sought(key, value) in record.words
+            is_missing = sought(key, value) in record.words
             if is_missing and not (self._is_ours and (key not in record.words or CARRIER in path)):
                 declared = _reason(path, self._declared)
                 if declared is None:
@@ -327,66 +320,15 @@ def _reason(path: str, declared: tuple[str, ...]) -> str | None:
     return next((each for each in declared if each == path or fnmatchcase(path, each)), None)
 
 
-def _leaves_with(words: Set[Word], values: list[Any]) -> Iterator[_Leaf]:
-    """Where a key or a value stands that is among these words."""
-    waiting: list[tuple[Any, _Way]] = [(value, None) for value in values]
-    for item, way in waiting:
-        key = way[1] if way is not None else ""
-        # Paths are made only for what is told: of a hundred values one is.
-        if type(item) is dict:
-            for name, inner in item.items():
-                if type(inner) in _CONTAINERS:
-                    waiting.append((inner, (way, name, name)))
-                elif name in words or inner in words:
-                    yield _path((way, name, name)), name, inner
-        elif type(item) is list:
-            inside = (way, key, "[]")
-            is_told = key in words
-            for inner in item:
-                if type(inner) in _CONTAINERS:
-                    waiting.append((inner, inside))
-                elif is_told or inner in words:
-                    yield _path(inside), key, inner
-        elif item in words:
-            yield "", "", item
-
-
-_CONTAINERS = frozenset({dict, list})
-_Way = tuple[Any, str, str] | None
-"""How a value is reached: the way to what holds it, the nearest key, and the step from there."""
-
-
-def _path(way: _Way) -> str:
-    steps: list[str] = []
-    while way is not None:
-        way, _, step = way
-        steps.append(step)
-    return ".".join(reversed(steps)).replace(".[]", "[]")
-
-
-def _sought(key: str, value: Any) -> Word | None:
-    """The word by which a value is found; None for what says nothing."""
-    if value is None or (isinstance(value, str) and (not value or value.isspace())):
-        return None
-    return key if _is_weak(value) else value
-
-
-def _is_weak(value: Any) -> bool:
-    if isinstance(value, str):
-        return len(value) <= SHORT
-    # Whole and half numbers; 10 may come back as 10.0.
-    return isinstance(value, bool) or (-SMALL < value < SMALL and (2 * value) % 1 == 0)
-
-
 _NOBODY = Held(None)
 
 
 def _words_of(heard: list[_Heard], values: list[Any]) -> tuple[set[Word], int]:
     """What all of them say together, and how many values they have."""
     if not values and len(heard) == 1:
-        return heard[0].words, heard[0].count
+        return heard[0].words, heard[0].values
     said, count = words_in(values)
-    return said.union(*[each.words for each in heard]), count + sum(each.count for each in heard)
+    return said.union(*[each.words for each in heard]), count + sum(each.values for each in heard)
 
 
 def _decoded(records: Sequence[Any]) -> list[Any]:
