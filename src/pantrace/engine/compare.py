@@ -27,6 +27,7 @@ from .compare_words import sentence_of
 
 MISHAPS = ("outcome.limit", "outcome.broken")
 """Measures of what should not happen, which are compared where it did."""
+
 Margin = Callable[[str, Estimate | None], float | None]
 """From a metric and the baseline's mean, the difference that does not matter; None where none is set."""
 

@@ -1,4 +1,4 @@
-"""Compare side: the numbers of one run, by measure and case."""
+"""Compare's sides: the numbers of one run, by measure and case."""
 
 from __future__ import annotations
 
