@@ -68,14 +68,10 @@ peers: $(patsubst tests/peers/%/requirements.txt,peer-%,$(wildcard tests/peers/*
 peer-%: .venvs/%/ready
 	.venvs/$*/bin/python -m pytest -W default tests/peers/$*
 
-bench: .venv/ready ## Ratios to reach; against peers only where their environment is there (make peers)
-	@for script in start layer1 layer1_recorded memory store opencode_read codex_read loss; do $(BIN)/python bench/$$script.py || exit 1; done
-	@for pair in adk:adk_read inspect:inspect_read vertex:vertex_write agents:codex_tokens scout:claude_read; do \
-	  peer=$${pair%%:*}; script=bench/$${pair#*:}.py; \
-	  if test -x .venvs/$$peer/bin/python; then .venvs/$$peer/bin/python $$script || exit 1; \
-	  else echo "$$script needs its peer: make .venvs/$$peer/ready"; fi; done
-	@if test -x .venvs/browser/bin/python -a -x /usr/bin/chromium; then .venvs/browser/bin/python bench/viewer.py; \
-	else echo "bench/viewer.py needs a browser: make browser"; fi
+BENCH_PEERS := adk inspect vertex agents scout harbor browser
+bench: .venv/ready $(BENCH_PEERS:%=.venvs/%/ready) ## Every benchmark three times, beside its peers: ratios and what is wanted; all of it in build/bench.json
+	@test -x /usr/bin/chromium || echo "bench/viewer.py needs a browser: make browser"
+	$(BIN)/python bench/all.py
 
 INPUTS ?= 100000
 KILLS ?= 200

@@ -57,7 +57,7 @@ if __name__ == "__main__":
     contest(
         __file__,
         {OURS: pantrace_reads, PARSE: adk_parses, VALIDATE: adk_validates, BARE: bare_decode},
-        [Aim(OURS, PARSE, faster=10), Aim(OURS, VALIDATE), Aim(OURS, BARE)],
+        [Aim(OURS, PARSE, faster=5.5), Aim(OURS, VALIDATE), Aim(OURS, BARE)],
         adk_history,
         size=200,
         unit="cases",

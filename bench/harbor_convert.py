@@ -1,13 +1,18 @@
 """Claude Code's sessions to ATIF: pantrace against Harbor's own converter, on the same files.
 
 Both read every session and make the document of it; both count the calls in it, and must find the same.
-Harbor wants Python 3.12: `PYTHON312 bench/harbor_convert.py [--size N] [--json]`, with harbor, msgspec and zstandard.
+Harbor wants Python 3.12, and many services that its converter does not need: the environment of `tests/peers/harbor`
+has it without them. `.venvs/harbor/bin/python bench/harbor_convert.py [--size N] [--json]`.
 """
 
 from __future__ import annotations
 
 import json
+import sys
+import typing
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 from measuring import GOLDEN, Aim, Work, contest
 
@@ -46,15 +51,29 @@ def pantrace_converts(path: Path, carry: bool = False) -> Work:
     return work
 
 
+def _bare_harbor() -> None:
+    """Leave out Harbor's outer packages, which import its services, and give Python 3.11 the words of 3.12."""
+    import typing_extensions
+
+    for word in ("override", "TypedDict"):
+        setattr(typing, word, getattr(typing_extensions, word))
+    found = find_spec("harbor")
+    assert found is not None and found.submodule_search_locations
+    for name in ("harbor", "harbor.models", "harbor.agents", "harbor.agents.installed"):
+        module = ModuleType(name)
+        module.__path__ = [f"{found.submodule_search_locations[0]}{name.removeprefix('harbor').replace('.', '/')}"]
+        sys.modules[name] = module
+
+
 def harbor_converts(path: Path) -> Work:
+    _bare_harbor()
     from harbor.agents.installed.claude_code import ClaudeCode  # type: ignore[import-not-found]
 
     def work() -> int:
         found = 0
         for trial in path.iterdir():
-            document = (
-                ClaudeCode(logs_dir=trial, model_name="anthropic/claude").convert_trajectory(trial).to_json_dict()
-            )
+            # Without the name of a model: Harbor would ask litellm for it, which is none of the conversion.
+            document = ClaudeCode(logs_dir=trial).convert_trajectory(trial).to_json_dict()
             json.dumps(document)
             found += sum(len(step.get("tool_calls") or ()) for step in document["steps"])
         return found

@@ -98,7 +98,7 @@ if __name__ == "__main__":
             THEIR_SUMMARIES: inspect_summaries,
         },
         [
-            Aim(OURS, WHOLE, faster=8, memory=0.1),
+            Aim(OURS, WHOLE, faster=12, memory=0.1),
             Aim(OURS, STREAM),
             Aim(OURS, BARE),
             Aim(HEADER, THEIR_HEADER),

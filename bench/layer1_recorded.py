@@ -19,7 +19,7 @@ from typing import Any
 from measuring import GOLDEN, Aim, Measured, Work, race, ratio, take_part
 
 READ, CHECKS, BOTH = "read", "all metrics", "read and all metrics"
-AIM = Aim(CHECKS, READ, slower=1.5)
+AIM = Aim(CHECKS, READ)
 
 
 def readable(folder: Path) -> dict[str, list[tuple[str, int]]]:

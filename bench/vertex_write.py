@@ -95,7 +95,7 @@ if __name__ == "__main__":
             SEED: pantrace_seed,
             THEIR_SEED: client_seed,
         },
-        [Aim(AGENT, THEIR_AGENT, faster=10), Aim(FLAT, THEIR_FLAT, faster=10), Aim(SEED, THEIR_SEED, faster=10)],
+        [Aim(AGENT, THEIR_AGENT, faster=15), Aim(FLAT, THEIR_FLAT, faster=15), Aim(SEED, THEIR_SEED, faster=15)],
         make,
         size=300,
         unit="sessions",

@@ -145,6 +145,7 @@ RECORDED = (
     ("one question, Qwen Code 0.15.10", "qwen-code", GOLDEN / "qwen-code/fc82f104-05ba-432b-b4e1-2475262504d2.jsonl"),
     ("coding session, mini-swe-agent 2.4.6", "mini-swe-agent", GOLDEN / "mini-swe-agent/steps.traj.json"),
     ("two sub-agents, OpenHands 1.58.0", "openhands", GOLDEN / "openhands/a622b56adf9748678f753b129aa96b80"),
+    ("parallel calls, OpenHands V0 (written by hand)", "openhands-v0", GOLDEN / "openhands-v0/pump.json"),
     ("two responses, Agent Framework 1.23.0", "agent-framework", GOLDEN / "agent-framework/two_responses.json"),
     ("Claude Code's session above, by harbor", "atif", GOLDEN / "atif/harbor_claude_code_subagent.trajectory.json"),
     ("three requests, Anthropic's API", "anthropic-messages", GOLDEN / "anthropic-messages/exchanges.jsonl"),

@@ -29,7 +29,7 @@ def test_start() -> None:
 def test_layer1_reads_what_it_decodes() -> None:
     for found in run("layer1", "--size", "3", "--rounds", "1", "--format", "native", "--format", "inspect").values():
         assert found["measured"]["read"]["found"] == 3
-        assert len(found["ratios"]) == 2
+        assert len(found["ratios"]) == 3
 
 
 def test_layer1_measures_every_recording_it_reads() -> None:
@@ -75,3 +75,22 @@ def test_measuring_loss_is_compared_with_the_conversion() -> None:
         ("native", "explain", 2),
     ]
     assert found["pairs"][0]["bare_scans"] > 0
+
+
+def test_all_of_them_in_one_table(tmp_path: Path) -> None:
+    """Two runs of two scripts: every row has its spread and what is wanted; the docs take no such figures."""
+    target = tmp_path / "bench.json"
+    chosen = ("--only", "store", "--only", "codex_read", "--quick", "--repeats", "2", "-o", str(target))
+    command = [sys.executable, str(BENCH / "all.py"), *chosen]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(target.read_bytes())
+    assert told["failed"] == told["absent"] == {} and told["versions"]["own"]["msgspec"]
+    assert [len(runs) for runs in told["runs"].values()] == [2, 2]
+    assert all(row["runs"] == 2 and row["low"] <= row["value"] <= row["high"] for row in told["rows"])
+    (row,) = (row for row in told["rows"] if row["what"].startswith("eval"))
+    assert (row["against"], row["wanted"]) == ("measure", 1.6)
+    assert row["reached"] == (row["value"] <= 1.6)
+    assert "eval, 100 samples / measure" in done.stdout and max(map(len, done.stdout.splitlines())) <= 120
+    refused = subprocess.run([sys.executable, str(BENCH / "page.py"), str(target)], capture_output=True, check=False)
+    assert refused.returncode == 2 and b"no measurement" in refused.stderr

@@ -31,6 +31,7 @@ HEADER = {
 }
 TIGHT = "times its packed size; if you trust it, raise the limit with --max-unpacked SIZE"
 DEEP = "nested deeper than 200 levels"
+LARGE = "is larger than 256 MB; if you trust it, raise the limit with --max-record SIZE"
 DIGITS = "a number of more than 4,300 digits"
 
 
@@ -75,6 +76,18 @@ def plain(content: bytes) -> Callable[[Path], None]:
     return lambda path: void(path.write_bytes(content))
 
 
+def with_a_hole(before: bytes, size: int, after: bytes) -> Callable[[Path], None]:
+    """A file with so many zeros in it, which take no room on the disk."""
+
+    def write(path: Path) -> None:
+        with path.open("wb") as file:
+            file.write(before)
+            file.seek(size, 1)
+            file.write(after)
+
+    return write
+
+
 def void(_: object) -> None: ...
 
 
@@ -117,6 +130,8 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     "lines.jsonl.gz": (packed(LINES, b"{}\n" * 25 * MB), TIGHT),
     "lines.jsonl.zst": (packed(LINES, b"{}\n" * 100 * MB), TIGHT),
     "document.json.gz": (packed(EXPORT[:-3], b'"', b"a" * 40 * MB, b'"}'), TIGHT),
+    "large_line.trace.jsonl": (with_a_hole(LINES + b'{"id":"', 300 * MB, b'"}\n' + SAMPLE), LARGE),
+    "large_document.json": (with_a_hole(EXPORT[:-3] + b'"', 300 * MB, b'"}'), LARGE),
     "hundred_kilobytes.json": (plain(b"[" * 100_000), DEEP),
     "ten_megabytes.json": (plain(b"[" * 10 * MB), DEEP),
     "deep.trace.jsonl": (plain(in_native(nested(900))), DEEP),

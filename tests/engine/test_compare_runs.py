@@ -13,7 +13,7 @@ import pantrace
 from pantrace.engine.compare_runs import Comparisons, distinct_names, exit_code
 from pantrace.engine.convert import write_run
 from pantrace.errors import UsageError
-from pantrace.model import Case, Run, Sample, Scale, Score
+from pantrace.model import Case, Outcome, Run, Sample, Scale, Score, Trajectory
 
 COST = Scale(low=0, better="lower")
 
@@ -273,3 +273,54 @@ def test_clusters_are_honoured_through_the_whole_way(tmp_path: Path) -> None:
     assert (plain.comparisons[0].verdict, clustered.comparisons[0].verdict) == ("worse", "inconclusive")
     with pytest.raises(UsageError, match="no case has it"):
         pantrace.compare(*runs, cluster="nobody")
+
+
+def ended(path: Path, answers: Any) -> str:
+    """A run whose agent answered (True, False: rightly or not) or broke down (None), faster where it did not think."""
+    samples = [
+        Sample(
+            id=f"c{n}",
+            case=Case(id=f"c{n}"),
+            trajectory=Trajectory(outcome=Outcome(status="error" if answer is None else "unscored")),
+            scores=(
+                Score(name="right", value=answer, status="not_applicable" if answer is None else "scored"),
+                Score(name="seconds", value=1.0 + n / 100 + (answer is not None), scale=COST),
+            ),
+        )
+        for n, answer in enumerate(answers)
+    ]
+    write_run(Run(samples=samples), path, to="native", measure=False)
+    return str(path)
+
+
+def test_an_agent_that_breaks_down_does_not_win_by_being_quick(tmp_path: Path) -> None:
+    good = ended(tmp_path / "good.trace.jsonl", [True] * 12)
+    found = pantrace.compare(good, ended(tmp_path / "bad.trace.jsonl", [None] * 12)).comparisons
+    assert {each.metric: each.verdict for each in found} == {
+        "right": "inconclusive",
+        "seconds": "better",
+        "outcome.broken": "worse",
+    }
+    silent = next(each for each in found if each.metric == "right")
+    assert (silent.without_second, silent.sentence) == (
+        12,
+        "right: not compared (bad has no number in 12 of 12 cases in which good has one).",
+    )
+    assert exit_code(found) == 1
+    # Without the mishaps, too: nobody knows that it is no worse.
+    assert exit_code([each for each in found if each.metric != "outcome.broken"]) == 3
+
+
+def test_what_breaks_down_in_hard_cases_is_not_called_as_good(tmp_path: Path) -> None:
+    good = ended(tmp_path / "good.trace.jsonl", [True] * 40 + [False] * 20)
+    half = ended(tmp_path / "half.trace.jsonl", [True] * 40 + [None] * 20)
+    (found,) = pantrace.compare(good, half, metrics=["right"], margins=[0.2]).comparisons
+    assert (found.verdict, found.no_worse, found.without_second) == ("equivalent", None, 20)
+    assert "Left out: half has no number in 20 of 60 cases in which good has one." in found.sentence
+    (back,) = pantrace.compare(half, good, metrics=["right"], margins=[0.2]).comparisons
+    assert (back.no_worse, back.without_first) == (True, 20)
+
+
+def test_that_nothing_broke_down_is_no_news(tmp_path: Path) -> None:
+    paths = [ended(tmp_path / f"{name}.trace.jsonl", [True, False] * 10) for name in "ab"]
+    assert [each.metric for each in pantrace.compare(*paths).comparisons] == ["right", "seconds"]

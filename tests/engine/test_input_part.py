@@ -38,7 +38,7 @@ def both(path: Path, size: int) -> tuple[list[InputPart], list[Sample], list[str
     broken: list[ReadError] = []
     expected: list[ReadError] = []
     with ExitStack() as held:
-        parts = parts_of(path, chosen, variant, Cutting(size, held))
+        parts = [*parts_of(path, chosen, variant, Cutting(size, held))]
         found = [sample for part in parts for sample in open_part(part, broken.append).samples]
     whole = [*open_run(path, chosen, variant, expected.append).samples]
     return parts, found, [str(each) for each in broken], whole, [str(each) for each in expected]
@@ -54,6 +54,7 @@ def both(path: Path, size: int) -> tuple[list[InputPart], list[Sample], list[str
         "inspect/partial_kill.eval",
         "opencode/database-1.18.33",
         "opencode/todo.db",
+        "openhands-v0/output.jsonl",
     ],
 )
 @pytest.mark.parametrize("size", [1, 2_000])

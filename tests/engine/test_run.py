@@ -352,3 +352,14 @@ def test_with_json_the_files_are_written_too(tmp_path: Path) -> None:
     assert found["agents"][0]["ran"] == 1 and found["out"] == "out"
     assert "<testsuite" in (tmp_path / "x.xml").read_text()
     assert "# Evaluation of out" in (tmp_path / "x.md").read_text()
+
+
+@pytest.mark.parametrize("more", [[], ["--no-eval"]])
+def test_a_run_that_nobody_answered_is_no_success(tmp_path: Path, more: list[str]) -> None:
+    table = tmp_path / "q.csv"
+    table.write_text("id,question\na,hello\n")
+    words = ["run", str(table), "--agent", "cmd:false", "--out", str(tmp_path / "out"), "--json", *more]
+    done = subprocess.run([sys.executable, "-m", "pantrace", *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, "the trial was not answered" in done.stderr) == (1, True)
+    told = json.loads(done.stdout)["agents"][0]
+    assert (told["tokens"], told["usd"], len(told["failed"])) == (None, None, 1)

@@ -30,6 +30,7 @@ from pantrace.model import (
     said,
     usage_total,
 )
+from pantrace.wire.tap import listening
 
 GOLDEN = ROOT / "claude-code"
 FORMAT = by_name("claude-code")
@@ -260,7 +261,7 @@ def test_the_truth(truth: dict[str, Any]) -> None:
     by_response: dict[str, Any] = {}
     for each in everything:
         for step in each.steps:
-            if step.usage is not None and step.kind != "copied":
+            if step.usage is not None and step.kind not in ("copied", "compaction"):
                 by_response[step.extra["claude-code"]["message"]["id"]] = step
     for call in truth["calls"]:
         if call["status"] != "ok" or call["call"] in truth["calls_not_recorded"]:
@@ -269,6 +270,39 @@ def test_the_truth(truth: dict[str, Any]) -> None:
         assert (step.usage.input, step.usage.cache_read or 0) == (usage["input"], usage["cache_read"])
         assert step.usage.output == usage["output"] or step.usage.partial
         assert (step.id in given_up) == (call["call"] in truth["abandoned_calls"])
+    # A call that is in no file makes the sum a part of the truth, and the sum says so.
+    totals = [total for top in samples if (total := usage_total(top)) is not None]
+    if truth["calls_not_recorded"]:
+        assert any("input" in total.partial for total in totals)
     children = [final_response(child) for top in samples for child in top.children]
     assert children == [each["final_text"] for each in truth["sub_agents"]]
     assert truth["final_answer"] in [final_response(each) for each in samples]
+
+
+def test_a_stream_beside_its_session_is_part_of_it(tmp_path: Path) -> None:
+    """Both tell the same responses: in a pile they count once. Named itself, the stream is read."""
+    stream = tmp_path / "printed.jsonl"
+    shutil.copy(GOLDEN / "stream_json_subagent_stdout.jsonl", stream)
+    name = next(record["session_id"] for record in map(json.loads, stream.read_text().splitlines()))
+    assert len(list(read(tmp_path).samples)) == 1
+    (tmp_path / f"{name}.jsonl").write_text((GOLDEN / "rewind.jsonl").read_text())
+    notes = Notes()
+    (sample,) = read_pile([tmp_path], notes=notes).samples
+    assert sample.trajectory is not None and sample.trajectory.source is not None
+    assert sample.trajectory.source.path == str(tmp_path / f"{name}.jsonl")
+    assert len(list(read(stream).samples)) == 1
+
+
+def test_each_of_a_pile_of_copies_is_looked_into_a_few_times(tmp_path: Path) -> None:
+    """Sessions that hold the same lines are not each held against all others."""
+    text = (GOLDEN / "rewind.jsonl").read_text()
+    name = next(json.loads(each)["sessionId"] for each in text.splitlines() if "sessionId" in each)
+    for number in range(40):
+        (tmp_path / f"{number:02}.jsonl").write_text(text.replace(name, f"{number:02}"))
+    wholes: list[Path] = []
+    with listening(lambda place, _: wholes.append(place) if isinstance(place, Path) else None):
+        samples = list(read_pile([tmp_path], notes=Notes.keeping()).samples)
+    assert len(samples) == 40
+    assert all(sample.trajectory is not None and sample.trajectory.origin is None for sample in samples)
+    # The folder is looked through again every few seconds, so that a slow machine does it more than once.
+    assert len(wholes) < 40 * 20

@@ -94,6 +94,20 @@ def test_the_tokens_of_the_calls_are_the_last_total(name: str) -> None:
     assert (total.input, total.output, total.reasoning) == (whole.input, whole.output, whole.reasoning)
 
 
+def test_early_rollouts() -> None:
+    """Of the Rust version until September 2025, and of the TypeScript one before it: no tokens, no times of items."""
+    told_ = only(GOLDEN / "early.jsonl")
+    assert told_.id == "5973b6c0-94b8-487b-a530-2aeb6098ae0e" and told_.created == 1753693924.118
+    assert told_.agents[0].instructions == "Be brief." and [turn.number for turn in turns(told_)] == [0, 1]
+    first, second = call_pairs(told_)
+    assert first.result is not None and (first.call.name, first.result.exit_code) == ("shell", 1)
+    assert second.result is not None and not has_failed(second.result)
+    assert final_response(told_) == "No: one test fails." and usage_total(told_) is None
+    oldest = only(GOLDEN / "first.json")
+    assert [pair.call.arguments for pair in call_pairs(oldest)] == [{"command": ["ls"]}]
+    assert final_response(oldest) == "Two."
+
+
 def test_a_fork_begins_in_the_file_of_its_parent_and_counts_its_own_calls_only() -> None:
     parent, fork = all_of(GOLDEN / "work")
     assert fork.origin is not None and (fork.origin.kind, fork.origin.trajectory) == ("forked", parent.id)

@@ -213,29 +213,10 @@ def test_every_recording_reads(path: Path) -> None:
     assert all(sample.id for sample in samples)
 
 
-@pytest.mark.parametrize(
-    ("lines", "named"),
-    [
-        (
-            [
-                '{"id":"5","timestamp":"2025-06-01T10:00:00Z","instructions":null}',
-                '{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}',
-            ],
-            "an early Codex",
-        ),
-        (['{"session":{"id":"5","timestamp":"2025-05-01T10:00:00Z"},"items":[{"type":"message"}]}'], "TypeScript"),
-        (
-            ['[{"id":0,"timestamp":"2025-01-01","source":"user","message":"hi","action":"message","args":{}}]'],
-            "OpenHands V0",
-        ),
-        (['{"instance_id":"a__b-1","test_result":{"git_patch":""},"history":[]}'], "OpenHands V0"),
-    ],
-)
-def test_older_generations_are_refused_by_name(lines: list[str], named: str, tmp_path: Path) -> None:
-    """No real file of them was at hand, so they are not read; the shapes below were written by hand."""
-    path = tmp_path / "old.jsonl"
-    path.write_text("\n".join(lines) + "\n")
-    with pytest.raises(UnknownFormat, match=named) as refused:
+def test_a_lone_event_of_openhands_v0_is_refused_by_name(tmp_path: Path) -> None:
+    """V0 kept each event in a file of its own; alone it is no conversation."""
+    path = tmp_path / "3.json"
+    path.write_text('{"id":3,"timestamp":"2025-01-01","source":"user","message":"hi","action":"message","args":{}}')
+    with pytest.raises(UnknownFormat, match="one event of a conversation of OpenHands V0") as refused:
         detect(path)
-    assert refused.value.remedy is not None
-    assert "read, as `" in refused.value.remedy
+    assert refused.value.remedy is not None and "`openhands-v0`" in refused.value.remedy

@@ -30,13 +30,6 @@ from pantrace.wire.json import encode
 
 KEY, VALUE = "zz_unknown", "zz-value-17"
 
-FORGOTTEN: dict[str, str] = {
-    "openadapt-episodes/waa_results": "parsed_boxes, observations that stay files of their own",
-    "vertex-result/jsonpickle.json": "keys in the envelopes of jsonpickle, and in verdicts",
-    "vertex-result/two_candidates.json": "keys in verdicts and in their rubrics",
-}
-"""Golden files in which the reader loses the key, and where. Mend the reader, then delete the row."""
-
 TO_THEIR_PLACE = (
     "adk-evalset",
     "adk-history",
@@ -224,7 +217,7 @@ def goldens(known: dict[str, str], formats: Collection[str]) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize(("name", "path"), goldens(FORGOTTEN, names()))
+@pytest.mark.parametrize(("name", "path"), goldens({}, names()))
 def test_an_unknown_key_is_in_the_model(name: str, path: Path, tmp_path: Path) -> None:
     lost = set()
     for place, variant in variants(path, tmp_path):

@@ -16,19 +16,27 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
+from pkgutil import iter_modules
 
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[1])]
 
+import pantrace.cli
+import pantrace.engine
+import pantrace.library
+import pantrace.metrics
+import pantrace.viewer
 from fuzz.attempt import attempt
 from fuzz.mutations import mutated
 from goldens import golden_inputs
+from pantrace.formats import all_formats
 
 CHUNK = 100
 MOST_MEMORY = 1_000_000_000
@@ -99,37 +107,78 @@ def _chunks(count: int) -> Iterator[list[int]]:
     return (list(range(at, min(at + CHUNK, count))) for at in range(0, count, CHUNK))
 
 
+class Tally:
+    """What came of the inputs so far. One is counted when a worker has told of it, not when it was sent."""
+
+    def __init__(self) -> None:
+        self.tried = self.most = 0
+        self.found: Counter[str] = Counter()
+        self.caught: list[str] = []
+
+    def add(self, chunk: list[int], told: tuple[list[Failure], list[str], int]) -> None:
+        failures, caught, memory = told
+        self.tried += len(chunk)
+        self.most = max(self.most, memory)
+        self.caught += caught
+        for _, kind, said in failures:
+            self.found[kind] += 1
+            if self.found[kind] == 1:
+                print(f"[{kind}] {said[:600]}", flush=True)
+        if self.tried % 5_000 < len(chunk):
+            print(f"{self.tried} tried, {self.failures} failures, at most {self.most // 1_000_000} MB", flush=True)
+
+    @property
+    def failures(self) -> int:
+        return sum(self.found.values())
+
+    def death(self, number: int) -> None:
+        self.add([number], ([(number, "a worker died", f"at input {number}")], [], 0))
+
+
+def _import_everything() -> None:
+    """So that each worker begins with it: most of what a short one does would be importing."""
+    for package in (pantrace.cli, pantrace.engine, pantrace.library, pantrace.metrics, pantrace.viewer):
+        for each in iter_modules(package.__path__, f"{package.__name__}."):
+            if not each.name.endswith(("ray_cluster", "pytest_plugin")):
+                import_module(each.name)
+    for each in all_formats():
+        import_module(f"pantrace.formats.{each.name.replace('-', '_')}")
+    for name in ("duckdb", "pyarrow.parquet", "pyarrow.dataset", "rich.table", "scipy.stats"):
+        import_module(name)
+
+
 def main(count: int, seed: int, only: list[str], workers: int) -> int:
+    _import_everything()
     goldens = [each for each in golden_inputs() if not only or each[0] in only]
     kept = Path(tempfile.mkdtemp(prefix="pantrace-fuzz-"))
-    found: Counter[str] = Counter()
-    caught: list[str] = []
-    most, began = 0, time.monotonic()
-    chunks = list(_chunks(count))
-    while chunks:
+    tally, began = Tally(), time.monotonic()
+    left = deque(_chunks(count))
+    while left:
         # A pool lives for twenty chunks: what leaks in one input does not count against a later one for ever.
-        now, chunks = chunks[: 20 * workers], chunks[20 * workers :]
+        now = [left.popleft() for _ in range(min(20 * workers, len(left)))]
+        again: list[list[int]] = []
         with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
-            for future in [pool.submit(several, chunk, seed, goldens, kept) for chunk in now]:
+            for chunk, future in [(chunk, pool.submit(several, chunk, seed, goldens, kept)) for chunk in now]:
                 try:
-                    failures, stumbled, memory = future.result()
+                    tally.add(chunk, future.result())
                 except BrokenProcessPool:
-                    dead = [each.read_text() for each in kept.glob("at-*")]
-                    failures, stumbled, memory = [(-1, "a worker died", f"at input {' or '.join(dead)}")], [], 0
-                caught, most = caught + stumbled, max(most, memory)
-                for _, kind, said in failures:
-                    found[kind] += 1
-                    if found[kind] == 1:
-                        print(f"[{kind}] {said[:600]}", flush=True)
+                    again.append(chunk)
+        # The others of a worker that died have not been told of: they are tried once more.
+        dead = {int(each.read_text()) for each in kept.glob("at-*")}
+        for each in kept.glob("at-*"):
+            each.unlink()
+        for number in dead:
+            tally.death(number)
+        left.extendleft([[number for number in chunk if number not in dead] for chunk in reversed(again)])
     took = time.monotonic() - began
-    print(f"{count} inputs, seed {seed}: {sum(found.values())} failures of {len(found)} kinds; kept in {kept}")
-    print(f"{took:.0f} s, at most {most // 1_000_000} MB in one worker")
-    for key, times in found.most_common():
+    print(f"{tally.tried} inputs, seed {seed}: {tally.failures} failures of {len(tally.found)} kinds; kept in {kept}")
+    print(f"{took:.0f} s, at most {tally.most // 1_000_000} MB in one worker")
+    for key, times in tally.found.most_common():
         print(f"{times:6} {key}")
-    print(f"{len(caught)} times the frame caught what a reader or a writer stumbled over:")
-    for each in caught[:20]:
-        print(f"  {each[:400]}")
-    return 1 if found else 0
+    print(f"{len(tally.caught)} times the frame caught what a reader or a writer stumbled over:")
+    for text in tally.caught[:20]:
+        print(f"  {text[:400]}")
+    return 1 if tally.found else 0
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ EVERYWHERE = {
     "--verbose": "results are whole",
     "--help": "help(function)",
     "--max-unpacked": "pantrace.wire.limits.allow_unpacked, for the whole process",
+    "--max-record": "pantrace.wire.limits.allow_record, for the whole process",
     "--since": "selection=pantrace.select(since=...)",
     "--until": "selection=pantrace.select(until=...)",
     "--sample": "selection=pantrace.select(sample=...)",
@@ -98,6 +99,7 @@ ONLY_COMMAND = {
         "--markdown": "pantrace.report(a, b, out='x.md')",
         "--flips": ".comparisons[...].flips has all",
     },
+    "report": {"--redact": "what it does anyway; an old word that scripts still use"},
     "diagnose": {
         "--output": ".to_dict()",
         "--trace-analysis": "a document of another tool, which only the command writes",

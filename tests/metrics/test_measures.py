@@ -105,11 +105,11 @@ def by(name: str, sample: Sample) -> Score:
 @pytest.mark.parametrize(
     ("outcome", "status", "numbers"),
     [
-        (Outcome(status="passed", reward=1.0), "scored", {"success": 1, "reward": 1.0, "limit": 0}),
-        (Outcome(status="failed", reward=0.0), "scored", {"success": 0, "reward": 0.0, "limit": 0}),
-        (Outcome(status="limit", reward=0.0), "scored", {"success": 0, "reward": 0.0, "limit": 1}),
-        (Outcome(status="error", reason="boom"), "not_applicable", {"limit": 0}),
-        (Outcome(status="unscored", reward=0.5), "not_applicable", {"reward": 0.5, "limit": 0}),
+        (Outcome(status="passed", reward=1.0), "scored", {"success": 1, "reward": 1.0, "limit": 0, "broken": 0}),
+        (Outcome(status="failed", reward=0.0), "scored", {"success": 0, "reward": 0.0, "limit": 0, "broken": 0}),
+        (Outcome(status="limit", reward=0.0), "scored", {"success": 0, "reward": 0.0, "limit": 1, "broken": 0}),
+        (Outcome(status="error", reason="boom"), "not_applicable", {"limit": 0, "broken": 1}),
+        (Outcome(status="unscored", reward=0.5), "not_applicable", {"reward": 0.5, "limit": 0, "broken": 0}),
         (None, "not_applicable", {}),
     ],
 )
@@ -132,13 +132,14 @@ def test_how_a_run_ended(outcome: Outcome | None, status: str, numbers: dict[str
 def test_where_no_outcome_is_told_the_one_stored_score_says_it(scores: list[Score], success: int | None) -> None:
     score = by("outcome", Sample(id="x", trajectory=Trajectory(), scores=tuple(scores)))
     assert score.values.get("success") == success
+    assert score.values.get("broken") == (0 if scores else None)  # what was scored has come to its end
 
 
 def test_a_run_at_a_limit_that_was_scored_is_what_its_score_says() -> None:
     trajectory = Trajectory(outcome=Outcome(status="limit", reason="time"))
     score = by("outcome", Sample(id="x", trajectory=trajectory, scores=(Score(name="accuracy", value="C"),)))
-    assert score.values == {"success": 1, "limit": 1}
-    assert by("outcome", Sample(id="x", trajectory=trajectory)).values == {"success": 0, "limit": 1}
+    assert score.values == {"success": 1, "limit": 1, "broken": 0}
+    assert by("outcome", Sample(id="x", trajectory=trajectory)).values == {"success": 0, "limit": 1, "broken": 0}
 
 
 def test_a_ratio_names_the_two_measures_it_is_made_of() -> None:

@@ -225,8 +225,8 @@ def test_secrets_are_replaced_everywhere(tmp_path: Path) -> None:
     sample = graded("a", "failed", f"token {token}") | {"case": {"question": f"use {token}"}}
     sample["scores"] = [{"name": "s", "value": 1.0, "explanation": token}]
     source = recording(tmp_path / "a.trace.jsonl", sample)
-    assert token in json.dumps(list(blocks(report(tmp_path / "open.html", source)).values()))
-    page = report(tmp_path / "r.html", source, "--redact")
+    assert token in json.dumps(list(blocks(report(tmp_path / "open.html", source, "--no-redact")).values()))
+    page = report(tmp_path / "r.html", source)
     assert token not in json.dumps([value for value in blocks(page).values() if not isinstance(value, bytes)])
     assert "[redacted:" in json.dumps(list(blocks(page).values()))
 

@@ -11,7 +11,8 @@ import pytest
 
 from goldens import ROOT
 from pantrace.formats import by_name
-from pantrace.formats.adk_history.cases import decode_raw, load
+from pantrace.formats.adk_history.cases import load
+from pantrace.formats.adk_history.document import Document
 from pantrace.model import Step, Text, Thinking, ToolCall, ToolResult
 from pantrace.wire.adk.events import steps_from
 from pantrace.wire.adk.fast_events import step_of, typed_event
@@ -69,10 +70,8 @@ def test_what_google_adk_does_not_write_is_not_decoded_by_type(event: dict[str, 
     [
         spoken({"text": "x"}, grounding_metadata={"grounding_chunks": []}),
         spoken({"text": "x"}, partial=False),
-        spoken({"text": "x"}, error_code="SAFETY"),
         spoken({"text": "x"}, custom_metadata={"pantrace": {"unwrap": []}}),
         spoken({"text": "x"}, actions={"compaction": {}}),
-        spoken({"text": "x"}, timestamp=5),
         spoken({"text": "x", "thought": False}),
         spoken({"text": "x", "thought_signature": "YQ=="}),
         spoken({"thought": True}),
@@ -109,7 +108,12 @@ def test_plain_parts_are_told_by_type() -> None:
 @pytest.mark.parametrize("camel", [False, True])
 def test_both_ways_give_the_same_step(camel: bool) -> None:
     quick = 0
-    for event in EVENTS:
+    made = [
+        spoken({"text": "x"}, error_code="SAFETY", error_message="no"),
+        spoken({"text": "x"}, timestamp=5, actions={"state_delta": {"a": 1}, "escalate": True}),
+        spoken({"text": "x"}, actions={"artifact_delta": {}}, node_info={"path": "", "output_for": ["b"]}),
+    ]
+    for event in [*EVENTS, *made]:
         raw = to_camel(event, EVENT) if camel else event
         typed = typed_event(raw, camel=camel)
         step = step_of(typed) if typed is not None else None
@@ -123,7 +127,7 @@ def test_both_ways_give_the_same_step(camel: bool) -> None:
 def test_a_case_by_type_is_the_same_sample(path: Path) -> None:
     for case in cases(path):
         raw = encode(case)
-        typed = decode_raw(msgspec.Raw(raw))
+        typed = Document(header={}, cases=[msgspec.Raw(raw)], variant="").case(0)
         assert isinstance(typed, CaseResult) == (case["session_details"] is not None)
         assert load(typed) == load(decode(raw))
 

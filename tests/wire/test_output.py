@@ -16,7 +16,8 @@ import pantrace
 from pantrace.engine.read import Notes, read_pile
 from pantrace.errors import UnknownFormat, WriteError
 from pantrace.wire.files import read_all
-from pantrace.wire.output import is_private, staging, writing
+from pantrace.wire.output import staging, writing
+from pantrace.wire.private_folder import is_private, private_folder
 
 SOURCE = str(Path(pantrace.__file__).parent.parent)
 
@@ -231,3 +232,25 @@ def test_what_a_killed_writer_leaves_is_not_read(tmp_path: Path) -> None:
     assert (left / target.name).exists()
     with pytest.raises(UnknownFormat, match="nothing readable"):
         read_pile([tmp_path], notes=Notes())
+    put(target)
+    assert names_in(tmp_path) == [target.name], "the next one removes it"
+
+
+def test_what_somebody_may_still_be_working_in_is_left_alone(tmp_path: Path) -> None:
+    """A folder of a live process, of another machine, of a form that is not ours, and a link to something precious."""
+    precious, link = tmp_path / "precious", tmp_path / "links"
+    precious.mkdir()
+    (precious / "file").write_text("1")
+    with private_folder(tmp_path) as living:
+        dead = living.name.replace(f"_{os.getpid()}_", "_999999999_")
+        (tmp_path / dead.replace(living.name[10:18], "0123abcd")).mkdir()
+        (tmp_path / ".pantrace-mine.tmp").mkdir()
+        link.mkdir()
+        (link / dead).symlink_to(precious)
+        before = sorted(names_in(tmp_path))
+        program = "import sys; from pathlib import Path; from pantrace.wire.private_folder import private_folder\n"
+        program += "for each in sys.argv[1:]:\n    with private_folder(Path(each)): pass"
+        words = [sys.executable, "-c", program, str(tmp_path), str(link)]
+        subprocess.run(words, check=True, env={"PYTHONPATH": SOURCE})
+        assert sorted(names_in(tmp_path)) == before
+        assert names_in(precious) == ["file"] and names_in(link) == [dead]

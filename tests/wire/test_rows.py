@@ -11,7 +11,7 @@ from pantrace.errors import ReadError, WriteError
 from pantrace.wire.head import Head, decode_beginning
 from pantrace.wire.json import UNFINISHED
 from pantrace.wire.output import writing
-from pantrace.wire.rows import raise_broken, read_rows, write_rows
+from pantrace.wire.rows import raise_broken, read_rows, rows_in, write_rows
 
 
 def rows(path: Path) -> tuple[list[Any], list[str]]:
@@ -141,3 +141,20 @@ def test_a_torn_archive_is_a_sentence(tmp_path: Path) -> None:
 )
 def test_the_beginning_of_a_text_says_what_it_can(text: bytes, found: Any) -> None:
     assert decode_beginning(text) == found
+
+
+def test_values_one_after_another_are_the_records_of_a_log(tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_text('{\n  "a": "}"\n}\n{\n  "b": [\n    {}\n  ]\n}\n\n{\n  "c": 1')
+    broken: list[ReadError] = []
+    ((place, rows),) = rows_in(path, "log", broken.append)
+    assert (place, rows) == (None, [{"a": "}"}, {"b": [{}]}])
+    assert [(each.place, each.path) for each in broken] == [("value 3, line 10", str(path))]
+
+
+def test_a_document_of_which_nothing_is_whole_says_where_it_breaks(tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_text('{\n  "a": [1,\n')
+    broken: list[ReadError] = []
+    assert list(rows_in(path, "log", broken.append)) == []
+    assert len(broken) == 1 and "cut off" in broken[0].message

@@ -63,12 +63,12 @@ def size(text: str) -> int:
 
 def _allow(context: click.Context, option: click.Parameter, size: int | None) -> None:
     if size is not None:
-        from pantrace.wire.limits import allow_unpacked
+        from pantrace.wire.limits import allow_record, allow_unpacked
 
-        allow_unpacked(size)
+        (allow_record if option.name == "max_record" else allow_unpacked)(size)
 
 
-max_unpacked = click.option(
+_unpacked = click.option(
     "--max-unpacked",
     type=size,
     metavar="SIZE",
@@ -76,6 +76,19 @@ max_unpacked = click.option(
     callback=_allow,
     help="Unpack compressed inputs up to this size (4GB), even if they are suspiciously compressed.",
 )
+_record = click.option(
+    "--max-record",
+    type=size,
+    metavar="SIZE",
+    expose_value=False,
+    callback=_allow,
+    help="Read records up to this size (1GB) instead of 256MB; reading one takes several times its size in memory.",
+)
+
+
+def within_limits(command: Any) -> Any:
+    """How large an input may be."""
+    return _unpacked(_record(command))
 
 
 def sources_or_home(command: Any) -> Any:
@@ -89,9 +102,10 @@ def sources(command: Any) -> Any:
 
 
 def _sources(command: Any, *, required: bool) -> Any:
-    command = max_unpacked(command)
-    # Parameters are kept back to front: seldom needed, it comes last in the help.
-    command.__click_params__.insert(0, command.__click_params__.pop())
+    command = within_limits(command)
+    # Parameters are kept back to front: seldom needed, they come last in the help.
+    kept = command.__click_params__
+    kept[:0] = [kept.pop(-2), kept.pop()]
     shown = "PATH..." if required else "[PATH]..."
     return click.argument("sources", nargs=-1, required=required, metavar=shown)(command)
 
@@ -256,12 +270,14 @@ def _poured(source: str) -> Path:
     """A file with all that comes out of a pipe, which can be read only once; it is gone when the command ends."""
     import atexit
     import shutil
+    from contextlib import ExitStack
     from pathlib import Path
-    from tempfile import mkdtemp
 
-    folder = Path(mkdtemp(prefix="pantrace-stdin-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    target = folder / "stdin"
+    from pantrace.wire.private_folder import private_folder
+
+    held = ExitStack()
+    atexit.register(held.close)
+    target = held.enter_context(private_folder()) / "stdin"
     with target.open("wb") as file:
         if source == "-":
             # Without a buffer, which on a terminal would go on reading behind the first Ctrl-D.

@@ -10,8 +10,8 @@ import click
 from pantrace.errors import UsageError
 
 from .answer import few, sentence, short_name
-from .arguments import as_json, expand, keep_inputs, max_unpacked, metric_names, verbose
-from .compare_brief import MOST_EXPLAINED, in_front, methods_briefly
+from .arguments import as_json, expand, keep_inputs, metric_names, verbose, within_limits
+from .compare_brief import MOST_EXPLAINED, gaps_briefly, in_front, methods_briefly
 from .compare_judging import Judging, judging
 from .output import harmless, print_json, say, table
 
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 )
 @verbose
 @as_json
-@max_unpacked
+@within_limits
 def command(
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
@@ -158,13 +158,15 @@ def tell_comparisons(found: Comparisons, flips: int | None = 0, *, verbose: bool
     briefly = not verbose and len(found.comparisons) > MOST_EXPLAINED
     shown = in_front(found.comparisons) if briefly else found.comparisons
     _tell_answers(found.comparisons)
+    for told in gaps_briefly(found.comparisons) if briefly else ():
+        sentence(told)
     click.echo()
     columns, rows = _rows(found, shown, briefly=True)
     if len({each.verdict for each in found.comparisons}) == 1 and briefly:
         columns, rows = columns[:-1], [row[:-1] for row in rows]  # the sentence says it of all of them
     table(columns, rows, right=("pairs",), spare=("could have seen", "won/lost/tied", "p (Holm)", "pairs"), firm=True)
     if len(shown) < len(found.comparisons):
-        sentence(f"and {len(found.comparisons) - len(shown)} more metrics")
+        sentence(f"and {few(len(found.comparisons) - len(shown), 'more metric')}")
     only = {(one, two): (first, second) for one, two, first, second in found.only}
     if found.comparisons[0].tests > 1:
         sentence(f"p: {found.correction}")
@@ -175,11 +177,6 @@ def tell_comparisons(found: Comparisons, flips: int | None = 0, *, verbose: bool
         notes = [*([method] if method != "none" else []), *each.notes]
         if each.left_out:
             notes.append(f"{each.left_out} scores are no numbers and left out")
-        if each.common and (each.only_first, each.only_second) != only.get(each.runs):
-            one, two = each.runs
-            notes.append(
-                f"{each.only_first} cases have it only in {one} and {each.only_second} only in {two}: left out"
-            )
         of = f" ({' against '.join(reversed(each.runs))})" if len(found.runs) > 2 else ""
         sentence(f"{each.metric}{of}: {'; '.join(notes)}")
     for (one, two), (first, second) in only.items():

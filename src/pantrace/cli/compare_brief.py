@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from .answer import few
+from .answer import few, short_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,21 @@ def in_front(found: Sequence[Comparison]) -> list[Comparison]:
     ordered = sorted(found, key=lambda each: (each.verdict in ("inconclusive", "equivalent"), -each.common))
     shown = ordered[:MOST_ROWS]
     return [each for each in found if each in shown]
+
+
+def gaps_briefly(found: Sequence[Comparison]) -> list[str]:
+    """Where one run has no number for a case and the other has one: by runs and counts, with the metrics."""
+    from pantrace.engine.compare_notes import notes_of_gaps
+
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for each in found:
+        if gaps := notes_of_gaps(each.runs, (each.without_first, each.without_second), each.common):
+            alike.setdefault(gaps, []).append(short_name(each.metric))
+    return [f"{'; '.join(gaps)}: {_listed(names)}. Those cases are left out." for gaps, names in alike.items()]
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 def methods_briefly(found: Sequence[Comparison]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -15,13 +15,22 @@ class Layout:
     tight: bool = False
     """Whether two spaces part the columns instead of three: where some text has to be folded."""
     left_out: tuple[str, ...] = ()
+    names_parted: bool = False
+    """Whether the names in the first column go on behind their dot in a line of their own."""
+
+
+def parted(name: str) -> str:
+    """latency_metrics.total_latency_seconds in two lines, so that the numbers beside it need not be folded."""
+    metric, dot, measure = name.partition(".")
+    return f"{metric}.\n  {measure}" if dot and measure and " " not in name else name
 
 
 def fit(columns: Sequence[Sequence[str]], room: int, spare: Sequence[str] = (), *, firm: bool = False) -> Layout:
     """A layout that breaks no word, for columns of cells with their heads in front.
 
     Where it is too wide, the widest texts are folded first; then the columns `spare` are left out one by one; what
-    still does not fit has its longest words broken. `firm`: columns are left out before anything is folded."""
+    still does not fit has its longest words broken. `firm`: columns are left out before anything is folded, and names
+    in the first column are parted at their dot before any number is."""
     wanted = [_widest(line for cell in cells for line in cell.split("\n")) for cells in columns]
     least = [_widest(word for cell in cells for word in cell.split()) for cells in columns]
     shown = dict(enumerate(cells[0] for cells in columns))
@@ -30,6 +39,11 @@ def fit(columns: Sequence[Sequence[str]], room: int, spare: Sequence[str] = (), 
         return Layout(dict(enumerate(wanted)))
     if firm and (layout := _unfolded(wanted, shown, room, spare)) is not None:
         return layout
+    if firm:
+        lines = [line for name in columns[0] for line in parted(name).split("\n")]
+        layout = _unfolded([_widest(lines), *wanted[1:]], shown, room, spare)
+        if layout is not None:
+            return replace(layout, names_parted=True)
     for name in [None, *(name for name in spare if name in shown.values())]:
         if name is not None:
             shown = {place: head for place, head in shown.items() if head != name}

@@ -68,11 +68,13 @@ def table(
     from rich.table import Table
     from rich.text import Text
 
-    from .layout import fit
+    from .layout import fit, parted
 
     target = console(err=err)
     cells = [[harmless(cell) for cell in column] for column in zip(columns, *rows, strict=True)]
     layout = fit(cells, target.width, spare, firm=firm)
+    if layout.names_parted:
+        cells[0] = [parted(name) if len(name) > layout.widths[0] else name for name in cells[0]]
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=layout.tight)
     for place, width in layout.widths.items():
         name = columns[place]

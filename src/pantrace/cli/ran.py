@@ -51,7 +51,7 @@ def tell_ran(each: Ran) -> None:
 
 
 def tell_unanswered(each: Ran) -> int:
-    """Say if an agent answered nothing; gives the exit code. Where trials are evaluated, the gate says it."""
+    """Say if an agent answered nothing; gives the exit code. Where there is a gate, the gate says it."""
     asked = each.ran + each.reused
     if each.answered or not asked:
         return 0

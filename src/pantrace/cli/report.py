@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 @from_format
 @output("File to write: .html or .md.", required=True)
 @click.option("--failed-only", is_flag=True, help="Only samples that did not pass.")
-@click.option("--redact", is_flag=True, help="Replace secrets, as `pantrace redact` does.")
+@click.option("--no-redact", is_flag=True, help="Show texts as they are, secrets included.")
+@click.option("--redact", is_flag=True, hidden=True, expose_value=False, help="Replace secrets: so it is always now.")
 @click.option(
     "--max-size",
     type=size,
@@ -35,7 +36,7 @@ def command(
     from_: str | None,
     out: str,
     failed_only: bool,
-    redact: bool,
+    no_redact: bool,
     max_size: int | None,
     no_plots: bool,
     chosen: Selection,
@@ -45,11 +46,12 @@ def command(
 
     The HTML file opens in any browser without a server and loads nothing from anywhere: runs, samples, trajectories,
     plots and the comparison of runs are inside. The Markdown file is short and reads well in a pull request.
+    Secrets are replaced, as far as their form or their name gives them away.
 
     \b
     pantrace report results/today -o report.html
     pantrace report results/monday results/tuesday -o report.html --failed-only
-    pantrace report session.json -o session.html --redact
+    pantrace report session.json -o session.html
     pantrace report results/today -o report.md
     """
     from pantrace.library.report import report
@@ -63,7 +65,7 @@ def command(
             *paths,
             out=out,
             failed_only=failed_only,
-            redact=redact,
+            redact=not no_redact,
             max_size=max_size,
             plots=not no_plots,
             selection=chosen,
@@ -76,6 +78,10 @@ def command(
         return
     for note in [*written.remarks, *(f"left out to stay below --max-size: {words}" for words in written.dropped)]:
         say(note)
+    if no_redact:
+        say("secrets are not replaced: read the file before you send it to somebody")
+    elif written.replaced:
+        say(f"{written.replaced:,} secret{'' if written.replaced == 1 else 's'} replaced (--no-redact shows them)")
     runs = "1 run" if written.runs == 1 else f"{written.runs} runs"
     samples = f"{written.samples:,} sample{'' if written.samples == 1 else 's'}"
     say(f"wrote {out}: {samples} of {runs}, {written.size / 1e6:.1f} MB")

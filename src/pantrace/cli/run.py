@@ -11,7 +11,7 @@ import click
 
 from pantrace.errors import UsageError
 
-from .arguments import as_json, expand, keep_inputs, max_unpacked, selecting, size
+from .arguments import as_json, expand, keep_inputs, selecting, size, within_limits
 from .output import print_json, say
 from .progress import progress
 from .ran import Spent, tell_ran, tell_unanswered
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.command("run")
 @click.argument("sources", nargs=-1, metavar="[DATASET]...")
-@max_unpacked
+@within_limits
 @click.option(
     "--agent",
     "agents",
@@ -189,7 +189,7 @@ def command(
     if as_json:
         print_json(found.to_dict())
     code = _tell_results(found, files, gate and found.complete, as_json)
-    if no_eval:
+    if not gate:
         code = max([code, *(tell_unanswered(each) for each in ran)])
     if gate and not found.complete:
         say("gate: not every trial was run, which is not a pass")

@@ -146,16 +146,17 @@ def _with_line(sample: Sample) -> dict[str, Any]:
 
 
 def _print_csv(samples: Iterable[Sample], sort: str | None, reverse: bool) -> None:
-    import csv
     import sys
 
     from pantrace.engine.listing import Listed, listed, ordered
+    from pantrace.engine.tables import csv_line
 
     rows = [listed(sample) for sample in samples]
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(Listed.__struct_fields__)
+    names = Listed.__struct_fields__
+    sys.stdout.write(csv_line(names).decode())
     for row in ordered(rows, sort, reverse=reverse) if sort else rows:
-        writer.writerow(["" if (value := getattr(row, name)) is None else value for name in Listed.__struct_fields__])
+        cells = ["" if (value := getattr(row, name)) is None else str(value) for name in names]
+        sys.stdout.write(csv_line(cells).decode())
 
 
 def _print(

@@ -34,9 +34,16 @@ PORT = 7575
     metavar="ADDRESS",
     help="Where to listen. Others than this machine need the word that is then part of the address.",
 )
+@click.option("--no-redact", is_flag=True, help="Show texts as they are, secrets included.")
 @click.option("--label-as", metavar="NAME", help="Who labels; your login name if not given.")
 def command(
-    sources: tuple[str, ...], from_: str | None, port: int, no_open: bool, host: str, label_as: str | None
+    sources: tuple[str, ...],
+    from_: str | None,
+    port: int,
+    no_open: bool,
+    host: str,
+    no_redact: bool,
+    label_as: str | None,
 ) -> None:
     """Show runs and recordings in the browser, and label them.
 
@@ -53,6 +60,9 @@ def command(
 
     paths = expand(sources)
     wanted = Wanted(paths=paths, format=from_)
+    if no_redact:
+        wanted.redactor = None
+        say("secrets are shown as they are")
     find_sources(wanted, Notes.keeping())  # what cannot be read is said here, not in the browser
     try:
         import uvicorn

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from pantrace.errors import UsageError
 from pantrace.metrics import full_address, measure_named
-from pantrace.model import Measure, Run, Sample, Scale, Score, Unit, numbers_of
+from pantrace.model import Measure, Run, Sample, Scale, Score, Unit
 from pantrace.stats import ALPHA, Estimate, holm
 from pantrace.wire.grades import GRADES
 from pantrace.wire.meant import meant_by
@@ -26,11 +26,13 @@ from .compare_cases import (
     kind_of,
     mean_of,
 )
-from .compare_notes import notes_of_tasks
+from .compare_notes import notes_of_gaps, notes_of_tasks
 from .compare_power import Reach, whole
 from .compare_result import Comparison, Flip, Verdict
 from .compare_words import sentence_of
 
+MISHAPS = ("outcome.limit", "outcome.broken")
+"""Measures of what should not happen, which are compared where it did."""
 LARGEST = 1e70
 """No measurement is larger, and fourth powers of larger numbers are none."""
 
@@ -60,6 +62,8 @@ class Side:
     cases: set[str] = field(default_factory=set)
     created: float | None = None
     """When the run was made."""
+    _addresses: dict[str, dict[str, str]] = field(default_factory=dict)
+    """score -> its key -> their address."""
 
     def add(self, name: str, case: str, number: float, score: Score) -> None:
         """Keep one number of a case, with what is declared of it; one that is too large for its square is left out."""
@@ -69,12 +73,33 @@ class Side:
         cases = self.values.get(name)
         if cases is None:
             cases = self._first(name, score)
-        cases.setdefault(case, []).append(number)
+        if (found := cases.get(case)) is None:
+            cases[case] = [number]
+        else:
+            found.append(number)
         if self.binary[name]:
             measure = _declared(name)
             self.binary[name] = (
                 is_yes_or_no(score, number) if measure is None else measure.yes_or_no and number in (0.0, 1.0)
             )
+
+    def add_values(self, score: Score, case: str) -> None:
+        """Keep the named numbers of a score, which `numbers_of` would give one by one. There are dozens in each sample:
+        this is where a comparison spends its time."""
+        addresses = self._addresses.setdefault(score.name, {})
+        for key, number in score.values.items():
+            if (address := addresses.get(key)) is None:
+                address = addresses[key] = f"{score.name}.{key}"
+            if number is None:
+                self.left_out[address] += 1
+            elif address in self.values and not self.binary[address] and -LARGEST <= number <= LARGEST:
+                cases = self.values[address]
+                if case in cases:
+                    cases[case].append(float(number))
+                else:
+                    cases[case] = [float(number)]
+            elif isfinite(number):
+                self.add(address, case, float(number), score)
 
     def _first(self, name: str, score: Score) -> dict[str, list[float]]:
         """A place for the numbers of a name, with what is declared of it, or what its first score says."""
@@ -118,12 +143,8 @@ def side_of(run: Run, samples: Iterable[Sample], *, cluster: str | None = None, 
         elif cluster is None and sample.case is not None and (task := cluster_of(sample, "task")) != sample.case.id:
             side.tasks[case] = task or ""
         for score in sample.scores:
-            for name, value in score.values.items():
-                if value is None:
-                    side.left_out[f"{score.name}.{name}"] += 1
             if score.values:
-                for address, number in numbers_of(score):
-                    side.add(address, case, number, score)
+                side.add_values(score, case)
             if not score.values or not _is_measured(score.name):
                 number_of_all = as_number(score)
                 if number_of_all is None:
@@ -209,7 +230,9 @@ def compare_pairs(
     """Every metric that both sides of a pair have (or those named), p-values adjusted over all pairs and metrics."""
     found = []
     for pair in pairs:
-        chosen = [address_among(name, *pair) for name in metrics] or shared_metrics(*pair)
+        chosen = [address_among(name, *pair) for name in metrics]
+        if not chosen and (chosen := shared_metrics(*pair)):
+            chosen += silent_metrics(*pair)
         found += [_compare(name, *pair) for name in chosen]
     p_values = [each.estimate.p for _, each in found if each.estimate is not None and each.estimate.p is not None]
     adjusted = iter(holm(p_values))
@@ -241,18 +264,40 @@ def average_of(side: Side, metric: str) -> Estimate | None:
 
 
 def shared_metrics(*sides: Side) -> list[str]:
-    """What all sides have numbers of, but for measures that must be named."""
+    """What all sides have numbers of, but for measures that must be named and for what happened nowhere."""
     return [
-        name for name in sides[0].values if name not in sides[0].spare and all(name in each.values for each in sides)
+        name
+        for name in sides[0].values
+        if name not in sides[0].spare and all(name in each.values for each in sides) and _is_news(name, sides)
     ]
+
+
+def silent_metrics(first: Side, second: Side) -> list[str]:
+    """What the first has numbers of and the second none, although it has the same cases: an agent that breaks down
+    everywhere has no score that would be worse."""
+    return [
+        name
+        for name, cases in first.values.items()
+        if name not in first.spare
+        and name not in second.values
+        and second.cases & cases.keys()
+        and _is_news(name, (first,))
+    ]
+
+
+def _is_news(name: str, sides: Sequence[Side]) -> bool:
+    """Not that no run broke down or was stopped: each test more makes all others harder to prove."""
+    return name not in MISHAPS or any(any(values) for each in sides for values in each.values[name].values())
 
 
 def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Difference]:
     one, two = first.values.get(metric, {}), second.values.get(metric, {})
-    binary = bool(one) and bool(two) and first.binary[metric] and second.binary[metric]
+    told = [side.binary[metric] for side in (first, second) if side.values.get(metric)]
+    binary = bool(told) and all(told)
     # In order: what is drawn must not depend on which run was named first, nor on the order of its file.
     common = sorted(case for case in one if case in two)
     only = len(one) - len(common), len(two) - len(common)
+    without = _without(one, two, first), _without(two, one, second)
     scale, clusters = first.scales.get(metric), clusters_of_both(first, second)
     if one and two and scale != second.scales.get(metric):
         found = Difference(notes=("the two sides declare different scales, so a difference means nothing",))
@@ -278,14 +323,21 @@ def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Differ
         common=len(common),
         only_first=only[0],
         only_second=only[1],
+        without_first=without[0],
+        without_second=without[1],
         left_out=first.left_out[metric] + second.left_out[metric],
         kind=kind_of(binary, scale, [value for side in (one, two) for values in side.values() for value in values]),
         better=better,
         unit=first.units.get(metric),
         flips=_flips(one, two, better) if common and found.estimate is not None else (),
-        notes=(*found.notes, *warned),
+        notes=(*found.notes, *warned, *notes_of_gaps((first.name, second.name), without, len(common))),
     )
     return comparison, found
+
+
+def _without(one: Values, two: Values, side: Side) -> int:
+    """How many cases a side has without a number, where the other has one."""
+    return sum(case in side.cases for case in two if case not in one)
 
 
 def _notes_of_tasks(one: Values, two: Values, first: Side, second: Side) -> tuple[str, ...]:
@@ -362,7 +414,8 @@ def with_verdict(found: Comparison, p: float | None, margin: float | None) -> Co
         if verdict in ("better", "equivalent") or (
             found.better is not None and margin is not None and worst >= allowed
         ):
-            no_worse = True
+            # Where a number is missing, the second run may have done worse than anybody knows.
+            no_worse = None if found.without_second else True
         elif verdict == "worse" and best < allowed:
             no_worse = False
     decided = replace(found, p_adjusted=p, verdict=verdict, margin=margin, no_worse=no_worse)

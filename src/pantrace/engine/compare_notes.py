@@ -101,6 +101,17 @@ def notes_of_tasks(sides: Sequence[Sequence[float]], tasks: Sequence[Sequence[Ha
     return (f"cases of one task are alike, so up to {alarms:.0%} false alarms: --cluster task reckons with that",)
 
 
+def notes_of_gaps(names: tuple[str, str], without: tuple[int, int], common: int) -> tuple[str, ...]:
+    """Which cases that both runs have are left out, because one of them has no number there."""
+    told = zip(names, reversed(names), without, strict=True)
+    return tuple(gap_words(name, other, count, common) for name, other, count in told if count)
+
+
+def gap_words(name: str, other: str, count: int, common: int) -> str:
+    """half has no number in 6 of 12 cases in which good has one."""
+    return f"{name} has no number in {count:,} of {_counted(count + common, 'case')} in which {other} has one"
+
+
 def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 

@@ -43,6 +43,10 @@ class Comparison(Record, frozen=True, kw_only=True):
     common: int
     only_first: int
     only_second: int
+    without_first: int = 0
+    """Cases of both runs in which only the second has a number: the first broke down there, was not scored, ..."""
+    without_second: int = 0
+    """Those in which only the first has one. While there are any, nobody knows that the second is no worse."""
     left_out: int = 0
     detectable: float | None = None
     """The least true difference that this test, at this size and after Holm, would have shown four times of five; None

@@ -13,15 +13,16 @@ from msgspec.structs import replace
 
 from pantrace.errors import UsageError
 from pantrace.metrics import by_name, full_address
-from pantrace.model import Record, Run, Sample, Scale, Score, with_samples
+from pantrace.model import Record, Run, Sample, Scale, Score
 from pantrace.stats import Estimate
 from pantrace.store import RunDirectory, is_run_directory
 from pantrace.wire.meant import meant_by
 
 from .collector import seldom_collecting
-from .compare import Margin, Side, address_among, compare_pairs, side_of, unknown_cluster
+from .compare import MISHAPS, Margin, Side, address_among, compare_pairs, side_of, unknown_cluster
 from .compare_result import Comparison
 from .compare_stored import compare_stored
+from .outlined import outlined
 from .read import Notes, read_pile
 from .table import Table, Tabular
 
@@ -186,10 +187,7 @@ def read_sides(
 
 def _scores_of(files: Sequence[Path]) -> Run:
     """A run with its scores; of a run directory nothing else is read."""
-    if len(files) == 1 and is_run_directory(files[0]):
-        directory = RunDirectory.open(files[0])
-        return with_samples(directory.header, directory.outlines())
-    return read_pile(files, notes=Notes())
+    return (outlined(files[0]) if len(files) == 1 else None) or read_pile(files, notes=Notes())
 
 
 def _with_decisions(folder: Path) -> Iterator[Sample]:
@@ -208,14 +206,14 @@ def with_outcome(sample: Sample) -> Sample:
     measured before stays as it is."""
     added: list[Score] = []
     names = {score.name for score in sample.scores}
-    # A reward that is stored as a score says the same; two tests of one number would make both harder to prove.
-    told = sample.trajectory is not None and sample.trajectory.outcome is not None
-    if told and not names & {OUTCOME, "reward"}:
+    if OUTCOME not in names:
         found = by_name(OUTCOME).score(sample)
-        # That no run was stopped at a limit is no news.
-        added.append(
-            replace(found, values={name: value for name, value in found.values.items() if name != "limit" or value})
-        )
+        told = sample.trajectory is not None and sample.trajectory.outcome is not None
+        if not told or "reward" in names:
+            # The scores that it stores say the same; two tests of one number would make both harder to prove.
+            mishaps = {name: number for name, number in found.values.items() if f"{OUTCOME}.{name}" in MISHAPS}
+            found = replace(found, value=None, status="not_applicable", values=mishaps)
+        added.append(found)
     verdicts = [score.passed for score in sample.scores if score.passed is not None and score.status == "scored"]
     if len(verdicts) == 1 and PASSED not in names:
         added.append(Score(name=PASSED, value=verdicts[0], scale=Scale(low=0, high=1)))

@@ -7,7 +7,7 @@ from math import floor, log10
 from pantrace.model import in_words
 from pantrace.stats import Estimate
 
-from .compare_notes import REPEATED
+from .compare_notes import REPEATED, notes_of_gaps
 from .compare_result import Comparison
 from .reports import estimate_words
 
@@ -29,7 +29,8 @@ def sentence_of(found: Comparison) -> str:
     verdict = _VERDICTS.get(found.verdict) or f"equivalent within {_plain(found, found.margin or 0)}"
     if found.verdict == "inconclusive":
         verdict += _doubt(found)
-    return " ".join([f"{_claim(found)}{where}: {verdict}.", *_power(found), *_typical(found), *_margin(found)])
+    parts = [f"{_claim(found)}{where}: {verdict}.", *_gaps(found), *_power(found), *_typical(found), *_margin(found)]
+    return " ".join(parts)
 
 
 def _doubt(found: Comparison) -> str:
@@ -121,6 +122,11 @@ def _of_how_many(first: Estimate, second: Estimate) -> str:
         # Of clicks there may be fewer than episodes.
         return f"taken as {sizes} independent {'trial' if first.n == second.n == 1 else 'trials'}"
     return f"mean of {sizes} {'case' if first.n == second.n == 1 else 'cases'}"
+
+
+def _gaps(found: Comparison) -> list[str]:
+    told = notes_of_gaps(found.runs, (found.without_first, found.without_second), found.common)
+    return [f"Left out: {'; '.join(told)}."] if told else []
 
 
 def _power(found: Comparison) -> list[str]:

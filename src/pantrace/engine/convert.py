@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -33,6 +32,7 @@ from pantrace.wire.limits import limits
 from pantrace.wire.loss import header_losses, plain, plain_header
 from pantrace.wire.mending import mending
 from pantrace.wire.output import staging
+from pantrace.wire.private_folder import private_folder
 from pantrace.wire.rows import raise_broken, write_rows
 from pantrace.wire.written import Row
 
@@ -371,8 +371,8 @@ def _save_documents(run: Run, rows: _Rows, target: Path, place: Path) -> list[Pa
 
 def to_stream(run_to: Callable[[Path], Report], stream: IO[bytes], suffix: str) -> Report:
     """Convert into a temporary file and send its bytes to a stream, so that a failure sends nothing."""
-    with tempfile.TemporaryDirectory(prefix="pantrace-") as folder:
-        target = Path(folder, f"out{suffix}")
+    with private_folder() as folder:
+        target = folder / f"out{suffix}"
         report = run_to(target)
         for output in report.outputs:
             with output.open("rb") as file:

@@ -145,8 +145,6 @@ def decide_again(out: Path, profile: Profile, calibrations: Calibrations | None 
     """Decide every sample of a run directory by another profile; nothing is measured."""
     known = calibrations or Calibrations()
     with RunDirectory.open(out, writing=True) as directory:
-        found = []
-        for result in directory.results():
-            found.append(decide_sample(result.sample, result.scores, profile, known))
+        found = [decide_sample(sample, scores, profile, known) for sample, scores in directory.scored()]
         directory.replace_decisions(profile.name, found)
         return directory.run()

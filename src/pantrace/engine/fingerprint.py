@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,8 +15,12 @@ def name_of(path: Path) -> str:
     return sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-def content_hash(path: Path) -> str:
-    """Of a file's bytes, or of a directory's names and bytes."""
+class Unwanted(Exception):
+    """Nobody waits for the hash any more."""
+
+
+def content_hash(path: Path, is_over: Callable[[], bool] = lambda: False) -> str:
+    """Of a file's bytes, or of a directory's names and bytes. `is_over`: whether to stop in the middle."""
     digest = sha256()
     for file in _files(path):
         digest.update(_name(file.relative_to(path) if path.is_dir() else "") + b"\0")
@@ -24,6 +28,8 @@ def content_hash(path: Path) -> str:
             with file.open("rb") as stream:
                 while block := stream.read(1 << 20):
                     digest.update(block)
+                    if is_over():
+                        raise Unwanted
         except OSError as error:
             raise files.read_error(file, error) from None
         digest.update(b"\0")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import chain, islice, pairwise
 from pathlib import Path
 
 from pantrace.errors import ReadError
 from pantrace.formats import Format, by_name
 from pantrace.model import Record, Run
+from pantrace.wire import files
 from pantrace.wire.cuts import Cutting
 from pantrace.wire.rows import OnBroken, cut_rows
 from pantrace.wire.span import Span
@@ -41,34 +43,41 @@ class InputPart(Record, frozen=True, kw_only=True):
         return None if self.span is None else f"part {self.number + 1}"
 
 
-def parts_of(path: Path, chosen: Format, variant: str, cutting: Cutting) -> list[InputPart]:
-    """The parts of an input in the order of its samples. One that cannot be cut is one part: whoever reads it says
-    what is wrong with it."""
-    spans: list[Span] = []
+def parts_of(path: Path, chosen: Format, variant: str, cutting: Cutting) -> Iterator[InputPart]:
+    """The parts of an input in the order of its samples, told as they are found: whoever reads the first need not wait
+    until the last is known. One that cannot be cut is one part: whoever reads it says what is wrong with it."""
+    spans = _spans(path, chosen, cutting)
+    begun: list[Span] = []
     with suppress(ReadError, OSError, *UNFORESEEN):
-        spans = [*_spans(path, chosen, cutting)]
+        begun = [*islice(spans, 2)]
     whole = InputPart(path=str(path), format=chosen.name, variant=variant, weight=weight_of(path))
-    if len(spans) < 2:
-        return [whole]
-    return [
-        InputPart(
+    if len(begun) < 2:
+        yield whole
+        return
+    for number, (span, after) in enumerate(pairwise(chain(begun, _rest(path, spans), (None,)))):
+        yield InputPart(
             path=whole.path,
             format=whole.format,
             variant=variant,
             number=number,
-            is_last=number == len(spans) - 1,
+            is_last=after is None,
             span=span,
             weight=cutting.size,
         )
-        for number, span in enumerate(spans)
-    ]
 
 
 def _spans(path: Path, chosen: Format, cutting: Cutting) -> Iterator[Span]:
     if chosen.plan is not None:
-        yield from chosen.plan(path, cutting)
+        yield from [*chosen.plan(path, cutting)]
     elif chosen.open is None and chosen.layout not in ("log", "document") and path.is_file():
         yield from cut_rows(path, cutting.size)
+
+
+def _rest(path: Path, spans: Iterator[Span]) -> Iterator[Span]:
+    try:
+        yield from spans
+    except OSError as error:
+        raise files.read_error(path, error) from None
 
 
 def weight_of(path: Path) -> int:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import Any
-
-from msgspec.structs import replace
 
 from pantrace.errors import ReadError
 from pantrace.formats import Format
@@ -18,6 +17,7 @@ from pantrace.store import Intake, RunDirectory
 from pantrace.wire.cuts import Cutting
 from pantrace.wire.pace import pace
 
+from .beside import Beside
 from .evaluate_part import Chunk, EvaluateParts, PartRead, part_place
 from .executor import Executor, InProcess
 from .fingerprint import content_hash, fingerprint, name_of, signature
@@ -65,8 +65,8 @@ class Done:
 class _Pending:
     """An input that is being read, part by part."""
 
-    def __init__(self, path: Path, chosen: Format, empty: Intake, seen: str):
-        self.path, self.chosen, self.empty, self.seen = path, chosen, empty, seen
+    def __init__(self, path: Path, chosen: Format, seen: str, fingerprint: Callable[[], str]):
+        self.path, self.chosen, self.seen, self.fingerprint = path, chosen, seen, fingerprint
         self.parts: list[str] = []
         self.samples = 0
         self.broken: list[ReadError] = []
@@ -93,7 +93,7 @@ class _Pending:
         }
         if joined:
             notes["met"] = sorted(self.references.met)
-        return replace(self.empty, parts=tuple(self.parts), notes=notes)
+        return Intake(input=name_of(self.path), fingerprint=self.fingerprint(), parts=tuple(self.parts), notes=notes)
 
 
 class Intakes:
@@ -123,6 +123,8 @@ class Intakes:
         self._parts: dict[str, Sequence[str]] = {}
         """Of each input."""
         self._pending: dict[str, _Pending] = {}
+        self._beside: Beside | None = None
+        """Who works here while others read; None where nobody else does."""
         self._task = EvaluateParts(
             folder=directory.path,
             ready=judges.ready,
@@ -138,7 +140,15 @@ class Intakes:
 
     def take(self, opened: Iterable[Found], executor: Executor, cutting: Cutting) -> None:
         """Take in inputs: as they were taken in before, else sample by sample, part by part."""
-        is_here, watched = isinstance(executor, InProcess), pace()
+        if isinstance(executor, InProcess):
+            self._take(opened, executor, cutting)
+            return
+        with Beside() as self._beside:
+            self._beside.load_for_summary()
+            self._take(opened, executor, cutting)
+
+    def _take(self, opened: Iterable[Found], executor: Executor, cutting: Cutting) -> None:
+        is_here, watched = self._beside is None, pace()
         for part, records in executor.map_parts(self._task, self._unknown(opened, cutting)):
             pending = self._pending[part.path]
             if watched is not None:
@@ -167,18 +177,26 @@ class Intakes:
             if left == 0:
                 continue
             self._parts[name] = ()
-            seen, content = signature(path, chosen), content_hash(path)
-            found = fingerprint(path, chosen, variant, content, f"{self._circumstances} {left}")
-            known = self._directory.intake(name, found)
+            seen, content = signature(path, chosen), self._content(path)
+            found = partial(_fingerprint, path, chosen, variant, content, f"{self._circumstances} {left}")
+            # A directory that holds nothing has nothing to find again: the hash may come when everything is read.
+            known = self._directory.intake(name, found()) if self._task.formers else None
             joined = self._references is None or "met" in (known.notes if known is not None else {})
             if known is None or not joined or any(map(self._lacks_answers, known.parts)):
-                self._find_again(name, content)
-                self._pending[str(path)] = _Pending(path, chosen, Intake(input=name, fingerprint=found), seen)
+                if self._task.formers:
+                    self._find_again(name, content())
+                self._pending[str(path)] = _Pending(path, chosen, seen, found)
                 yield from parts_of(path, chosen, variant, cutting)
             else:
                 self._take_known(known)
                 if (watched := pace()) is not None:
                     watched.add(size=weight_of(path))
+
+    def _content(self, path: Path) -> Callable[[], str]:
+        """The hash of an input, taken while others work, or when it is asked for."""
+        if self._beside is None:
+            return cache(partial(content_hash, path))
+        return self._beside.promise(partial(content_hash, path, self._beside.is_over.is_set))
 
     def _find_again(self, name: str, content: str) -> None:
         """Parts of earlier versions had other names: of their input's content, then of its path, and a number."""
@@ -272,6 +290,10 @@ class Intakes:
         if self._judges.bench is None or self._directory.damage(part):
             return False
         return lacks_answers(self._directory, part)
+
+
+def _fingerprint(path: Path, chosen: Format, variant: str, content: Callable[[], str], circumstances: str) -> str:
+    return fingerprint(path, chosen, variant, content(), circumstances)
 
 
 def _plain(error: ReadError) -> dict[str, str | None]:

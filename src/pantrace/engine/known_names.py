@@ -22,10 +22,14 @@ from .plan import Ready
 def refuse_unknown(profile: Profile, out: Path, *, file: Path | None = None, own: Iterable[str] = ()) -> None:
     """A UsageError unless each name in a profile is a metric, a rule or a rubric (built in or one's `own`), or the name
     of a score that the run directory holds. `file` is where the profile stands, for the line."""
-    question = "select distinct measure from measures union select distinct name from scores order by 1"
-    scored = [name for (name,) in query(out, question).rows]
-    known = dict.fromkeys((*own, *scored, *_built_in()))
+    known = dict.fromkeys((*own, *_built_in()))
     unknown = [(table, name) for table, name in _spoken_of(profile) if name not in known]
+    if not unknown:
+        return
+    # Only now: the names of all scores are a walk over all of them.
+    question = "select distinct measure from measures union select distinct name from scores order by 1"
+    known = dict.fromkeys((*own, *(name for (name,) in query(out, question).rows), *_built_in()))
+    unknown = [(table, name) for table, name in unknown if name not in known]
     if not unknown:
         return
     place = _places(file) if file is not None else {}

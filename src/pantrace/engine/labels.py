@@ -13,6 +13,7 @@ from typing import Any
 from pantrace.errors import ReadError, UsageError
 from pantrace.judges import LabelKind
 from pantrace.model import Sample
+from pantrace.wire.csv_cells import as_meant
 from pantrace.wire.json import decode
 from pantrace.wire.text_file import text_of
 
@@ -88,7 +89,11 @@ def _table_rows(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
     before = csv.field_size_limit(LONGEST)
     try:
         return [
-            (f"{path}: line {reader.line_num}", {key: value for key, value in row.items() if key}) for row in reader
+            (
+                f"{path}: line {reader.line_num}",
+                {key: as_meant(value) if isinstance(value, str) else value for key, value in row.items() if key},
+            )
+            for row in reader
         ]
     except csv.Error as error:
         raise UsageError(f"{path}: line {reader.reader.line_num}: not CSV: {error}") from None

@@ -18,6 +18,7 @@ from pantrace.wire.json import encode
 
 from .compare import as_number, cluster_of, is_yes_or_no
 from .measure import case_of
+from .outlined import outlined
 from .read import Notes, inputs, open_run
 from .reduce import estimate_of, moments_of
 
@@ -103,7 +104,9 @@ def read_evaluations(
             alone = chosen.is_split
             groups: dict[tuple[str, ...], Evaluation] = pooled if alone else {}
             try:
-                run = open_run(place, chosen, variant, notes.on_broken)
+                # Which agent, model or label a group goes by, no column may say.
+                outline = outlined(place) if not keys and cluster != "agent" else None
+                run = outline or open_run(place, chosen, variant, notes.on_broken)
                 _samples_into(groups, run, chosen, path if alone else place, keys, cluster)
             except ReadError as error:
                 if place == path:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.json import decode
 
@@ -15,9 +14,11 @@ from pantrace.model import Sample, Score
 from pantrace.store import Result, RunDirectory
 
 from .evaluate_sample import evaluate_sample
-from .event_loop import EventLoop
-from .judge import Bench, judge_one
 from .plan import Ready
+
+if TYPE_CHECKING:  # slow to load; most workers ask no judge
+    from .event_loop import EventLoop
+    from .judge import Bench
 
 
 class Judges:
@@ -30,6 +31,8 @@ class Judges:
 
     def __enter__(self) -> Judges:
         if self.bench is not None:
+            from .event_loop import EventLoop
+
             self._loop = EventLoop()
         return self
 
@@ -56,6 +59,8 @@ class Judges:
         return found
 
     async def _ask(self, samples: list[Sample]) -> list[list[Score]]:
+        import asyncio
+
         assert self.bench is not None
         bench = self.bench
         return await asyncio.gather(*(self._one(sample, bench) for sample in samples))
@@ -70,6 +75,8 @@ class Judges:
             for name, rubric in found.items()
             if rubric is None
         ]
+        from .judge import judge_one
+
         return [*await judge_one(sample, list(rubrics.values()), bench), *unknown]
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from pantrace.errors import PantraceError, ReadError
 from pantrace.wire.limits import Limits, limits, set_limits
 
+from .collector import seldom_collecting
 from .executor import InProcess, Task, several
 from .input_part import InputPart
 
@@ -199,12 +200,13 @@ def _work(line: connection.Connection, task: Task, allowed: Limits) -> None:
     # Ctrl-C reaches every process of a terminal; ours ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
-    while True:
-        try:
-            parts = line.recv()
-        except EOFError:
-            return
-        line.send([*_done(task, parts)])
+    with seldom_collecting():
+        while True:
+            try:
+                parts = line.recv()
+            except EOFError:
+                return
+            line.send([*_done(task, parts)])
 
 
 def _end_with_parent() -> None:

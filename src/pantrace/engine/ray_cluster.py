@@ -15,6 +15,7 @@ from typing import Any
 from pantrace.errors import MissingExtra, PantraceError, ReadError
 from pantrace.wire.limits import Limits, limits, set_limits
 
+from .collector import seldom_collecting
 from .executor import Task, cores
 from .input_part import InputPart
 from .pool import DEATHS, sendable
@@ -126,6 +127,7 @@ def _done(task: Task, part: InputPart, folder: str, allowed: Limits) -> Any:
         os.chdir(folder)
     set_limits(allowed)
     try:
-        return [*task(part)]
+        with seldom_collecting():
+            return [*task(part)]
     except Exception as error:  # noqa: BLE001 -- it is raised where the results are awaited
         return sendable(error)

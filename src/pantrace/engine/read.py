@@ -16,6 +16,7 @@ from pantrace.formats import Format, by_name, detect
 from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, Trajectory, header_of, is_staff
 from pantrace.store import FILES, RECORDINGS, WORKSPACES, RunDirectory, is_run_directory
 from pantrace.wire.claim import either, inside, of_patterns
+from pantrace.wire.files import read_error
 from pantrace.wire.head import Head
 from pantrace.wire.pace import pace
 from pantrace.wire.rows import OnBroken, raise_broken, rows_in
@@ -159,7 +160,7 @@ def _row_samples(
     path: Path, chosen: Format, source: Source, on_broken: OnBroken, span: Span | None
 ) -> Iterator[Sample]:
     assert chosen.load is not None
-    for place, row in rows_in(path, chosen.layout, on_broken, span):
+    for place, row in rows_in(path, chosen.layout, on_broken, span, chosen.decode):
         try:
             sample = chosen.load(row)
         except ReadError as error:
@@ -188,6 +189,8 @@ def _opened(path: Path, chosen: Format, on_broken: OnBroken, span: Span | None) 
             run = chosen.open(path, on_broken)
     except UNFORESEEN as error:
         raise not_of_format(chosen.name, error).at(path=str(path)) from error
+    except OSError as error:  # what it says of files beside it may be a name that no file can have
+        raise read_error(path, error) from error
     return msgspec.structs.replace(run, samples=_caught(run.samples, path, chosen, on_broken))
 
 
@@ -200,6 +203,8 @@ def _caught(samples: Iterable[Sample], path: Path, chosen: Format, on_broken: On
         broken = ReadError(message, path=str(path), remedy=why.remedy)
         broken.__cause__ = error
         on_broken(broken)
+    except OSError as error:
+        on_broken(read_error(path, error))
 
 
 def not_of_format(name: str, error: Exception) -> ReadError:

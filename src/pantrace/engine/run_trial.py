@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from pantrace.agents import Agent, AgentFailed, Answer, Read, Trial
 from pantrace.errors import Unanswered, WriteError
 from pantrace.model import Invocation, Outcome, Sample, Step, Text, Trajectory, Usage, add_usage, is_prompt
+from pantrace.normalise.secrets import Redactor
 from pantrace.recording.receiver import Receiver
 from pantrace.wire.file_names import name_of
 from pantrace.wire.rest import rest_in
@@ -86,19 +87,19 @@ def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) ->
         stopped=conditions.stopped,
     )
     before = contents(workspace)
-    began = time.time()
+    began = time.monotonic()
     told, outcome, remarks = _converse(asked, agent, trial, conditions)
     remarks = [*asked.remarks, *unplaced, *remarks]
     if (changed := changes(before, contents(workspace))) is not None:
         told = replace(told, steps=(*told.steps, replace(changed, at=time.time())))
     if not conditions.keep_workspaces:
         shutil.rmtree(place, ignore_errors=True)
-    extra = {NAME: {"seconds": time.time() - began, **({"remarks": remarks} if remarks else {})}}
+    extra = {NAME: {"seconds": time.monotonic() - began, **({"remarks": remarks} if remarks else {})}}
     return Sample(
         id=asked.id,
         epoch=number,
         case=asked.case,
-        trajectory=replace(told, outcome=outcome or told.outcome, created=told.created or began, source=None),
+        trajectory=replace(told, outcome=outcome, created=told.created or began, source=None),
         expected=asked.expected,
         extra=extra,
     )
@@ -106,7 +107,7 @@ def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) ->
 
 def _converse(
     asked: Asked, agent: Agent, trial: Trial, conditions: Conditions
-) -> tuple[Trajectory, Outcome | None, list[str]]:
+) -> tuple[Trajectory, Outcome, list[str]]:
     """All turns of a trial, as far as it came."""
     told = Trajectory()
     remarks: list[str] = []
@@ -126,8 +127,8 @@ def _converse(
                 return told, Outcome(status="error", reason="the simulated user said nothing"), remarks
             prompts += [following] if following is not None else []
         if not prompts:
-            return told, None, remarks
-        prompt = replace(prompts.pop(0), at=time.time())
+            return told, told.outcome or Outcome(status="unscored"), remarks
+        prompt, began = replace(prompts.pop(0), at=time.time()), time.monotonic()
         trial.seconds = until - time.monotonic()
         failed: AgentFailed | None = None
         try:
@@ -139,9 +140,11 @@ def _converse(
         if answer.note:
             remarks.append(answer.note)
         told = _joined(told, prompt, answer, trial.memory)
-        told = _timed(told, prompt)
+        told = _timed(told, prompt, time.monotonic() - began)
         if failed is not None:
-            return told, Outcome(status=failed.status, reason=failed.reason), remarks  # type: ignore[arg-type]
+            # A server may echo the key that it was asked with.
+            why = Redactor().text(failed.reason)[0]
+            return told, Outcome(status=failed.status, reason=why), remarks  # type: ignore[arg-type]
         trial.history = list(told.steps)
 
 
@@ -190,7 +193,7 @@ def _joined(told: Trajectory, prompt: Step, answer: Answer, memory: Mapping[str,
     )
 
 
-def _timed(told: Trajectory, prompt: Step) -> Trajectory:
+def _timed(told: Trajectory, prompt: Step, seconds: float) -> Trajectory:
     """How long the answer took, from outside, where the recording has no times of its own."""
     if prompt not in told.steps:
         return told
@@ -198,7 +201,7 @@ def _timed(told: Trajectory, prompt: Step) -> Trajectory:
     name = f"turn-{len(told.invocations) + 1}"
     place = told.steps.index(prompt)
     steps = (*told.steps[:place], *(replace(step, invocation=name) for step in told.steps[place:]))
-    took = Invocation(id=name, at=prompt.at, seconds=time.time() - prompt.at)
+    took = Invocation(id=name, at=prompt.at, seconds=seconds)
     return replace(told, steps=steps, invocations=(*told.invocations, took))
 
 

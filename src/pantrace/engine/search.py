@@ -14,7 +14,7 @@ from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import NO_FORMAT, Format
 from pantrace.wire.claim import Claim, everything
 from pantrace.wire.files import special
-from pantrace.wire.output import is_private
+from pantrace.wire.private_folder import is_private
 from pantrace.wire.rows import OnBroken
 
 Found = tuple[Path, Format, str]

@@ -10,8 +10,6 @@ from msgspec.structs import replace
 from pantrace.formats import Format
 from pantrace.model import Aggregate, Case, Maker, Run, Sample, Score
 
-from .metric_values import evaluation_name, is_number, stored_results
-
 
 def samples_of(run: Run, chosen: Format, path: Path) -> Iterator[Sample]:
     """The samples of an input; of one that has none and stores numbers all the same, itself as the only one.
@@ -21,7 +19,11 @@ def samples_of(run: Run, chosen: Format, path: Path) -> Iterator[Sample]:
     for sample in run.samples:
         empty = False
         yield sample
-    results = stored_results(run) if empty else {}
+    if not empty:
+        return
+    from .metric_values import evaluation_name, stored_results  # slow to load, and few inputs have any
+
+    results = stored_results(run)
     if results:
         name = evaluation_name(path)
         scores = tuple(_score(key, each, chosen) for key, each in results.items())
@@ -29,6 +31,8 @@ def samples_of(run: Run, chosen: Format, path: Path) -> Iterator[Sample]:
 
 
 def _score(name: str, each: Aggregate, chosen: Format) -> Score:
+    from .metric_values import is_number
+
     known = chosen.stored.get(name)
     score = Score(name=name, maker=Maker(name=chosen.name), scale=known.bounds if known else None)
     if is_number(each.value) or isinstance(each.value, str):

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pantrace.errors import MissingExtra
 from pantrace.model import Record
+from pantrace.wire.csv_cells import inert
 from pantrace.wire.json import encode
 from pantrace.wire.output import writing
 
@@ -72,19 +73,8 @@ def _text(value: Any) -> str:
 def csv_line(cells: Iterable[str]) -> bytes:
     """A row of CSV in which no cell is a formula: what an agent wrote must not run in somebody's spreadsheet."""
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerow([_inert(cell) for cell in cells])
+    csv.writer(buffer, lineterminator="\n").writerow([inert(cell) for cell in cells])
     return buffer.getvalue().encode("utf-8", "backslashreplace")
-
-
-def _inert(cell: str) -> str:
-    """The cell with an apostrophe in front where a spreadsheet would execute it; numbers are left alone."""
-    if not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return cell
-    try:
-        float(cell)
-    except ValueError:
-        return f"'{cell}"
-    return cell
 
 
 _BATCH = 10_000

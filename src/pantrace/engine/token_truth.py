@@ -32,6 +32,7 @@ PRODUCERS: dict[str, tuple[str, ...]] = {
     "qwen-code": ("qwen-code",),
     "mini-swe-agent": ("mini-swe-agent",),
     "openhands": ("openhands",),
+    "openhands-v0": ("openhands-v0",),
     "agent-framework": ("agent-framework",),
     "copilot": ("copilot",),
     "atif": ("atif",),

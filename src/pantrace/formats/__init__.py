@@ -6,6 +6,7 @@ of its peculiarities. CONTRIBUTING has a worked example.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -49,6 +50,7 @@ NAMES = (
     "agent-framework",
     "copilot",
     "openhands",
+    "openhands-v0",
     "otlp",
     "codex",
     "anthropic-messages",
@@ -83,9 +85,17 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "mini-swe-agent": (b"mini-swe-agent", b"COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"),
     "swe-agent": (b'"history"', b'"trajectory"'),
     "copilot": (b'"session.start"', b'"user.message"', b'"assistant.message"', b'"creationDate"'),
+    "openhands-v0": (b'"observation"', b'"tool_call_metadata"', b'"test_result"'),
     "agent-framework": (b'"stateBag"', b'"session_id"', b'"agent_response"'),
     "otlp": (b'"resourceSpans"', b'"resourceLogs"', b'"span_id"', b'"spanId"', b"resource_spans"),
-    "codex": (b'"payload"', b'"thread.started"', b'"item.completed"'),
+    "codex": (
+        b'"payload"',
+        b'"instructions"',
+        b'"record_type"',
+        b'"session"',
+        b'"thread.started"',
+        b'"item.completed"',
+    ),
     "anthropic-messages": (b'"messages"',),
     "openai-responses": (b'"input"', b'"output"', b'"span_data"', b'"items"', b'"function_call"'),
     "openai-messages": (b'"messages"', b'"role"', b'"conversations"'),
@@ -135,13 +145,24 @@ def all_formats() -> list[Format]:
     return [by_name(name) for name in names()]
 
 
+_QUOTED = re.compile(rb'"[A-Za-z_.]+(?=")')
+
+
+def _is_seen(sign: bytes, words: set[bytes], data: bytes) -> bool:
+    return sign[:-1] in words if sign.startswith(b'"') and sign.endswith(b'"') else sign in data
+
+
 def _likely_first(head: Head) -> Iterator[str]:
-    """All names in their order, those first whose signs are seen."""
-    if head.kind in ("json", "text"):
-        likely = [name for name, signs in _SIGNS.items() if any(sign in head.data for sign in signs)]
-    else:
-        likely = {"zip": ["inspect"], "sqlite": ["opencode", "adk-session"]}.get(head.kind, [])
+    """All names in their order, those first whose signs are seen; nothing is looked for once a format is found."""
+    likely = {"zip": ["inspect"], "sqlite": ["opencode", "adk-session"]}.get(head.kind, [])
     yield from likely
+    if head.kind in ("json", "text"):
+        # One pass finds every word in quotes; a pass for each of a hundred signs took longer than reading a session.
+        words = set(_QUOTED.findall(head.data))
+        for name, signs in _SIGNS.items():
+            if any(_is_seen(sign, words, head.data) for sign in signs):
+                likely.append(name)
+                yield name
     yield from (name for name in names() if name not in likely)
 
 

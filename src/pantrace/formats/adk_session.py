@@ -21,7 +21,9 @@ from pantrace.wire import files, sqlite
 from pantrace.wire.adk import shapes
 from pantrace.wire.adk.opening import samples_of
 from pantrace.wire.adk.recase import EVENT, SESSION, to_snake
-from pantrace.wire.adk.sessions import camel_session, carried_sample, carry_in_session, session_to, trajectory_from
+from pantrace.wire.adk.residual import residual
+from pantrace.wire.adk.sessions import IN_FIRST_EVENT, camel_session, session_to, trajectory_from
+from pantrace.wire.carrying import carrying
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, decode_document
 from pantrace.wire.rows import OnBroken
@@ -72,7 +74,7 @@ def _is_event(record: Any) -> bool:
     )
 
 
-def load(row: Any) -> Sample:
+def _load(row: Any) -> Sample:
     """A session or a list of events; how it is told comes back when a session is written again."""
     extra: dict[str, Any] = {}
     if isinstance(row, list):
@@ -90,20 +92,20 @@ def _sample(session: dict[str, Any], extra: dict[str, Any]) -> Sample:
     trajectory = trajectory_from(session)
     first = trajectory.steps[0] if trajectory.steps else None
     name = trajectory.id or (first and (first.invocation or first.id)) or "session"
-    return carried_sample(session, Sample(id=name, trajectory=trajectory, extra=extra))
+    return Sample(id=name, trajectory=trajectory, extra=extra)
 
 
-def dump(sample: Sample, options: Options) -> Any:
+def _dump(sample: Sample, options: Options) -> Any:
     kept = sample.extra.get(NAME, {})
     session = session_to(sample)
-    shape = "events" if kept.get("shape") == "events" and session["events"] else None
-    snake_case = options.snake_case or kept.get("snake_case") is True
-    if shape == "events":
-        session = {"events": session["events"]}
-    written = session if snake_case else camel_session(session)
-    carry_in_session(session, load(written["events"] if shape else written), sample)
-    written = session if snake_case else camel_session(session)
-    return written["events"] if shape else written
+    if not (options.snake_case or kept.get("snake_case") is True):
+        session = camel_session(session)
+    return session["events"] if kept.get("shape") == "events" and session["events"] else session
+
+
+load, dump = carrying(_load, _dump, IN_FIRST_EVENT, rest_of=residual)
+# Of a store, how it is told is no matter: what is written of it is a session as ADK saves it.
+_load_stored, _ = carrying(lambda session: _sample(session, {}), _dump, IN_FIRST_EVENT)
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
@@ -153,7 +155,7 @@ def _stored_sample(row: Any, shared: dict[str, Any], events: Iterable[Any]) -> S
         "events": [decode(data.encode()) for (data,) in events],
         "last_update_time": _moment(row["update_time"]),
     }
-    sample = _sample(session, {})
+    sample = _load_stored(session)
     trajectory = msgspec.structs.replace(sample.trajectory or Trajectory(), created=_moment(row["create_time"]))
     return msgspec.structs.replace(sample, trajectory=trajectory)
 

@@ -11,6 +11,7 @@ from pantrace.model import Record, Run, RunHeader, Sample, Scale, Violation
 from pantrace.wire.claim import Claim
 from pantrace.wire.cuts import Cutting
 from pantrace.wire.head import Head
+from pantrace.wire.json import decode_document
 from pantrace.wire.rows import Layout, OnBroken
 from pantrace.wire.span import Span
 from pantrace.wire.written import Row
@@ -54,6 +55,8 @@ class Format:
     """Where the format is described."""
     detect: Callable[[Head], str | None]
     """The version or variant when the input is of this format ("" if it cannot tell which), else None."""
+    decode: Callable[[bytes | memoryview], Any] = decode_document
+    """How the text of a row becomes what `load` takes: any JSON, or the row's own types (`wire.typed_rows`)."""
     load: Callable[[Any], Sample] | None = None
     """One decoded row to one sample; raises ReadError."""
     dump: Callable[[Sample, Any], Any] | None = None
@@ -90,6 +93,9 @@ class Format:
     """The usual ending of a file."""
     typed: bool = False
     """Whether it is decoded into the model's own types; what any other format reads is checked against them."""
+    checked: Literal["all", "fields", "by the reader"] = "all"
+    """What is checked of a sample against the types of the model: "all" of it; the "fields" of its structs, where what
+    they keep as it is came out of JSON; or nothing, since the reader puts no value where it does not belong."""
     nests: bool = False
     """Whether a sample holds the trajectories of its sub-agents; if not, they are written as samples of their own."""
     repeats: bool = False

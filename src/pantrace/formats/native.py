@@ -73,11 +73,11 @@ def open_span(path: Path, span: Span, on_broken: OnBroken) -> Run:
 
 
 def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
-    lines = files.lines(path)
+    lines = files.lines(path, None, on_broken)
     number, first = next(lines, (1, b"{}"))
     if span is not None:
         header = number
-        lines = ((each, line) for each, line in files.lines(path, span) if each > header)
+        lines = ((each, line) for each, line in files.lines(path, span, on_broken) if each > header)
     try:
         head = _whole(first, FirstLine)
     except (ReadError, msgspec.ValidationError) as error:

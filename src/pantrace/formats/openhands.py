@@ -309,5 +309,5 @@ FORMAT = Format(
     claim=claim,
     suffix="",
     nests=True,
-    note="conversations of V0 are not read: no real one was at hand",
+    note="those of V0 are `openhands-v0`",
 )

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from pantrace.wire.head import Head
 
 _SEND = "record the agent with OpenTelemetry: `pantrace collect` receives that, and `otlp` reads it"
-_CODEX = "rollouts whose records have `type` and `payload` are read, as `codex`"
 _SCORES = "it holds scores, not what an agent did; evaluate the recordings themselves with `pantrace eval`"
 
 
@@ -38,20 +37,11 @@ def _within(record: dict[str, Any], key: str) -> dict[str, Any]:
 
 _SIGNS: list[tuple[_Sign, Recognised]] = [
     (
-        lambda row: "instructions" in row and {"id", "timestamp"} <= row.keys() and "type" not in row,
-        Recognised("a rollout of an early Codex (2025, records without `payload`)", _CODEX),
-    ),
-    (
-        lambda row: {"session", "items"} <= row.keys() and "id" in _within(row, "session"),
-        Recognised("a rollout of Codex's first command line, in TypeScript (2025)", _CODEX),
-    ),
-    (
         lambda row: ("action" in row or "observation" in row) and {"id", "source", "timestamp"} <= row.keys(),
-        Recognised("a trajectory of OpenHands V0", "V1 of OpenHands (the SDK) is read, as `openhands`"),
-    ),
-    (
-        lambda row: {"instance_id", "test_result", "history"} <= row.keys(),
-        Recognised("an output of OpenHands V0's evaluations", "V1 of OpenHands (the SDK) is read, as `openhands`"),
+        Recognised(
+            "one event of a conversation of OpenHands V0",
+            "gather the events of the conversation in a JSON array: it is read, as `openhands-v0`",
+        ),
     ),
     (lambda row: "trace_metadata" in _within(row, "info"), Recognised("a trace of MLflow", _SEND)),
     (

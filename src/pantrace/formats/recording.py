@@ -42,7 +42,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
 
 def _events(path: Path, on_broken: OnBroken) -> Iterator[Event]:
     held: ReadError | None = None
-    for number, line in files.lines(path):
+    for number, line in files.lines(path, held=True):
         if held is not None:
             on_broken(held)
         held = None

@@ -20,7 +20,7 @@ from pantrace.wire.json import decode, unknown_keys
 from pantrace.wire.shape import document, violations
 from pantrace.wire.times import from_iso, time_text
 from pantrace.wire.vertex.columns import column_text, columns_from, columns_of, text_or_content
-from pantrace.wire.vertex.contents import CONTENT, append_content, content_to, contents_of
+from pantrace.wire.vertex.contents import CONTENT, append_content, content_in, content_to, contents_of
 from pantrace.wire.vertex.parts import part_out
 from pantrace.wire.vertex.refusal import refusal, sample_refusal
 
@@ -55,9 +55,10 @@ def load(row: Any) -> Sample:
     if isinstance(history, str) and history.strip():
         history = decode(history.encode())
     for content in history if isinstance(history, list) else ():
-        append_content(steps, content, NAME)
+        append_content(steps, content_in(content, NAME), NAME)
     asked = _first(row, "prompt", "source")
-    append_content(steps, _content(asked, "user"), NAME, rest={CONTENT: {}} if _is_needless(asked, "user") else None)
+    prompt = content_in(_content(asked, "user"), NAME)
+    append_content(steps, prompt, NAME, rest={CONTENT: {}} if _is_needless(asked, "user") else None)
     start = len(steps)
     events = row.get("intermediate_events")
     for event in events if isinstance(events, list) else ():
@@ -110,7 +111,7 @@ def _append_event(steps: list[Step], event: Any, start: int) -> None:
         rest["creation_timestamp"] = event["creation_timestamp"]
     append_content(
         steps,
-        event.get("content"),
+        content_in(event.get("content"), NAME),
         NAME,
         author=event.get("author"),
         start=start,
@@ -130,7 +131,7 @@ def _append_response(steps: list[Step], row: dict[str, Any], start: int) -> str 
         return text if text != last else None
     beside = unknown_keys(content, ("role", "parts"))
     kept = {NAME: {"response": beside}} if beside or _is_needless(response, "model") else {}
-    append_content(steps, {"role": "model", "parts": content.get("parts")}, NAME)
+    append_content(steps, content_in({"role": "model", "parts": content.get("parts")}, NAME), NAME)
     steps[-1] = answer = msgspec.structs.replace(steps[-1], extra=kept)
     thought = steps[-2] if len(steps) > start + 1 else None
     if thought is None or thought.role != "agent" or not thought.parts:

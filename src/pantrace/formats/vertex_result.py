@@ -33,7 +33,7 @@ from pantrace.wire.adk.opening import header_of_file, samples_of
 from pantrace.wire.adk.recase import DEEP, to_snake
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document
-from pantrace.wire.jsonpickle import is_pickled, unpickled
+from pantrace.wire.jsonpickle import is_pickled, strangers, unpickled
 from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.times import from_iso
@@ -69,16 +69,20 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     if not isinstance(result, dict) or not isinstance(result.get("eval_case_results"), list):
         raise ReadError("not an EvaluationResult: no eval_case_results", path=str(path), remedy="is --from right?")
     source = Source(format=NAME, version="jsonpickle" if pickled else None, path=str(path))
-    header = header_of_file(partial(_header, result), source)
+    header = header_of_file(partial(_header, result, strangers(value) if pickled else {}), source)
     return with_samples(header, samples_of(_records(result), "a case result", source, on_broken))
 
 
-def _header(result: dict[str, Any]) -> RunHeader:
+def _header(result: dict[str, Any], wrapped: dict[str, Any]) -> RunHeader:
     metadata = result.get("metadata") or {}
     known = {"candidate_names", "dataset_name", "dataset_id", "creation_timestamp"}
     kept = rest_of(result, {"eval_case_results", "evaluation_dataset", "metadata", "summary_metrics"})
     if rest := rest_of(metadata, known):
         kept["metadata"] = rest
+    if any(tables := [_rest_of_table(each) for each in _tables(result)]):
+        kept["evaluation_dataset"] = tables
+    if wrapped:
+        kept["jsonpickle"] = wrapped
     dataset = {key: metadata[f"dataset_{key}"] for key in ("name", "id") if metadata.get(f"dataset_{key}")}
     names = metadata.get("candidate_names")
     return RunHeader(
@@ -103,8 +107,7 @@ def _aggregate(summary: dict[str, Any]) -> Aggregate:
 
 def _records(result: dict[str, Any]) -> Iterator[tuple[str | None, Callable[[], Sample]]]:
     """Every answer of every case: the client may have compared several candidates."""
-    datasets = result.get("evaluation_dataset")
-    tables = datasets if isinstance(datasets, list) else [datasets]
+    tables = _tables(result)
     names = (result.get("metadata") or {}).get("candidate_names")
     for number, case in enumerate(result["eval_case_results"]):
         answers = case.get("response_candidate_results") if isinstance(case, dict) else None
@@ -115,6 +118,17 @@ def _records(result: dict[str, Any]) -> Iterator[tuple[str | None, Callable[[], 
             several = len(answers) > 1
             where = f"eval_case_results[{number}]" + (f".response_candidate_results[{place}]" if several else "")
             yield where, partial(_sample, case, number, answer, tables, names, several)
+
+
+def _tables(result: dict[str, Any]) -> list[Any]:
+    """The datasets that were evaluated: one for each candidate, or one alone."""
+    datasets = result.get("evaluation_dataset")
+    return datasets if isinstance(datasets, list) else [datasets]
+
+
+def _rest_of_table(table: Any) -> Any:
+    """What a dataset says beside its cases, which their samples hold."""
+    return rest_of(table, {"eval_cases", "eval_dataset_df"}) if isinstance(table, dict) else table
 
 
 def _no_case(case: Any) -> Sample:
@@ -131,8 +145,7 @@ def _sample(
     asked = _asked(tables, index, place)
     candidate = names[place] if isinstance(names, list) and place < len(names) else None
     name = str(asked.pop("eval_case_id", None) or asked.pop("session_id", None) or f"case-{index}")
-    prompt, response = (column_text(asked.pop(key, None)) for key in ("prompt", "response"))
-    reference = column_text(asked.pop("reference", None))
+    prompt, response, reference = (_taken_text(asked, key) for key in ("prompt", "response", "reference"))
     steps = [Step(role="user", parts=(Text(text=prompt),))] if prompt is not None else []
     steps += [Step(role="agent", parts=(Text(text=response),))] if response is not None else []
     kept = rest_of(case, {"response_candidate_results"}) | rest_of(answer, {"metric_results"})
@@ -147,6 +160,15 @@ def _sample(
     )
 
 
+def _taken_text(asked: dict[str, Any], key: str) -> str | None:
+    """The text of a column, which is taken out; what the column says beyond its text stays."""
+    value = asked.pop(key, None)
+    text = column_text(value)
+    if rest := rest_of(value, {"role", "parts"} if text is not None else ()) if isinstance(value, dict) else None:
+        asked[key] = rest
+    return text
+
+
 def _asked(tables: list[Any], index: int, place: int) -> dict[str, Any]:
     """What the dataset says of a case: of its eval cases, or of the columns of its table."""
     table = tables[place] if place < len(tables) else tables[0] if tables else None
@@ -157,14 +179,22 @@ def _asked(tables: list[Any], index: int, place: int) -> dict[str, Any]:
         found = dict(cases[index])
         responses = found.pop("responses", None)
         if isinstance(responses, list) and responses:
-            answered = responses[place if place < len(responses) else 0]
-            found["response"] = answered.get("response") if isinstance(answered, dict) else answered
-        if isinstance(found.get("reference"), dict) and "response" in found["reference"]:
-            found["reference"] = found["reference"]["response"]
+            _unwrap(found, "response", responses[place if place < len(responses) else 0])
+        _unwrap(found, "reference", found.get("reference"))
         return found
     if isinstance(columns, dict):
         return {key: cells[index] for key, cells in columns.items() if isinstance(cells, list) and index < len(cells)}
     return {}
+
+
+def _unwrap(case: dict[str, Any], key: str, candidate: Any) -> None:
+    """Set what a ResponseCandidate answered; what it says beside that goes to a key of its own."""
+    if not isinstance(candidate, dict) or "response" not in candidate:
+        case[key] = candidate
+        return
+    case[key] = candidate["response"]
+    if rest := rest_of(candidate, {"response"}):
+        case[f"{key}_candidate"] = rest
 
 
 def _score(key: str, result: dict[str, Any]) -> Score:

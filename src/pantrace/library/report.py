@@ -32,6 +32,8 @@ class ReportFile(Tabular):
     """What was left out to stay below `max_size`."""
     remarks: list[str]
     notes: Notes
+    replaced: int = 0
+    """Secrets that were taken out."""
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -44,7 +46,7 @@ class ReportFile(Tabular):
     def to_dict(self) -> dict[str, Any]:
         """What was written, as `pantrace report --json` prints it."""
         found = {"output": str(self.path), "runs": self.runs, "samples": self.samples, "bytes": self.size}
-        return {**found, "dropped": self.dropped, "notes": self.remarks}
+        return {**found, "replaced": self.replaced, "dropped": self.dropped, "notes": self.remarks}
 
     def table(self) -> Table:
         """One row: the file."""
@@ -57,7 +59,7 @@ def report(
     *sources: str | PathLike[str],
     out: str | PathLike[str],
     failed_only: bool = False,
-    redact: bool = False,
+    redact: bool = True,
     max_size: int | None = None,
     plots: bool = True,
     selection: Selection | None = None,
@@ -67,7 +69,7 @@ def report(
     """Write runs and recordings as one HTML file that opens in any browser without a server, or as Markdown (.md).
 
     `max_size` is in bytes: pictures are left out first, then long texts, then the steps of samples that passed.
-    `redact` replaces secrets."""
+    Secrets are replaced, unless `redact` is False."""
     target, paths = Path(out), [Path(each) for each in sources]
     ending = target.suffix.lower()
     if ending not in (".html", ".htm", ".md"):
@@ -101,4 +103,4 @@ def report(
             what = "none of the samples failed" if failed_only and not chosen.sessions else "no sample was chosen"
             raise NothingWritten(f"{what}, so no report was written")
     remarks = [*shown.notes, *(note for run in shown.runs for note in run.notes)]
-    return ReportFile(target, len(shown.runs), samples, dropped, remarks, notes)
+    return ReportFile(target, len(shown.runs), samples, dropped, remarks, notes, wanted.replaced)

@@ -73,7 +73,7 @@ class RunResult(Tabular):
                 each.reused,
                 len(each.failed),
                 each.left,
-                each.tokens or None,  # no agent that reports tokens used none
+                _tokens(each),
                 _cost(each),
                 str(each.recordings),
             )
@@ -85,6 +85,11 @@ class RunResult(Tabular):
         return Table(columns, [*rows], sentence="; ".join(decided), notes=[*told, *left_out])
 
 
+def _tokens(ran: Ran) -> int | None:
+    """The tokens that were told; None where nobody told any: no agent that reports tokens used none."""
+    return ran.tokens or None
+
+
 def _cost(ran: Ran) -> float | None:
     """What is known of the cost; None where nobody knows that of any trial."""
     return None if ran.unpriced and not ran.usd else ran.usd
@@ -93,5 +98,6 @@ def _cost(ran: Ran) -> float | None:
 def ran_as_plain(ran: Ran) -> dict[str, Any]:
     """What one agent did, as plain data."""
     failed = [{"trial": name, "reason": why} for name, why in ran.failed]
-    counts = {name: getattr(ran, name) for name in ("name", "ran", "reused", "superseded", "left", "tokens", "usd")}
-    return {**counts, "unpriced": ran.unpriced, "failed": failed, "recordings": str(ran.recordings)}
+    counts = {name: getattr(ran, name) for name in ("name", "ran", "reused", "superseded", "left")}
+    spent = {"tokens": _tokens(ran), "usd": _cost(ran), "unpriced": ran.unpriced}
+    return {**counts, **spent, "failed": failed, "recordings": str(ran.recordings)}

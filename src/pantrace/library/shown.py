@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -25,6 +25,8 @@ from pantrace.store import RunDirectory, is_run_directory
 from pantrace.viewer import Comparison, Plot, Shown, ShownRun, ShownSample
 from pantrace.wire.pace import pace
 
+T = TypeVar("T")
+
 COMPARED = 6
 """Runs of which each is held against each other; of more, each against the first."""
 FEW = 5
@@ -42,9 +44,20 @@ class Wanted:
     selection: Selection = field(default_factory=Selection)
     sample: tuple[str, ...] = ()
     failed_only: bool = False
-    redactor: Redactor | None = None
+    redactor: Redactor | None = field(default_factory=Redactor)
+    """Takes secrets out of all that is shown; None: it is shown as it is."""
+    replaced: int = 0
+    """Secrets that were taken out so far."""
     drawing: bool = True
     on_sample: Callable[[Sample], None] = lambda _: None
+
+    def clean(self, shown: T) -> T:
+        """Any struct of the model, or plain data, as it is to be shown."""
+        if self.redactor is None:
+            return shown
+        found, replaced = self.redactor.record(shown)
+        self.replaced += sum(each.count for each in replaced)
+        return found
 
 
 def gather(wanted: Wanted, notes: Notes) -> Shown:
@@ -143,9 +156,7 @@ def _shown_run(
     directory = RunDirectory.open(source.path) if is_run_directory(source.path) else None
     own = Notes.keeping()
     run = directory.run() if directory is not None else _opened(source, own)
-    header = header_of(run)
-    if wanted.redactor is not None:
-        header, _ = wanted.redactor.record(header, "run")
+    header = wanted.clean(header_of(run))
     shown = ShownRun(
         name=header.name or source.name,
         header=header,
@@ -158,7 +169,7 @@ def _shown_run(
         shown.measures = _measures(found)
         shown.plots = _plots(found, shown.measures, remarks) if wanted.drawing else []
     if directory is not None:
-        shown.decisions = _decisions(source.path)
+        shown.decisions = wanted.clean(_decisions(source.path))
     shown.samples = _paced(_samples(run, directory, wanted, own, shown.notes), source)
     return shown
 
@@ -192,7 +203,7 @@ def _samples(
                 each.decisions,
                 len(each.scores),
             )
-            for each in directory.results(lambda error: remarks.append(f"Left out: {error}"))
+            for each in directory.results(lambda error: remarks.append(wanted.clean(f"Left out: {error}")))
         )
     else:
         results = map(ShownSample, run.samples)
@@ -205,8 +216,8 @@ def _samples(
         if wanted.failed_only and not _failed(shown):
             continue
         wanted.on_sample(shown.sample)
-        yield _clean(shown, wanted.redactor)
-    remarks += [f"Left out: {error}" for error in own.broken]
+        yield ShownSample(wanted.clean(shown.sample), wanted.clean(shown.decisions), shown.made)
+    remarks += [wanted.clean(f"Left out: {error}") for error in own.broken]
 
 
 def _failed(shown: ShownSample) -> bool:
@@ -222,17 +233,13 @@ def _failed(shown: ShownSample) -> bool:
     )
 
 
-def _clean(shown: ShownSample, redactor: Redactor | None) -> ShownSample:
-    if redactor is None:
-        return shown
-    sample, _ = redactor.sample(shown.sample)
-    return ShownSample(sample, tuple(redactor.record(each)[0] for each in shown.decisions), shown.made)
-
-
 def _evaluations(wanted: Wanted, remarks: list[str]) -> list[Evaluation]:
     """The numbers over whole runs; where samples are chosen or secrets hidden, they are still those of the whole."""
     try:
-        return read_evaluations(wanted.paths, format=wanted.format, notes=Notes.keeping())
+        found = read_evaluations(wanted.paths, format=wanted.format, notes=Notes.keeping())
+        for each in found:
+            each.name = wanted.clean(each.name)
+        return found
     except MissingExtra as error:
         remarks.append(f"No intervals: {error}")
     except PantraceError as error:
@@ -319,7 +326,7 @@ def _comparisons(
                 pair = [each for each in sought if each is not None]
                 main = next((row.metric for row in rows if row.common), None)
                 drawn = _drawn("paired", pair, remarks, main) if wanted.drawing and main and len(pair) == 2 else []
-                found.append(Comparison(first, second, [msgspec.to_builtins(row) for row in rows], drawn))
+                found.append(Comparison(first, second, wanted.clean([msgspec.to_builtins(row) for row in rows]), drawn))
     return found
 
 

@@ -69,17 +69,19 @@ class Recording:
         part_types = self.part_types
         tool_parts: list[tuple[Part, Step]] = []
         for step in active_steps(trajectory):
-            kind, usage = step.kind, step.usage
-            if step.role == "agent" and not is_staff(step.purpose):
+            role, kind, usage = step.role, step.kind, step.usage
+            staff = step.purpose is not None and is_staff(step.purpose)
+            reported = usage is not None and reports(usage)
+            if role == "agent" and not staff:
                 if kind == "message" or kind == "compaction":
                     responses.append(step)
-                    if usage is None or not reports(usage):
+                    if not reported:
                         silent.append(step)
-            elif kind == "message" and step.role == "tool":
+            elif kind == "message" and role == "tool":
                 self.has_acted = True
             if step.error is not None:
                 self.broken.append(step)
-            if usage is not None and counts_usage(step) and reports(usage):
+            if reported and usage is not None and not staff and counts_usage(step):
                 model_calls.append((step.model or models.get(step.agent or ""), step, usage))
             for part in step.parts:
                 part_type = type(part)

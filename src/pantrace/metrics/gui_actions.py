@@ -56,9 +56,12 @@ def gui_actions(sample: Sample, settings: Settings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
+    recording = recording_of(sample.trajectory)
+    if Action not in recording.part_types:
+        return NotApplicable("no GUI action is recorded")
     acted = [
         (part, step)
-        for trajectory in recording_of(sample.trajectory).trajectories
+        for trajectory in recording.trajectories
         for step in active_steps(trajectory)
         if is_agents(step)
         for part in step.parts

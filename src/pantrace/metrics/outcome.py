@@ -34,6 +34,16 @@ _BROKEN = {"error": "the run broke down", "cancelled": "the run was cancelled", 
             headline=True,
             what="runs that were stopped at a limit",
         ),
+        Measure(
+            name="broken",
+            unit="share",
+            better="lower",
+            high=1.0,
+            yes_or_no=True,
+            pooling="rate",
+            headline=True,
+            what="runs that broke down",
+        ),
     ),
 )
 def outcome(sample: Sample, settings: NoSettings) -> Found:
@@ -41,11 +51,11 @@ def outcome(sample: Sample, settings: NoSettings) -> Found:
 
     Formula: `success` is 1 when the source calls the run passed, 0 when it calls it failed. Where it says neither, the
     one score that it stores decides, if that is a yes or a no. A run that was stopped at a limit of steps, tokens or
-    time and that nobody scored did not succeed. `limit` is 1 for a run that was stopped so, else 0. `reward` is the
-    number that the source gives.
+    time and that nobody scored did not succeed. `limit` is 1 for a run that was stopped so, else 0. `broken` is
+    1 for a run that ended in an error, else 0. `reward` is the number that the source gives.
 
     Not applicable when: the source tells no outcome and stores no score, or several; the run broke down or was
-    cancelled, or nobody scored it: that is no failure of the agent. A reward is told all the same.
+    cancelled, or nobody scored it: that is no failure of the agent. `broken` and a reward are told all the same.
 
     Source: Trajectory.outcome (tau-bench, GUI benchmarks, ADK histories), Sample.scores (Inspect).
     """
@@ -54,7 +64,9 @@ def outcome(sample: Sample, settings: NoSettings) -> Found:
     found = sample.trajectory.outcome
     status = found.status if found is not None else None
     reward = found.reward if found is not None else None
-    values: Numbers = {"limit": int(status == "limit")} if found is not None else {}
+    values: Numbers = {}
+    if found is not None:
+        values = {"limit": int(status == "limit"), "broken": int(status == "error")}
     if reward is not None:
         values["reward"] = reward
     if found is not None and status in _BROKEN:
@@ -64,24 +76,33 @@ def outcome(sample: Sample, settings: NoSettings) -> Found:
         return Measurement(value=status == "passed", values=values, details={"status": status})
     verdict = _verdict(sample)
     if isinstance(verdict, str) and found is None:
-        return NotApplicable(verdict)
+        # What was scored has come to its end, whatever the scores mean.
+        return NotApplicable(verdict, {"broken": 0} if any(map(_is_scored, sample.scores)) else {})
     passed = verdict if isinstance(verdict, bool) else False
     return Measurement(
         value=passed,
         explanation=found.reason if found is not None else None,
-        values={"limit": 0, **values},
+        values={"limit": 0, "broken": 0, **values},
         details={"status": status or ("passed" if passed else "failed")},
     )
 
 
 def _verdict(sample: Sample) -> bool | str:
     """Whether the one score that came with the sample says yes, or why it does not tell."""
-    stored = [score for score in sample.scores if score.maker is None or score.maker.kind == "stored"]
+    stored = filter(_is_stored, sample.scores)
     told = [(score.name, found) for score in stored if (found := _yes_or_no(score)) is not None]
     if len(told) > 1:
         listed = ", ".join(name for name, _ in told)
         return f"the source does not tell how the run ended, and stores several scores ({listed})"
     return told[0][1] if told else "the source does not tell how the run ended"
+
+
+def _is_stored(score: Score) -> bool:
+    return score.maker is None or score.maker.kind == "stored"
+
+
+def _is_scored(score: Score) -> bool:
+    return _is_stored(score) and score.status == "scored"
 
 
 def _yes_or_no(score: Score) -> bool | None:

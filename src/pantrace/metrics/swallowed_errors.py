@@ -81,18 +81,18 @@ def swallowed_errors(sample: Sample, settings: Settings) -> Found:
     swallowed: list[CallPair] = []
     for trajectory, calls in zip(recording.trajectories, recording.pairs_by_trajectory, strict=True):
         pairs = [pair for pair in calls if pair.result is not None and pair.call.name not in settings.ignore]
-        answers = _answers(trajectory)
+        failing = {id(pair.step) for pair in pairs if id(pair.result) in recording.failed}
+        mentioned = _mentioned(trajectory, failing, settings.words)
         good: set[str] = set()
         for pair in reversed(pairs):
             if id(pair.result) not in recording.failed:
                 good.add(pair.call.name)
                 continue
             failed += 1
-            answer = answers.get(id(pair.step))
-            if answer is None:
+            if id(pair.step) not in mentioned:
                 continue
             judged += 1
-            if pair.call.name not in good and not any(word in answer for word in settings.words):
+            if pair.call.name not in good and not mentioned[id(pair.step)]:
                 swallowed.append(pair)
     if not failed:
         return NotApplicable("no tool call failed")
@@ -108,13 +108,18 @@ def swallowed_errors(sample: Sample, settings: Settings) -> Found:
     )
 
 
-def _answers(trajectory: Trajectory) -> dict[int, str | None]:
-    """For each step, the answer of its turn in lower case: what the agent last said in it, at that step or later."""
-    found: dict[int, str | None] = {}
-    for turn in turns(trajectory):
+def _mentioned(trajectory: Trajectory, wanted: set[int], words: tuple[str, ...]) -> dict[int, bool]:
+    """For each wanted step, by its Python id, whether the answer of its turn has one of the words: what the agent last
+    said in it, at that step or later. A step after which nobody said anything is not there."""
+    found: dict[int, bool] = {}
+    for turn in turns(trajectory) if wanted else ():
         answer: str | None = None
+        mentioned: bool | None = None
         for step in reversed(turn.steps):
             if answer is None and step.role == "agent" and step.kind == "message" and (text := said(step)):
                 answer = text.lower()
-            found[id(step)] = answer
+            if answer is not None and id(step) in wanted:
+                if mentioned is None:
+                    mentioned = any(word in answer for word in words)
+                found[id(step)] = mentioned
     return found

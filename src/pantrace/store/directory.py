@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import UsageError
-from pantrace.model import Decision, Run, RunHeader, Sample, header_of, with_samples
+from pantrace.model import Decision, Run, RunHeader, Sample, Score, header_of, with_samples
 
 from .durable import remove_temporaries, sync, write_errors
 from .json_text import sayable
@@ -31,6 +31,7 @@ from .reading import (
     read_outlines,
     read_results,
     read_rows,
+    read_scored,
     read_scores,
 )
 from .rows import Kept, Result, decision_item, json_hash
@@ -250,8 +251,8 @@ class RunDirectory:
         self._writer().remember(intake)
 
     def settle(self, parts: Iterable[str]) -> list[CommittedPart]:
-        """Let exactly these parts count, all at once; gives those that counted before and do not any more. They are set
-        aside until the next edition, so that the command before can bring them back."""
+        """Let exactly these parts count, all at once and in this order; gives those that counted before and do not any
+        more. They are set aside until the next edition, so that the command before can bring them back."""
         manifest = self._writer()
         with write_errors(self.path):
             left = manifest.settle(parts)
@@ -276,7 +277,7 @@ class RunDirectory:
         return with_samples(self.header, self.samples())
 
     def samples(self) -> Iterator[Sample]:
-        """Samples in the order of part names, each with the scores that came with it and then those of the run."""
+        """Samples in the order of the inputs, each with the scores that came with it and then those of the run."""
         for result in read_results(self.path, with_decisions=False):
             yield msgspec.structs.replace(result.sample, scores=result.sample.scores + result.scores)
 
@@ -284,6 +285,10 @@ class RunDirectory:
         """The same samples without what the agent did: scores, and of case and outcome what the columns say. Reads a
         small part of the directory."""
         return read_outlines(self.path)
+
+    def scored(self) -> Iterator[tuple[Sample, tuple[Score, ...]]]:
+        """The same, but only with the scores that came with the samples, and beside each of them those of the run."""
+        return read_scored(self.path)
 
     def results(self, on_damage: OnDamage | None = None) -> Iterator[Result]:
         """Samples as they came, in the same order, each with the scores and the decisions of the run. Who wants to be

@@ -53,6 +53,8 @@ def write_errors(folder: Path) -> Iterator[None]:
         yield
     except (OSError, sqlite3.Error) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        if reason == "disk I/O error":
+            reason += " (is the disk full?)"  # SQLite says no more where its log finds no room
         raise WriteError(
             f"{folder}: cannot be written: {reason}; what was committed before stays valid, "
             "and the same command goes on from there"

@@ -94,7 +94,7 @@ class Content(Record, frozen=True, kw_only=True):
 
 
 def committed_parts(path: Path) -> list[CommittedPart]:
-    """The parts that count at this moment, by name; another process may be writing."""
+    """The parts that count at this moment, in the order of their samples; another process may be writing."""
     try:
         return list(_read(path).parts.values())
     except Damaged as error:
@@ -190,7 +190,7 @@ def _content(rows: Rows, seal: int | None) -> Content:
         files.setdefault(part, []).append(PartFile(table=table, file=file, rows=count, bytes=size, sha256=digest))
     parts = {
         part: CommittedPart(part=part, sequence=sequence, profile=profile, files=tuple(files.get(part, ())))
-        for sequence, part, profile, _ in sorted(rows["parts"], key=lambda row: row[1])
+        for sequence, part, profile, _ in sorted(rows["parts"])
     }
     aside = {
         part: (since, from_exact_json(record.encode(), CommittedPart)) for part, since, record in rows.get("aside", ())

@@ -185,7 +185,8 @@ class Manifest:
         self._waiting[intake.input, intake.fingerprint] = intake
 
     def settle(self, wanted: Iterable[str]) -> list[CommittedPart]:
-        """Let exactly these parts count, all at once; gives those that counted before and do not any more.
+        """Let exactly these parts count, all at once and in this order; gives those that counted before and do not any
+        more.
 
         These are set aside, so that one wrong command costs nothing; what was set aside by an earlier edition goes."""
         kept = dict.fromkeys(wanted)
@@ -203,6 +204,7 @@ class Manifest:
                     del self.aside[part]
                 self._note("edition", str(edition))
                 self._forget_intakes()
+            self._put_in_order([*kept])
         # A log that loses a bit loses what follows, without a word: what is finished shall not lie in one.
         self._database.execute("pragma wal_checkpoint(truncate)")
         return left
@@ -261,6 +263,22 @@ class Manifest:
         for each in found.files:
             self._insert("files", found.part, each.table, each.file, each.rows, each.bytes, each.sha256)
         return msgspec.structs.replace(found, sequence=sequence)
+
+    def _put_in_order(self, parts: list[str]) -> None:
+        """Number the parts in this order, which is that of the inputs: they may have been committed in another, or
+        taken over from an earlier run."""
+        if [(part, place) for place, part in enumerate(parts, 1)] == [
+            (each.part, each.sequence) for each in self.parts.values()
+        ]:
+            return
+        select = f"select {', '.join(COLUMNS['parts'])} from parts"
+        rows = {part: rest for _, part, *rest in self._database.execute(select).fetchall()}
+        for part in parts:
+            self._remove("parts", part=part)
+        for sequence, part in enumerate(parts, 1):
+            self._insert("parts", sequence, part, *rows[part])
+            self.parts[part] = msgspec.structs.replace(self.parts.pop(part), sequence=sequence)
+        self._sequence = len(parts)
 
     def _put_aside(self, found: CommittedPart) -> None:
         self._remove_part(found.part)

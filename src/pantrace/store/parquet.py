@@ -21,7 +21,7 @@ _CHARACTERS_AT_ONCE = 3_000_000
 _ALL_DIFFERENT = ("json",)
 _ASKED_FOR = ("number", "sample", "case_id", "epoch", "origin", "name", "status", "value", "passed", "profile")
 """Columns whose least and greatest value are worth knowing before a group of rows is read."""
-_ADDED = ("numbers", "not_applicable")
+_ADDED = ("numbers", "not_applicable", "required_evals")
 """Columns that parts of earlier versions do not have; there they are null."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ import msgspec
 
 from pantrace.errors import MissingExtra, UsageError
 from pantrace.model import RunHeader
+from pantrace.wire.private_folder import private_folder
 
 from .json_text import column_json, sayable
 from .manifest import CommittedPart, committed_parts
@@ -37,7 +37,7 @@ def query(paths: str | Path | Sequence[str | Path], sql: str) -> Answer:
     duckdb = _duckdb()
     given = [paths] if isinstance(paths, str | Path) else paths
     folders = list({Path(path).resolve(): Path(path) for path in given}.values())
-    with tempfile.TemporaryDirectory(prefix="pantrace-") as spill, duckdb.connect(config=_config(spill)) as database:
+    with private_folder() as spill, duckdb.connect(config=_config(spill)) as database:
         _create_tables(database, folders, _named_in(sql))
         try:
             _refuse_all_but_a_question(duckdb, database, sql)
@@ -53,7 +53,7 @@ def workbench(path: Path, memory: str, tables: set[str]) -> Iterator[Any]:
     """A DuckDB connection with these tables of one run directory, for questions that need several steps. It holds no
     more than so much memory and puts the rest on the disk."""
     duckdb = _duckdb()
-    with tempfile.TemporaryDirectory(prefix="pantrace-") as spill:
+    with private_folder() as spill:
         config = {**_config(spill), "memory_limit": memory, "threads": "1"}
         with duckdb.connect(config=config) as database:
             _create_tables(database, [path], tables)
@@ -68,11 +68,11 @@ def _duckdb() -> Any:
     return duckdb
 
 
-def _config(spill: str) -> dict[str, Any]:
+def _config(spill: Path) -> dict[str, Any]:
     return {
         # DuckDB gets the parts through Arrow and never touches a file: even a SELECT can COPY inside a WITH.
         "enable_external_access": "false",
-        "temp_directory": spill,
+        "temp_directory": str(spill),
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "allow_persistent_secrets": "false",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -12,6 +13,7 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Case, Decision, Outcome, Record, Sample, Score, Trajectory
+from pantrace.wire.limits import limits
 from pantrace.wire.pace import tell_place
 
 from .absent import COLUMN as ABSENT
@@ -45,7 +47,7 @@ OnDamage = Callable[[ReadError], None]
 
 
 def read_results(folder: Path, *, with_decisions: bool = True, on_damage: OnDamage | None = None) -> Iterator[Result]:
-    """Samples as they came, in the order of part names, each with what the run made of it. A damaged part ends the
+    """Samples as they came, in the order of the inputs, each with what the run made of it. A damaged part ends the
     reading, unless somebody wants to be told of it."""
     parts = committed_parts(folder / MANIFEST)
     decisions: dict[tuple[str, int], list[Decision]] = {}
@@ -89,7 +91,7 @@ def _part_results(
 
 
 _OUTLINE = (
-    *("number", ABSENT, "sample", "epoch", "case_id", "scenario", "labels"),
+    *("number", ABSENT, "sample", "epoch", "case_id", "scenario", "labels", "contract", "required_evals"),
     *("trajectories", "status", "reason", "reward"),
 )
 
@@ -97,21 +99,47 @@ _OUTLINE = (
 def read_outlines(folder: Path) -> Iterator[Sample]:
     """Samples with their scores, those that came with them and then those of the run, and with what the columns say of
     case and outcome; without what the agent did, so that no recording is read."""
+    for sample, made in read_scored(folder, patiently=False):
+        yield msgspec.structs.replace(sample, scores=sample.scores + made)
+
+
+def read_scored(folder: Path, *, patiently: bool = True) -> Iterator[tuple[Sample, tuple[Score, ...]]]:
+    """The same samples with the scores that came with them, and beside each the scores of the run. `patiently`: parts
+    of earlier versions have no column for required evals, and are read whole for them."""
     for part in committed_parts(folder / MANIFEST):
         scores = _Groups(_records(folder, part, "scores", Score, "number", "origin"))
-        for number, absent, name, epoch, case, scenario, labels, count, *ended in read_rows(
+        for number, absent, name, epoch, case, scenario, labels, contract, required, count, *ended in read_rows(
             folder, part, "samples", *_OUTLINE
         ):
             found = scores.of(number)
-            stored = tuple(score for _, origin, score in found if origin == "source")
-            made = merged((score for _, origin, score in found if origin == "run"), absent)
-            yield Sample(
+            outline = Sample(
                 id=name,
                 epoch=epoch,
-                case=Case(id=case, scenario=scenario, labels=msgspec.json.decode(labels) if labels else {}),
+                case=Case(
+                    id=case,
+                    scenario=scenario,
+                    labels=msgspec.json.decode(labels) if labels else {},
+                    contract=contract,
+                    required_evals=_names(required)
+                    if required is not None
+                    else _required_in(folder, part)[number]
+                    if patiently
+                    else None,
+                ),
                 trajectory=Trajectory(outcome=_outcome(*ended)) if count else None,
-                scores=stored + made,
+                scores=tuple(score for _, origin, score in found if origin == "source"),
             )
+            yield outline, merged((score for _, origin, score in found if origin == "run"), absent)
+
+
+_names = lru_cache(msgspec.json.Decoder(tuple[str, ...]).decode)
+
+
+@lru_cache(maxsize=1)
+def _required_in(folder: Path, part: CommittedPart) -> dict[int, tuple[str, ...]]:
+    """What the samples of a part require, by number."""
+    rows = _records(folder, part, "samples", Sample, "number")
+    return {number: (sample.case.required_evals if sample.case is not None else None) or () for number, sample in rows}
 
 
 def _outcome(status: Any, reason: str | None, reward: float | None) -> Outcome | None:
@@ -195,7 +223,17 @@ def _records(
     only: tuple[str, Collection[str]] | None = None,
 ) -> Iterator[tuple[Any, ...]]:
     """Some columns of a table and behind them its records."""
+    decode, most = msgspec.json.Decoder(kind).decode, limits().depth
     for *row, json in read_rows(folder, part, table, *names, "json", only=only):
+        # With few brackets it cannot be nested too deeply, so that most texts need no second look.
+        if json.count("{") + json.count("[") < most:
+            try:
+                found = decode(json)
+            except (msgspec.MsgspecError, UnicodeError):
+                pass  # a number that is not finite, or too large: read with patience
+            else:
+                yield *row, found
+                continue
         try:
             yield *row, from_exact_json(json.encode(), kind)
         except (

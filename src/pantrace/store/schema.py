@@ -97,6 +97,8 @@ class SampleRow(Addressed, frozen=True, kw_only=True, gc=False):
     """The threshold profile that the case asks for."""
     contract: str | None = None
     """The output contract that the answer must meet."""
+    required_evals: str | None = None
+    """JSON list: the evals that the case requires; null in parts of earlier versions, which say it only in `json`."""
     status: str | None = None
     """The recorded outcome: passed, failed, error, cancelled, limit or unscored; null: none was recorded."""
     reason: str | None = None

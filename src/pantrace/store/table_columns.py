@@ -53,6 +53,9 @@ def sample_columns(items: Sequence[SampleItem]) -> Columns:
         **_addressed(addresses),
         **_fields(cases, case_id="id", scenario="scenario", question="question", goal="goal", reference="reference"),
         **_fields(cases, profile="profile", contract="contract"),
+        "required_evals": [
+            column_json(each.required_evals) if each is not None and each.required_evals else "[]" for each in cases
+        ],
         "labels": [column_json(each.labels) if each is not None and each.labels else None for each in cases],
         "agent": [
             (case.agent if case is not None else None) or (each.agents[0].name if each and each.agents else None)

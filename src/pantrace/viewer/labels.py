@@ -18,6 +18,7 @@ import msgspec
 from pantrace.errors import UsageError
 from pantrace.model import Record
 from pantrace.store import LABELS
+from pantrace.wire.csv_cells import inert
 from pantrace.wire.json import encode
 
 LONGEST = 10_000
@@ -91,5 +92,6 @@ def export(labels: list[Label]) -> str:
     for each in labels:
         said = each.label if each.label is not None else each.score
         if said is not None and each.step is None:
-            writer.writerow([each.id, "" if each.epoch is None else each.epoch, said])
+            cells = [each.id, "" if each.epoch is None else each.epoch, said]
+            writer.writerow([inert(cell) if isinstance(cell, str) else cell for cell in cells])
     return text.getvalue()

@@ -6,7 +6,7 @@ A format gives a plain reader and a plain writer and names its corner; it need n
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -27,26 +27,41 @@ def _all(told: Sample, sample: Sample) -> Sample:
     return without_source(sample)
 
 
+class Corner(NamedTuple):
+    """Where the rest of a sample lies in a row, for rows in which a path does not tell."""
+
+    take: Callable[[Any], tuple[Any, Any]]
+    """A row as the format's own reader shall see it, and what lies in its corner; None if nothing does."""
+    put: Callable[[Any, Any], Any]
+    """A row with something in its corner; the row that is given is not changed."""
+
+
+def _at(path: str) -> Corner:
+    keys = path.split(".")
+    return Corner(
+        lambda row: _taken(row, keys) if isinstance(row, dict) else (row, None),
+        lambda row, rest: _put(row, keys, rest),
+    )
+
+
 def carrying(
-    load: Load, dump: Dump, corner: str, meant: Meant = _all, rest_of: Callable[[Any, Any], Any] = difference
+    load: Load, dump: Dump, corner: str | Corner, meant: Meant = _all, rest_of: Callable[[Any, Any], Any] = difference
 ) -> tuple[Load, Dump]:
     """Reader and writer that keep the rest of a sample at `corner` ("extra.pantrace") of an object; `rest_of` makes it
     of what a row says and what it should say."""
-    path = corner.split(".")
+    take, put = _at(corner) if isinstance(corner, str) else corner
 
     def load_whole(row: Any) -> Sample:
-        if not isinstance(row, dict):
-            return load(row)
-        bare, rest = _taken(row, path)
+        bare, rest = take(row)
         sample = load(bare)
         return apply_difference(sample, rest) if isinstance(rest, (dict, list)) and rest else sample
 
     def dump_whole(sample: Sample, options: Any) -> Any:
         row = dump(sample, options)
         # Read as it will be read: taking the corner away may leave nothing of the object that it lay in.
-        told = _read_back(load, _taken(_put(row, path, {}), path)[0])
+        told = _read_back(load, take(put(row, {}))[0])
         rest = rest_of(told, meant(told, sample)) if may_carry() else SAME
-        return _put(row, path, rest) if rest else row
+        return put(row, rest) if rest else row
 
     return load_whole, dump_whole
 

@@ -29,10 +29,11 @@ def by_lines(path: Path, size: int) -> Iterator[Span]:
     with files.open_unpacked(path) as file:
         begin = before = 0
         while block := file.read(size):
-            rest = b"" if block.endswith(b"\n") else file.readline()
-            end = begin + len(block) + len(rest)
-            yield Span(begin, end, before)
-            begin, before = end, before + block.count(b"\n") + rest.count(b"\n")
+            length, newlines, last = len(block), block.count(b"\n"), block
+            while not last.endswith(b"\n") and (last := file.readline(size)):  # in pieces: a line may be long
+                length, newlines = length + len(last), newlines + last.count(b"\n")
+            yield Span(begin, begin + length, before)
+            begin, before = begin + length, before + newlines
 
 
 def by_weight(weights: Iterable[int], size: int) -> Iterator[Span]:

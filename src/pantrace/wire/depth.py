@@ -29,6 +29,17 @@ def is_too_deep(value: Any, most: int) -> bool:
     return True
 
 
+def must_be_shallow(value: Any, place: str) -> Any:
+    """A foreign value, unless it is nested too deeply: every walk over it recurses."""
+    # What the collector does not track holds no lists and objects.
+    if gc.is_tracked(value) and is_too_deep(value, limits().depth):
+        raise ReadError(f"nested deeper than {limits().depth} levels", place=place, remedy=_REMEDY)
+    return value
+
+
+_REMEDY = "keep what lies deeper as text"
+
+
 def refusal(data: bytes) -> ReadError | None:
     """Why a JSON text is beyond the limits, and where; None if it is not."""
     now, depth = limits(), 0
@@ -39,7 +50,7 @@ def refusal(data: bytes) -> ReadError | None:
             return ReadError(
                 f"nested deeper than {now.depth} levels",
                 place=_place(data, token.start()),
-                remedy="keep what lies deeper as text",
+                remedy=_REMEDY,
             )
         if len(mark) > now.digits and mark.lstrip(b"-").isdigit():
             return ReadError(

@@ -18,7 +18,7 @@ from pantrace.model import Run, Sample, Source
 from .carrying import Load
 from .head import Head
 from .rest import rest_of
-from .rows import OnBroken, read_rows
+from .rows import OnBroken, read_log, read_rows
 from .source import with_source
 
 UNNAMED = "unnamed conversation"
@@ -64,7 +64,7 @@ def conversations(
     list."""
     head = Head(path)
     if head.layout == "array" and head.records and is_message(head.records[0]):
-        yield None, [row for _, row in read_rows(path, on_broken)]
+        yield None, read_log(path, on_broken)
         return
     open_: list[Exchange] = []
     begin: str | None = None

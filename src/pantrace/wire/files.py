@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import io
 import mmap
+import os
 import shutil
 import stat
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, TypeAlias, cast
+from typing import IO, Any, cast
 
 import zstandard
 
 from pantrace.errors import ReadError
 
 from .json import BOM, UNFINISHED
-from .limits import PackedTooTightly, limits
+from .limits import PackedTooTightly, TooLarge, limits
+from .line_reading import Opened, whole_lines
 from .pace import pace
 from .span import Span
 from .tap import listener
 from .unpacking import Unpacked, is_packed
-
-Opened: TypeAlias = "io.BufferedReader[Any]"
 
 _BUFFER = 1 << 18
 """Lines of recordings are long: pieces of the usual 8 kB would be joined again and again."""
@@ -44,7 +44,7 @@ def reading(path: Path, *, held: bool = False) -> Iterator[Opened]:
                     yield inner
             else:
                 yield file
-    except PackedTooTightly as error:
+    except (PackedTooTightly, TooLarge) as error:
         raise error.at(path=str(path)) from None
     except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
         raise read_error(path, error) from None
@@ -83,11 +83,36 @@ def read_error(path: Path, error: Exception) -> ReadError:
 
 def read_all(path: Path) -> bytes:
     """All bytes of a file, decompressed, without a byte order mark."""
-    with reading(path, held=True) as file:
-        data = file.read().removeprefix(BOM)
+    data = read_quietly(path)
     if (tell := listener()) is not None:
         tell(path, data)
     return data
+
+
+def read_quietly(path: Path) -> bytes:
+    """The same for who tells by itself what was read."""
+    with reading(path, held=True) as file:
+        return (_unpacked(file) if isinstance(file.raw, Unpacked) else _plain(file)).removeprefix(BOM)
+
+
+def _plain(file: Opened) -> bytes:
+    if os.fstat(file.fileno()).st_size > limits().record:
+        raise TooLarge.record("the file")
+    # From the file itself: a buffer that has been looked into already would be joined with what follows it, and copying
+    # a document of some megabytes costs a third of decoding it.
+    file.raw.seek(0)
+    return file.raw.read() or b""
+
+
+def _unpacked(file: Opened) -> bytes:
+    """In pieces: a buffer that holds as much as is allowed would be made even for a small file."""
+    pieces, length = [], 0
+    while piece := file.read(_BUFFER):
+        pieces.append(piece)
+        length += len(piece)
+        if length > limits().record:
+            raise TooLarge.record("the document")
+    return b"".join(pieces)
 
 
 @contextmanager
@@ -121,12 +146,22 @@ class _Between(io.RawIOBase):
     """The bytes of a file from one place to another."""
 
     def __init__(self, file: Opened, begin: int, end: int):
+        self._file, self._begin = file, begin
+        self._left = self._size = end - begin
         file.seek(begin)
-        self._file, self._left = file, end - begin
-        self._size = end - begin
 
     def readable(self) -> bool:
         return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, place: int, whence: int = io.SEEK_SET, /) -> int:
+        if whence != io.SEEK_SET:
+            place += self._size if whence == io.SEEK_END else self._size - self._left
+        self._file.seek(self._begin + place)
+        self._left = self._size - place
+        return place
 
     def readinto(self, buffer: Any) -> int:
         count: int = self._file.readinto(memoryview(buffer)[: self._left])
@@ -151,13 +186,28 @@ def is_packed_file(path: Path) -> bool:
         return is_packed(file.read(4))
 
 
-def lines(path: Path, span: Span | None = None) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines that are not blank; with `span`, those of it, numbered as in the whole file."""
+def lines(
+    path: Path, span: Span | None = None, on_broken: Callable[[ReadError], None] | None = None, *, held: bool = False
+) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines that are not blank; with `span`, those of it, numbered as in the whole file. One that is too large
+    is told to `on_broken` and left out, or raised where nobody is told. `held`: all will be in memory at once."""
     with reading(path) if span is None else _reading_between(path, span.begin, span.end) as file:
+        if isinstance(file.raw, Unpacked):
+            _weigh(path)  # a bomb is refused before its first line
         share = partial(_share, file, path.stat().st_size)
         number = 0 if span is None else span.before
-        for line in _unpacked_lines(path, file) if isinstance(file.raw, Unpacked) else file:
+        length = 0
+        for line in whole_lines(file):
             number += 1
+            if line is None:
+                error = TooLarge.record().at(path=str(path), place=f"line {number}")
+                if on_broken is None:
+                    raise error
+                on_broken(error)
+                continue
+            length += len(line)
+            if held and length > limits().record:
+                raise TooLarge.record("the recording").at(path=str(path))
             if number == 1:
                 line = line.removeprefix(BOM)
             if (watched := pace()) is not None:  # asked each time: a header may be read before anybody watches
@@ -187,26 +237,6 @@ def _pass_blank_lines(file: Opened) -> int:
             break
         passed += file.read(length).count(b"\n")
     return passed
-
-
-def _unpacked_lines(path: Path, file: Opened) -> Iterator[bytes]:
-    """Lines of a compressed file. A bomb is refused before its first line, one long line before it fills the memory."""
-    _weigh(path)
-    assert isinstance(file.raw, Unpacked)
-    most, ratio = limits().held, file.raw.ratio
-    begin = 0
-    while line := file.readline(most):
-        if len(line) == most and not line.endswith(b"\n"):
-            pieces = [line]
-            length = most
-            while not line.endswith(b"\n") and (line := file.readline(most)):
-                pieces.append(line)
-                length += len(line)
-                if length > ratio * (file.raw.packed - begin):
-                    raise PackedTooTightly.beyond(most, ratio)
-            line = b"".join(pieces)
-        begin = file.raw.packed
-        yield line
 
 
 def _weigh(path: Path) -> None:

@@ -90,7 +90,7 @@ def event_in(line: bytes) -> Event:
         return _decoder.decode(line)
     except msgspec.ValidationError as error:
         raise ReadError(f"{NO_EVENT}{error}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
         # Lone surrogates, and other things that the quick decoder refuses.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, overload
 
 import msgspec
@@ -105,7 +105,10 @@ def _patient(data: bytes) -> Any:
 def decode(data: bytes | memoryview) -> Any:
     """Any JSON value; repeated keys: the last wins (use `decode_document` where a person may have written the text)."""
     try:
-        value = _shallow(_decoder.decode(data), data)
+        value = _decoder.decode(data)
+        # Most records of a database are too short to be deep.
+        if len(data) > 2 * limits().depth:
+            value = _shallow(value, data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value = decode_patiently(bytes(data))
     if (hear := hearer()) is not None:
@@ -113,12 +116,37 @@ def decode(data: bytes | memoryview) -> Any:
     return value
 
 
+def decode_each(texts: Sequence[bytes]) -> list[Any] | None:
+    """The values of many short JSON texts, decoded as one list, which halves the time that such texts take; None where
+    one of them must be looked at by itself.
+
+    Only texts that are made for it could pass together and not alone: one that holds two values, beside two that are
+    one value cut in a list. Whoever can write those could as well write what they are read as."""
+    most = limits().depth
+    if any(len(text) > 2 * most and _opens_more_than(most, text) for text in texts):
+        return None
+    try:
+        values: list[Any] = _decoder.decode(b"[" + b",".join(texts) + b"]")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return values if len(values) == len(texts) else None
+
+
 def _shallow(value: T, data: bytes | memoryview, more: int = 0) -> T:
     """The value of a text, unless it is nested too deeply: every walk over it recurses."""
     most = limits().depth + more
-    if len(data) > 2 * most and is_too_deep(value, most):
+    if len(data) > 2 * most and _opens_more_than(most, data) and is_too_deep(value, most):
         raise _beyond(data)
     return value
+
+
+_SHORT = 1 << 14
+
+
+def _opens_more_than(most: int, data: bytes | memoryview) -> bool:
+    """Whether a text may have more opening brackets than levels are allowed, those in its words included: one that has
+    not cannot be too deep. In a short text they are few, and counted sooner than its value is gone through."""
+    return len(data) > _SHORT or not isinstance(data, bytes) or data.count(b"{") + data.count(b"[") > most
 
 
 def _beyond(data: bytes | memoryview) -> ReadError:
@@ -248,6 +276,16 @@ def misfit(record: Any, kind: type[T]) -> str | None:
     except UnicodeEncodeError:
         return "half a character (a lone surrogate) stands where a known word is expected"
     return None
+
+
+UNFIT = "is --from right, and was the file edited by hand?"
+
+
+def fitting(record: T) -> T:
+    """A record of the model, if all its values have the types that they should have; else a ReadError."""
+    if (why := misfit(record, type(record))) is not None:
+        raise ReadError(why, remedy=UNFIT)
+    return record
 
 
 def encode(value: Any, *, indent: int | None = None) -> bytes:

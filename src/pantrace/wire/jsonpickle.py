@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,52 +20,95 @@ def is_pickled(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("py/object"), str)
 
 
+_PANDAS = frozenset(
+    {"_mgr", "_typ", "_metadata", "_flags", "allows_duplicate_labels", "attrs"}  # of the table
+    | {"_data", "_name", "_range", "_cache", "_id", "_references"}  # of its axes
+)
+"""Fields by which pandas keeps a table and its axes."""
+
+
+def strangers(value: Any) -> dict[str, dict[str, Any]]:
+    """What stands in the wrappings and belongs neither to jsonpickle nor to the objects that it wrote, by the path of
+    the wrapping. `unpickled` has no room for it: a wrapping often stands for a single word."""
+    found: dict[str, dict[str, Any]] = {}
+    _add_strangers(found, value, "", in_table=False)
+    return found
+
+
+def _add_strangers(found: dict[str, dict[str, Any]], value: Any, place: str, *, in_table: bool) -> None:
+    if isinstance(value, list):
+        for number, each in enumerate(value):
+            _add_strangers(found, each, f"{place}[{number}]", in_table=in_table)
+    if not isinstance(value, dict):
+        return
+    in_table = in_table or str(value.get("py/object", "")).endswith(".DataFrame")
+    strange = {key: each for key, each in value.items() if _is_strange(key, value, in_table)}
+    if strange:
+        found[place] = strange
+    for key, each in value.items():
+        # What pandas caches it can compute again.
+        if key not in strange and key != "_cache":
+            _add_strangers(found, each, f"{place}.{key}" if place else key, in_table=in_table)
+
+
+def _is_strange(key: str, around: dict[str, Any], in_table: bool) -> bool:
+    if key.startswith(("py/", "__pydantic_")) or key in ("__dict__", "__reduce__"):
+        return False
+    if in_table:
+        return key not in _PANDAS
+    # Fields of an object stand in its state if there is one, else beside its name.
+    if {"__dict__", "__reduce__", "py/state"} & around.keys():
+        return True
+    return "py/object" not in around and any(each.startswith("py/") for each in around)
+
+
 def unpickled(value: Any) -> Any:
     """The fields of objects, the words of enumerations, times as ISO 8601; tables (DataFrame) as columns."""
-    return _Unwrapped().of(value, "")
+    return _Unwrapped().of(value)
 
 
 class _Unwrapped:
-    """One walk in the order of writing: `py/id` means the object of that number."""
+    """One walk in the order of writing: `py/id` means the object of that number.
+
+    jsonpickle (3 and 4 alike) counts objects, dictionaries and lists from 0, each when it begins; tuples, sets and
+    classes do not count, nor do the lists that only its own wrappings have. What nobody wants is walked through all the
+    same, or every later number would mean something else."""
 
     def __init__(self) -> None:
         self.known: list[Any] = []
         self._extents: dict[int, tuple[int, int]] = {}
         self._referred = 0
 
-    def of(self, value: Any, key: str) -> Any:
+    def of(self, value: Any) -> Any:
         if isinstance(value, list):
-            return self._list(value, key)
+            return self._counted(lambda: self._each(value))
         if not isinstance(value, dict):
             return value
         if "py/id" in value:
             return self._again(value["py/id"])
         if is_pickled(value) or "py/reduce" in value:
-            return self._object(value)
+            return self._counted(lambda: self._object(value))
         if "py/tuple" in value or "py/set" in value:
             inner = value.get("py/tuple", value.get("py/set"))
-            return [self.of(each, "") for each in inner] if isinstance(inner, list) else None
+            return self._each(inner) if isinstance(inner, list) else None
         if "py/type" in value or "py/function" in value:
             return None
-        # Found with a file of the real client: an object's state and its fields have numbers, other mappings do not.
-        if key in ("py/state", "__dict__"):
-            self.known.append(None)
-        return {name: self.of(each, name) for name, each in value.items()}
+        return self._counted(lambda: {name: self.of(each) for name, each in value.items()})
 
-    def _list(self, value: list[Any], key: str) -> list[Any]:
+    def _each(self, items: list[Any]) -> list[Any]:
+        return [self.of(each) for each in items]
+
+    def _counted(self, make: Callable[[], Any]) -> Any:
         place = len(self.known)
-        if not key.startswith("py/"):
-            # None until it is whole: what refers to itself would have no end.
-            self.known.append(None)
-        found = [self.of(each, "") for each in value]
-        if not key.startswith("py/"):
-            self.known[place] = found
+        # None until it is whole: what refers to itself would have no end.
+        self.known.append(None)
+        self.known[place] = found = make()
         return found
 
     def _again(self, number: Any) -> Any:
         """An object that stands in several places. Written out it stands there each time, so what they come to is
         counted: a few references to references would be more than any memory holds."""
-        found = self.known[number - 1] if isinstance(number, int) and 0 < number <= len(self.known) else None
+        found = self.known[number] if type(number) is int and 0 <= number < len(self.known) else None
         size, depth = self._extent(found)
         self._referred += size
         if self._referred > _MOST_REFERRED or depth > limits().depth:
@@ -83,23 +127,25 @@ class _Unwrapped:
         return known
 
     def _object(self, value: dict[str, Any]) -> Any:
-        place = len(self.known)
-        self.known.append(None)
         name = str(value.get("py/object", ""))
+        if name == "datetime.datetime":
+            written = value.get("__reduce__")
+            if isinstance(written, list) and isinstance(written[-1], list):
+                self._each(written[-1])
+            return _moment(value)
+        if isinstance(reduced := value.get("py/reduce"), list):
+            parts: list[Any] = [*self._each(reduced), None, None]
+            arguments = parts[1]
+            return arguments[0] if isinstance(arguments, list) and arguments else None
+        fields = {key: self.of(each) for key, each in value.items() if key != "py/object"}
         if name.endswith(".DataFrame"):
-            found: Any = columns_of(value)
-        elif name == "datetime.datetime":
-            found = _moment(value)
-        elif "py/reduce" in value:
-            parts = self.of(value["py/reduce"], "py/reduce")
-            arguments = parts[1] if isinstance(parts, list) and len(parts) > 1 else None
-            found = arguments[0] if isinstance(arguments, list) and arguments else None
-        else:
-            inner = {key: self.of(each, key) for key, each in value.items() if key != "py/object"}
-            state = inner.pop("py/state", None)
-            found = state.get("__dict__", state) if isinstance(state, dict) else inner
-        self.known[place] = found
-        return found
+            return columns_of(value)
+        state = fields.pop("py/state", fields)
+        if not isinstance(state, dict) or not isinstance(named := state.get("__dict__"), dict):
+            return state if isinstance(state, dict) else fields
+        # pydantic keeps fields that a model does not declare in a dictionary of their own.
+        more = state.get("__pydantic_extra__")
+        return {**named, **more} if isinstance(more, dict) else named
 
 
 def _moment(value: dict[str, Any]) -> str | None:

@@ -25,6 +25,9 @@ class Limits(NamedTuple):
     """Times its packed size, beyond these sizes; one letter repeated reaches 1,030."""
     zstd_ratio: int = 4_000
     """The same for zstd, where short lines that are repeated reach 10,000, and one letter 30,000."""
+    record: int = 256 * _MB
+    """Bytes of one record, packed or not: a line, a document, a session of many lines, a member, a row of a database.
+    All of it is in memory at once, several times over."""
     members: int = 2_000_000
     """Members of an archive."""
     depth: int = 200
@@ -44,7 +47,13 @@ def limits() -> Limits:
 def allow_unpacked(size: int) -> None:
     """Let every input unpack to so many bytes, however tightly it is packed."""
     global _limits
-    _limits = _limits._replace(flowing=size, held=size)
+    _limits = _limits._replace(flowing=size, held=size, record=max(size, _limits.record))
+
+
+def allow_record(size: int) -> None:
+    """Let every record have so many bytes."""
+    global _limits
+    _limits = _limits._replace(record=size)
 
 
 def set_limits(given: Limits) -> None:
@@ -61,6 +70,17 @@ class PackedTooTightly(ReadError):
         return cls(
             f"unpacks to more than {in_words(size)}, and to more than {ratio:,} times its packed size; "
             "if you trust it, raise the limit with --max-unpacked SIZE"
+        )
+
+
+class TooLarge(ReadError):
+    """A record that would take more memory than one is given."""
+
+    @classmethod
+    def record(cls, what: str = "the record") -> TooLarge:
+        return cls(
+            f"{what} is larger than {in_words(limits().record)}; "
+            "if you trust it, raise the limit with --max-record SIZE (reading takes several times as much memory)"
         )
 
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import gzip
 import os
-import re
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from errno import EACCES, EISDIR
@@ -23,13 +21,7 @@ import zstandard
 
 from pantrace.errors import WriteError
 
-_PREFIX, _SUFFIX = ".pantrace-", ".tmp"
-_PRIVATE = re.compile(r"\.pantrace-\w+\.tmp")
-
-
-def is_private(name: str) -> bool:
-    """Whether a name is that of a folder that a writer works in. One that was killed leaves it behind."""
-    return _PRIVATE.fullmatch(name) is not None
+from .private_folder import is_private, private_folder
 
 
 @contextmanager
@@ -57,7 +49,8 @@ def staging(target: Path) -> Iterator[Path]:
             place = real_place(target)
             if stream is None and not place.is_dir():
                 _refuse_unwritable(place)
-            with _folder(place if stream is None else None) as folder:
+            # On the same file system as the place, so that renaming is enough.
+            with private_folder(nearest_folder(place) if stream is None else None) as folder:
                 staged = folder / (target.name if target.name.strip(".") else "out")
                 yield staged
                 if stream is None:
@@ -120,17 +113,6 @@ def _descriptor(target: Path) -> int | None:
             return None
         target = target.parent / target.readlink()
     return None
-
-
-@contextmanager
-def _folder(beside: Path | None) -> Iterator[Path]:
-    """A folder that nobody else looks into, on the same file system as a place, so that renaming is enough."""
-    where = None if beside is None else nearest_folder(beside)
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, suffix=_SUFFIX, dir=where))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from pantrace.errors import ReadError
 from . import files
 from .cuts import by_lines
 from .json import UNFINISHED, decode_document, encode, indented, typed_decoder
-from .limits import limits
+from .limits import TooLarge, limits
 from .output import writing
 from .pace import tell_place
 from .span import Span
@@ -30,6 +30,9 @@ _items = typed_decoder(list[msgspec.Raw])
 
 OnBroken = Callable[[ReadError], None]
 """Takes the error of one broken record; reading goes on behind it."""
+
+Decode = Callable[[bytes | memoryview], Any]
+"""Makes a record of its text; a ReadError where it cannot."""
 
 
 def raise_broken(error: ReadError) -> NoReturn:
@@ -63,24 +66,40 @@ def layout_at(path: Path) -> Layout:
     return layout_of(start, whole=len(start) < size - 8)
 
 
-def read_rows(path: Path, on_broken: OnBroken, span: Span | None = None) -> Iterator[tuple[str | None, Any]]:
+def read_log(path: Path, on_broken: OnBroken) -> list[Any]:
+    """All records of a file that together are one recording; a ReadError where that is larger than a record may be."""
+    is_document = layout_at(path) == "document"
+    each = _read_values(path, on_broken) if is_document else read_rows(path, on_broken, held=True)
+    return [record for _, record in each]
+
+
+def read_rows(
+    path: Path,
+    on_broken: OnBroken,
+    span: Span | None = None,
+    decode: Decode = decode_document,
+    *,
+    held: bool = False,
+) -> Iterator[tuple[str | None, Any]]:
     """Each record with its place ("line 3", "item 3"; None for a document). Broken ones go to `on_broken`. With `span`,
-    the records of these lines."""
+    the records of these lines. `held`: all will be in memory at once."""
     layout = "lines" if span is not None else layout_at(path)
     if layout == "lines":
-        yield from _read_lines(path, on_broken, span)
+        yield from _read_lines(path, on_broken, span, decode, held=held)
         return
     if layout == "array":
         with files.map_file(path) as view:
-            yield from _read_array(path, view, on_broken)
+            if held and len(view) > limits().record:
+                raise TooLarge.record("the recording").at(path=str(path))
+            yield from _read_array(path, view, on_broken, decode)
         return
-    yield from _read_document(path, on_broken)
+    yield from _read_document(path, on_broken, decode)
 
 
-def _read_document(path: Path, on_broken: OnBroken) -> Iterator[tuple[None, Any]]:
+def _read_document(path: Path, on_broken: OnBroken, decode: Decode) -> Iterator[tuple[None, Any]]:
     data = files.read_all(path)
     try:
-        yield None, decode_document(data)
+        yield None, decode(data)
     except ReadError as error:
         on_broken(error.at(path=str(path)))
 
@@ -94,15 +113,17 @@ def _is_value(text: bytes) -> bool:
 
 
 def rows_in(
-    path: Path, layout: Layout, on_broken: OnBroken, span: Span | None = None
+    path: Path, layout: Layout, on_broken: OnBroken, span: Span | None = None, decode: Decode = decode_document
 ) -> Iterator[tuple[str | None, Any]]:
     """Each row of a file with its place. A document is one row, be it a list; so are all records of a log together."""
     if layout == "document":
-        yield from _read_document(path, on_broken)
+        yield from _read_document(path, on_broken, decode)
     elif layout == "log":
-        yield None, [record for _, record in read_rows(path, on_broken)]
+        records = read_log(path, on_broken)
+        if records:
+            yield None, records
     else:
-        yield from read_rows(path, on_broken, span)
+        yield from read_rows(path, on_broken, span, decode)
 
 
 def cut_rows(path: Path, size: int) -> Iterator[Span]:
@@ -111,11 +132,13 @@ def cut_rows(path: Path, size: int) -> Iterator[Span]:
         yield from by_lines(path, size)
 
 
-def _read_lines(path: Path, on_broken: OnBroken, span: Span | None = None) -> Iterator[tuple[str, Any]]:
-    for number, line in files.lines(path, span):
+def _read_lines(
+    path: Path, on_broken: OnBroken, span: Span | None, decode: Decode, *, held: bool
+) -> Iterator[tuple[str, Any]]:
+    for number, line in files.lines(path, span, on_broken, held=held):
         place = f"line {number}"
         try:
-            row = decode_document(line)
+            row = decode(line)
         except ReadError as error:
             column = (error.place or "").rpartition(", ")[2]
             where = f"{place}, {column}" if column else place
@@ -124,20 +147,45 @@ def _read_lines(path: Path, on_broken: OnBroken, span: Span | None = None) -> It
         yield place, row
 
 
-def _read_array(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[tuple[str, Any]]:
+def _read_array(path: Path, data: memoryview, on_broken: OnBroken, decode: Decode) -> Iterator[tuple[str, Any]]:
     try:
         items: Iterable[Any] = _items(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         items = _split_items(path, data, on_broken)
+    yield from _decoded(path, items, "item", on_broken, decode)
+
+
+def _read_values(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
+    """Values one after another, each on many lines, as a pretty printer leaves them; a document is the only one."""
+    data = files.read_quietly(path)
+    try:
+        whole = decode_document(data)
+    except ReadError as error:
+        values = list(_split_values(path, memoryview(data), on_broken))
+        if not values:
+            on_broken(error.at(path=str(path)))
+        yield from _decoded(path, values, "value", on_broken)
+        return
+    if (tell := listener()) is not None:
+        tell(path, data)
+    yield None, whole
+
+
+def _decoded(
+    path: Path, items: Iterable[Any], word: str, on_broken: OnBroken, decode: Decode = decode_document
+) -> Iterator[tuple[str, Any]]:
     for number, item in enumerate(items, 1):
-        place = f"item {number}"
+        place = f"{word} {number}"
         if isinstance(items, list):
             tell_place(number, len(items))
+        if len(memoryview(item)) > limits().record:
+            on_broken(TooLarge.record().at(path=str(path), place=place))
+            continue
         if (tell := listener()) is not None:
             item = bytes(item)
             tell((path, place), item)
         try:
-            row = decode_document(item)
+            row = decode(item)
         except ReadError as error:
             on_broken(ReadError(error.message, path=str(path), place=place))
             continue
@@ -157,7 +205,7 @@ def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[
     begin = 0
     number = 0
     for token in _TOKEN.finditer(data):
-        mark = token.group()
+        mark = bytes(data[token.start() : token.start() + 1])  # not the whole token, which may be a long text
         if mark in (b"[", b"{"):
             depth += 1
             begin = token.end() if depth == 1 else begin
@@ -179,6 +227,22 @@ def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[
     place = f"item {number + 1}, line {line}"
     message = f"the JSON is cut off at byte {len(data):,} of {len(data):,}: the item that begins here has no end"
     on_broken(ReadError(message, path=str(path), place=place, remedy=UNFINISHED))
+
+
+def _split_values(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[memoryview]:
+    """The whole values of a text, then the error of the torn one at its end; nothing where not even one is whole."""
+    depth = begin = found = 0
+    for token in _TOKEN.finditer(data):
+        mark = token.group()
+        depth += (mark in (b"[", b"{")) - (mark in (b"]", b"}"))
+        if depth == 0 and mark in (b"]", b"}"):
+            found += 1
+            yield data[begin : token.end()]
+            begin = token.end()
+    if found and (rest := bytes(data[begin:])).strip():
+        line = bytes(data[:begin]).count(b"\n") + rest[: len(rest) - len(rest.lstrip())].count(b"\n") + 1
+        place = f"value {found + 1}, line {line}"
+        on_broken(ReadError("the value that begins here has no end", path=str(path), place=place, remedy=UNFINISHED))
 
 
 def count_rows(path: Path) -> int:

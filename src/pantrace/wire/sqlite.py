@@ -4,8 +4,8 @@ The other program may write at any time, and in one of three ways SQLite still s
 
 - With a write-ahead log and its index (`-wal`, `-shm`): one read transaction, held while reading. Writers go on; the
   index is opened read-only, too, so that not even a read mark is left in it.
-- With a rollback journal: a read transaction holds up writers, so SQLite first copies the database inside one, which
-  is brief, and the copy is read.
+- With a rollback journal: a read transaction holds up writers, so the file is copied inside one, which is brief, and
+  the copy is read.
 - Where SQLite would have to write beside the database (a log without its index, a journal of a program that was
   killed) or cannot lock it: a private copy of the files, taken anew until nothing changed meanwhile. Two equal readings
   show that all of it was there at the moment between them, and from there SQLite repairs a copy as after a crash.
@@ -17,7 +17,6 @@ import errno
 import os
 import shutil
 import sqlite3
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -28,6 +27,8 @@ from urllib.parse import quote
 from pantrace.errors import ReadError
 
 from .files import read_error
+from .limits import TooLarge, limits
+from .private_folder import private_folder
 from .table_row import TableRow
 from .tap import listener
 
@@ -58,7 +59,7 @@ def reading(path: Path, *, patience: float = PATIENCE) -> Iterator[sqlite3.Conne
 def copied(path: Path, held: ExitStack) -> str:
     """The database's content as of now in a file of its own, which is gone when `held` ends. Several readers of it see
     the same moment."""
-    folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="pantrace-")))
+    folder = held.enter_context(private_folder())
     copy = folder / "copy.db"
     with reading(path) as database, closing(sqlite3.connect(copy)) as target:
         database.backup(target)
@@ -72,7 +73,7 @@ def reading_copy(path: Path, copy: str | None) -> Iterator[sqlite3.Connection]:
         with reading(path) as database:
             yield database
         return
-    with _told(path), closing(_connected(Path(copy), "mode=ro&immutable=1")) as database:
+    with _told(path), closing(_connected_to_copy(Path(copy))) as database:
         database.row_factory = sqlite3.Row if listener() is None else _row
         yield database
 
@@ -144,6 +145,8 @@ def _told(path: Path) -> Iterator[None]:
     except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged schema is quoted in bytes that are no text
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
             raise _no_room(path) from None
+        if isinstance(error, sqlite3.DataError):  # "string or blob too big"
+            raise TooLarge.record("a row").at(path=str(path)) from None
         raise ReadError(
             f"cannot be read as a SQLite database: {error}", path=str(path), remedy="it may be cut off or damaged"
         ) from None
@@ -176,7 +179,7 @@ def _taken(real: Path, held: ExitStack, patience: float, *, briefly: bool) -> sq
     try:
         if not logged:
             database = _begun(real, held, "mode=ro", patience)
-            return database if briefly else _copied_by_sqlite(database, held)
+            return database if briefly else _copied_in_transaction(real, database, held)
         if all(_beside(real, ending).exists() for ending in ("-wal", "-shm")):
             return _begun(real, held, "mode=ro&readonly_shm=1", patience)
     except sqlite3.OperationalError as error:
@@ -210,22 +213,39 @@ def _begun(real: Path, held: ExitStack, how: str, patience: float = 0) -> sqlite
 
 
 def _connected(real: Path, how: str, patience: float = 0) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(os.fsencode(real))}?{how}", uri=True, timeout=patience, isolation_level=None)
+    address = f"file:{quote(os.fsencode(real))}?{how}"
+    database = sqlite3.connect(address, uri=True, timeout=patience, isolation_level=None)
+    _bound(database)
+    return database
 
 
-def _copied_by_sqlite(database: sqlite3.Connection, held: ExitStack) -> sqlite3.Connection:
-    """A copy that has no name and is gone when it is closed; the original is let go at once."""
-    copy = held.enter_context(closing(sqlite3.connect("", isolation_level=None)))
-    database.backup(copy)
+def _bound(database: sqlite3.Connection) -> None:
+    """Let SQLite refuse a row that is larger than a record may be, before it is in memory."""
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(limits().record, 2**31 - 1))
+
+
+def _connected_to_copy(copy: Path) -> sqlite3.Connection:
+    """A connection to a file that is ours alone: nobody cuts it, so that its pages need not be copied to be read."""
+    database = _connected(copy, "mode=ro&immutable=1")
+    database.execute(f"pragma mmap_size = {copy.stat().st_size}")
+    return database
+
+
+def _copied_in_transaction(real: Path, database: sqlite3.Connection, held: ExitStack) -> sqlite3.Connection:
+    """A copy of the file, taken while a read transaction keeps writers out; the original is let go at once."""
+    # With a rollback journal all that is committed stands in the file. SQLite's own backup takes pages one by one,
+    # seven times as long. Closing the copied file drops the lock, as POSIX has it, and by then it is not needed.
+    folder = held.enter_context(private_folder())
+    shutil.copyfile(real, folder / real.name)
     database.close()
-    return copy
+    return held.enter_context(closing(_connected_to_copy(folder / real.name)))
 
 
 def _copied(real: Path, held: ExitStack) -> Path | None:
     """A private copy of the database with its log or journal; None if one of them changed meanwhile."""
     before = _marks(real)
     with ExitStack() as trying:
-        folder = Path(trying.enter_context(tempfile.TemporaryDirectory(prefix="pantrace-")))
+        folder = trying.enter_context(private_folder())
         pairs = [(_beside(real, ending), folder / f"{real.name}{ending}") for ending in before]
         try:
             for source, copy in pairs:

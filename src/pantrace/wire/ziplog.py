@@ -20,7 +20,7 @@ from pantrace.errors import ReadError
 
 from .files import open_unpacked
 from .json import UNFINISHED
-from .limits import PackedTooTightly, limits
+from .limits import PackedTooTightly, TooLarge, limits
 from .tap import listener
 
 STORED, DEFLATE, ZSTD = 0, 8, 93
@@ -109,7 +109,7 @@ class Archive:
             content = self._content(member)
         except (OSError, zlib.error, zstandard.ZstdError, struct.error, ValueError, IndexError, MemoryError) as error:
             raise ReadError(f"cannot be unpacked: {error}", path=self.path, place=name) from None
-        except PackedTooTightly as error:
+        except (PackedTooTightly, TooLarge) as error:
             raise error.at(path=self.path, place=name) from None
         if len(content) != member.size or zlib.crc32(content) != member.crc:
             raise ReadError(
@@ -122,6 +122,8 @@ class Archive:
     def _content(self, member: Member) -> bytes:
         if member.size > _most(member.packed, member.method):
             raise PackedTooTightly.beyond(limits().held, _ratio(member.method))
+        if member.size > limits().record:
+            raise TooLarge.record("the member")
         if member.offset + member.packed > self._length:
             raise ValueError("it is longer than the archive")
         self.file.seek(member.offset)

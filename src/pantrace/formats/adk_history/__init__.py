@@ -26,18 +26,18 @@ from pantrace.wire.adk.opening import at_place, header_of_file, samples_of
 from pantrace.wire.adk.recase import CASE_RESULT, to_snake
 from pantrace.wire.adk.residual import with_carried
 from pantrace.wire.adk.saving import save_document
-from pantrace.wire.adk.schema import Unusual
+from pantrace.wire.adk.schema import CaseResult, Unusual
 from pantrace.wire.adk.trpc import DIALECT
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.claim import of_patterns
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode, encode, unknown_keys
+from pantrace.wire.json import encode, fitting, unknown_keys
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.written import Row
 
-from .cases import NAME, app_of, decode_raw, dump, load
-from .document import document, is_dialect, looks_like
+from .cases import NAME, app_of, dump, load
+from .document import Document, document, is_dialect, looks_like
 from .pile import group_files
 
 
@@ -79,8 +79,8 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     source = Source(format=NAME, version=found.variant, path=str(path))
     header = header_of_file(lambda: header_from(found.header), source)
     epochs = found.epochs()
-    cases = enumerate(found.cases, 1)
-    records = [(f"case {number}", partial(_loaded, raw, epochs.get(number))) for number, raw in cases]
+    numbers = range(1, len(found.cases) + 1)
+    records = ((f"case {number}", partial(_loaded, found, number, epochs.get(number))) for number in numbers)
     return with_samples(header, samples_of(records, "a case of an eval history", source, on_broken))
 
 
@@ -103,12 +103,13 @@ def header_from(row: dict[str, Any]) -> RunHeader:
     return with_carried(header, row)
 
 
-def _loaded(raw: Any, epoch: int | None) -> Sample:
+def _loaded(found: Document, number: int, epoch: int | None) -> Sample:
     """The sample of one case, the repetition `epoch` of it unless it names its own."""
+    case = found.case(number - 1)
     try:
-        sample = load(raw if isinstance(raw, dict) else decode_raw(raw))
+        sample = load(case) if isinstance(case, CaseResult) else fitting(load(case))
     except Unusual:
-        sample = load(decode(raw))
+        sample = fitting(load(found.plain_case(number - 1)))
     return msgspec.structs.replace(sample, epoch=epoch) if epoch is not None and sample.epoch is None else sample
 
 
@@ -194,9 +195,8 @@ def validate(path: Path) -> Iterable[Violation]:
         for key in ("eval_set_result_id", "eval_set_id"):
             if not isinstance(found.header.get(key), str):
                 yield Violation(level="error", message="must be text", place=key)
-        for number, raw in enumerate(found.cases):
-            found_here = check(raw if isinstance(raw, dict) else decode(raw))
-            yield from at_place(found_here, f"eval_case_results[{number}]")
+        for number in range(len(found.cases)):
+            yield from at_place(check(found.plain_case(number)), f"eval_case_results[{number}]")
 
 
 FORMAT = Format(
@@ -213,6 +213,7 @@ FORMAT = Format(
     validate=validate,
     layout="document",
     suffix=".evalset_result.json",
+    checked="by the reader",
     note="read with files of 1.21 and 2.13; versions between were read in source only",
     corners=("pantrace", "session_details.events[].custom_metadata.pantrace"),
 )

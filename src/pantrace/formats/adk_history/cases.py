@@ -25,12 +25,13 @@ from pantrace.wire.adk.invocations import (
 )
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import CASE_RESULT, TRPC_RESULT, to_snake
-from pantrace.wire.adk.residual import residual, with_carried
-from pantrace.wire.adk.schema import Block, CaseResult, Fields, Schema, Session, Unusual
+from pantrace.wire.adk.residual import residual
+from pantrace.wire.adk.schema import Block, CaseResult, Event, Fields, Loose, Schema, Session, Unusual, fields_of
 from pantrace.wire.adk.scores import (
     FINAL_STATUS,
     MAKER,
     metric_to,
+    metrics_in,
     metrics_of,
     pairs_from,
     scores_from,
@@ -40,7 +41,8 @@ from pantrace.wire.adk.scores import (
 from pantrace.wire.adk.sessions import app_name, session_to, trajectory_from, user_id
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.carrying import carrying
-from pantrace.wire.json import decode, typed_decoder, unknown_keys
+from pantrace.wire.json import unknown_keys
+from pantrace.wire.remainder import apply_difference
 
 NAME = "adk-history"
 _KNOWN = {
@@ -62,7 +64,6 @@ _ACTUAL = "actual_invocations"
 _BLOCK = set(Block.__struct_fields__)
 _BESIDE = "beside_invocations"
 """Where keys are kept that stand beside an invocation and its results."""
-_CASE = typed_decoder(CaseResult)
 _WITHOUT_SESSION = ["session_details", "state", "event_timestamps", "stop_reasons"]
 _STATUS = {"passed": 1, "failed": 2, "error": 2, "limit": 2}
 _LIMITS = {"LlmCallsLimitExceededError"}
@@ -71,7 +72,8 @@ _LIMITS = {"LlmCallsLimitExceededError"}
 def _load(row: Any) -> Sample:
     if isinstance(row, CaseResult):
         # Decoded by type, it is no object from which the frame could take what is carried.
-        return with_carried(_sample(row, MAKER), row)
+        sample = _sample(row, MAKER)
+        return apply_difference(sample, row.pantrace) if row.pantrace else sample
     if not isinstance(row, dict):
         raise ReadError("not a case of an eval history: no object")
     worded = trpc.is_status(row.get("finalEvalStatus", row.get("final_eval_status")))
@@ -82,36 +84,29 @@ def _load(row: Any) -> Sample:
             remedy="an eval set that has not been run is of format adk-evalset",
         )
     if trpc.is_case_result(case):
-        return _sample(trpc.as_case_result(case), trpc.MAKER)
-    return _sample(case, MAKER)
-
-
-def decode_raw(raw: msgspec.Raw) -> Any:
-    """A case by type if it is as google-adk writes it, else as a dictionary."""
-    try:
-        case = _CASE(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return decode(raw)
-    return case if case.session_details is not None and case.eval_id is not None else decode(raw)
+        return _sample(Loose(trpc.as_case_result(case)), trpc.MAKER)
+    return _sample(Loose(case), MAKER)
 
 
 def _sample(case: Fields, maker: Maker) -> Sample:
-    blocks = list_of(case.get("eval_metric_result_per_invocation"), "eval_metric_result_per_invocation")
-    actual = [block.get("actual_invocation") or {} for block in blocks]
+    listed = list_of(case.eval_metric_result_per_invocation, "eval_metric_result_per_invocation")
+    blocks = [fields_of(each, "the results of an invocation") for each in listed]
+    actual = [fields_of(block.actual_invocation or {}, "actual_invocation") for block in blocks]
     trajectory, absent = _trajectory(case, actual)
     expected, placed = _expected(blocks)
-    overall = list_of(case.get("overall_eval_metric_results"), "overall_eval_metric_results")
-    named = {metric["metric_name"] for metric in overall}
+    overall = metrics_in(case.overall_eval_metric_results, "overall_eval_metric_results")
+    named = {metric.metric_name for metric in overall}
     # Deprecated, and still the only place of some metrics: it counts where the newer list lacks one.
-    pairs = [metric for metric in pairs_from(case.get("eval_metric_results")) if metric["metric_name"] not in named]
-    scores = scores_from([*overall, *pairs], [block.get("eval_metric_results") for block in blocks], maker)
+    pairs = [metric for metric in pairs_from(case.eval_metric_results) if metric.metric_name not in named]
+    per_invocation = [metrics_in(block.eval_metric_results, "eval_metric_results") for block in blocks]
+    scores = scores_from([*overall, *pairs], per_invocation, maker)
     if trajectory is not None:
         outcome = _outcome(case, trajectory, maker, scored=bool(scores))
         trajectory = msgspec.structs.replace(trajectory, outcome=outcome)
     else:
-        scores += verdict(case.get(FINAL_STATUS), _error(case), maker)
+        scores += verdict(case.final_eval_status, _error(case), maker)
     return Sample(
-        id=identifier(case.get("eval_id"), "eval_id"),
+        id=identifier(case.eval_id, "eval_id"),
         case=_case(case, placed or actual, expected, trajectory),
         trajectory=trajectory,
         expected=expected,
@@ -122,18 +117,19 @@ def _sample(case: Fields, maker: Maker) -> Sample:
 
 def _trajectory(case: Fields, actual: list[Fields]) -> tuple[Trajectory | None, list[str]]:
     """What happened, and which kinds of data the file does not have of it."""
-    session = case.get("session_details")
+    session = case.session_details
     if not isinstance(session, Session):
-        mapping(session, "session_details")
-    declarations = [declared_agents(each.get("app_details")) for each in actual]
+        session = mapping(session, "session_details")
+    events = session and (session.events if isinstance(session, Session) else session.get("events"))
+    declarations = [declared_agents(each.app_details) for each in actual]
     names = names_of(actual)
     absent = [] if any(each.agents for each in declarations) else ["app_details"]
     if not actual:
         absent.append("invocations")
-    if session and session.get("events"):
+    if events:
         trajectory = trajectory_from(session, declarations)
         trajectory = with_invocations(trajectory, actual, names, declarations)
-        invocations = _with_recorded(trajectory.invocations, actual, session.get("events") or ())
+        invocations = _with_recorded(trajectory.invocations, actual, events)
         trajectory = msgspec.structs.replace(trajectory, invocations=invocations)
     else:
         absent += ["events", "event_timestamps", "stop_reasons"] if session else _WITHOUT_SESSION
@@ -146,7 +142,7 @@ def _trajectory(case: Fields, actual: list[Fields]) -> tuple[Trajectory | None, 
             return None, absent
         trajectory = msgspec.structs.replace(
             _session_without_events(case, session or {}),
-            created=next((at for raw in actual if (at := raw.get("creation_timestamp"))), None),
+            created=next((at for raw in actual if (at := raw.creation_timestamp)), None),
             agents=agents_of(declarations, steps),
             steps=tuple(steps),
         )
@@ -159,8 +155,8 @@ def _trajectory(case: Fields, actual: list[Fields]) -> tuple[Trajectory | None, 
 def _session_without_events(case: Fields, session: Fields) -> Trajectory:
     """Who the session was with, and its state; what happened must stand in the invocations."""
     if not session:
-        user = text(case.get("user_id"), "user_id")
-        name = text(case.get("session_id"), "session_id")
+        user = text(case.user_id, "user_id")
+        name = text(case.session_id, "session_id")
         return Trajectory(id=name, extra={ADK: {"user_id": user}} if user is not None else {})
     return trajectory_from(session)
 
@@ -171,22 +167,24 @@ def _with_recorded(
     """Invocations, each with what it says that the session's events of it do not."""
     groups: dict[str, list[Fields]] = {}
     for event in events:
-        groups.setdefault(event.get("invocation_id") or event.get("invocationId") or "", []).append(event)
+        typed = type(event) is Event
+        named = event.invocation_id if typed else event.get("invocation_id") or event.get("invocationId")
+        groups.setdefault(named or "", []).append(event)
     found = []
     for invocation, raw in zip(invocations, actual, strict=True):
         bare = invocation.extra.get(ADK, {}).get("bare", False)
-        if not repeats(raw, groups.get(raw.get("invocation_id") or "", ()), bare=bare):
+        if not repeats(raw, groups.get(raw.invocation_id or "", ()), bare=bare):
             if isinstance(raw, Schema):
                 raise Unusual
             keys = ("user_content", "final_response", "intermediate_data")
-            recorded = {key: value for key in keys if (value := raw.get(key)) is not None}
+            recorded = {key: raw[key] for key in keys if raw.get(key) is not None}
             invocation = with_notes(invocation, {"recorded": recorded})
         found.append(invocation)
     return tuple(found)
 
 
 def _expected(blocks: list[Fields]) -> tuple[Trajectory | None, list[Fields]]:
-    placed = [(number, raw) for number, block in enumerate(blocks) if (raw := block.get("expected_invocation"))]
+    placed = [(number, raw) for number, block in enumerate(blocks) if (raw := block.expected_invocation)]
     if not placed:
         return None, []
     raws = [raw for _, raw in placed]
@@ -201,9 +199,9 @@ def _expected(blocks: list[Fields]) -> tuple[Trajectory | None, list[Fields]]:
 
 def _case(case: Fields, asked: list[Fields], expected: Trajectory | None, trajectory: Trajectory | None) -> Case:
     app = trajectory.extra.get(ADK, {}).get("app_name") if trajectory is not None else None
-    set_id = case.get("eval_set_id")
+    set_id = case.eval_set_id
     return Case(
-        id=identifier(case.get("eval_id"), "eval_id"),
+        id=identifier(case.eval_id, "eval_id"),
         agent=text(app, "app_name"),
         question=prompts_in(asked),
         reference=final_text(expected) if expected is not None else None,
@@ -214,11 +212,11 @@ def _case(case: Fields, asked: list[Fields], expected: Trajectory | None, trajec
 
 def _error(case: Fields) -> str | None:
     """Why a case could not be run, where the file says so beside its status."""
-    return text(case.get("error_message"), "error_message")
+    return text(case.error_message, "error_message") if isinstance(case, Loose) else None
 
 
 def _outcome(case: Fields, trajectory: Trajectory, maker: Maker, *, scored: bool) -> Outcome | None:
-    status = status_number(case.get("final_eval_status"))
+    status = status_number(case.final_eval_status)
     told = _error(case)
     if status == 2 and not scored:
         # Inference failed: ADK says so only by an error event and empty lists of results.
@@ -227,7 +225,7 @@ def _outcome(case: Fields, trajectory: Trajectory, maker: Maker, *, scored: bool
         limited = error is not None and error.kind in _LIMITS
         reason = told or reason or f"{maker.name} could not run the case"
         return Outcome(status="limit" if limited else "error", reason=reason)
-    if status is None and case.get("final_eval_status") is None:
+    if status is None and case.final_eval_status is None:
         return None
     word = {1: "passed", 2: "failed"}.get(status or 0, "unscored")
     return Outcome(status=word, reason=told)  # type: ignore[arg-type]
@@ -236,8 +234,9 @@ def _outcome(case: Fields, trajectory: Trajectory, maker: Maker, *, scored: bool
 def _extra(
     case: Fields, trajectory: Trajectory | None, absent: list[str], blocks: list[Fields], *, pairs: bool
 ) -> dict[str, Any]:
-    extra = {key: value for key, value in unknown_keys(case, _KNOWN).items() if value is not None}
-    if trajectory is None and any(actual := [block.get("actual_invocation") or {} for block in blocks]):
+    rest = unknown_keys(case, _KNOWN) if isinstance(case, dict) else {}
+    extra = {key: value for key, value in rest.items() if value is not None}
+    if trajectory is None and any(actual := [block.actual_invocation or {} for block in blocks]):
         if any(isinstance(each, Schema) for each in actual):
             raise Unusual
         extra[_ACTUAL] = actual
@@ -246,17 +245,18 @@ def _extra(
         extra[_BESIDE] = beside
     if absent:
         extra["absent"] = absent
-    if case.get("eval_set_file") not in (None, case.get("eval_set_id")):
-        extra["eval_set_file"] = case.get("eval_set_file")
-    status = status_number(case.get("final_eval_status"))
-    if status not in (1, 2, 3) and case.get("final_eval_status") is not None:
-        extra["final_eval_status"] = case.get("final_eval_status")
-    if not pairs and case.get("eval_metric_results"):
-        extra["eval_metric_results"] = case.get("eval_metric_results")
+    if case.eval_set_file not in (None, case.eval_set_id):
+        extra["eval_set_file"] = case.eval_set_file
+    status = case.final_eval_status
+    if status is not None and status_number(status) not in (1, 2, 3):
+        extra["final_eval_status"] = status
+    if not pairs and case.eval_metric_results:
+        extra["eval_metric_results"] = case.eval_metric_results
     known = trajectory.extra.get(ADK, {}) if trajectory is not None else {}
-    for key, told in (("session_id", trajectory.id if trajectory else None), ("user_id", known.get("user_id"))):
-        if case.get(key) is not None and case.get(key) != told:
-            extra[key] = case.get(key)
+    if case.session_id is not None and case.session_id != (trajectory.id if trajectory else None):
+        extra["session_id"] = case.session_id
+    if case.user_id is not None and case.user_id != known.get("user_id"):
+        extra["user_id"] = case.user_id
     return {NAME: extra} if extra else {}
 
 

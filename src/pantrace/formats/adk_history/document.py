@@ -14,6 +14,7 @@ from pantrace.errors import ReadError
 from pantrace.wire import files
 from pantrace.wire.adk.expect import typed_header
 from pantrace.wire.adk.recase import CASE_RESULT, snake, to_snake
+from pantrace.wire.adk.schema import CaseResult
 from pantrace.wire.adk.trpc import DIALECT, is_case_result
 from pantrace.wire.json import decode, typed_decoder
 
@@ -31,6 +32,7 @@ class _Usual(msgspec.Struct, forbid_unknown_fields=True):
 
 
 _USUAL = typed_decoder(_Usual)
+_CASE = typed_decoder(CaseResult)
 _FIELDS = typed_decoder(dict[str, msgspec.Raw])
 _LIST = typed_decoder(list[msgspec.Raw])
 _START = re.compile(
@@ -47,8 +49,26 @@ class Document:
     header: dict[str, Any]
     """All but the cases, in snake_case."""
     cases: list[Any]
-    """Each case as JSON text, or decoded where only the patient decoder could read the file."""
+    """Each case as JSON text, or decoded where only the patient decoder could read the file. The text is cut into cases
+    first and each is decoded when it is asked for: that is quicker than to decode all at once, as the collector never
+    sees more than one of them."""
     variant: str
+
+    def case(self, number: int) -> Any:
+        """A case by type if it is as google-adk writes it, else as a dictionary."""
+        if isinstance(self.cases[number], msgspec.Raw):
+            try:
+                case = _CASE(self.cases[number])
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                return self.plain_case(number)
+            if case.session_details is not None and case.eval_id is not None:
+                return case
+        return self.plain_case(number)
+
+    def plain_case(self, number: int) -> Any:
+        """A case with everything that is written in it."""
+        case = self.cases[number]
+        return decode(case) if isinstance(case, msgspec.Raw) else case
 
     def ids(self) -> list[str | None]:
         """The eval ids of all cases, without decoding more than these."""

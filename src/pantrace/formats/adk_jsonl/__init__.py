@@ -18,19 +18,21 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.formats.format import Format
-from pantrace.model import Run, Source, Violation
+from pantrace.model import Run, Sample, Source, Violation
 from pantrace.wire import files
 from pantrace.wire.adk import shapes
 from pantrace.wire.adk.opening import samples_of
 from pantrace.wire.adk.recase import SESSION, to_snake
+from pantrace.wire.adk.schema import Session
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.cuts import Cutting
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode
-from pantrace.wire.rows import OnBroken, cut_rows, read_rows
+from pantrace.wire.json import decode, decode_document, fitting
+from pantrace.wire.rows import Decode, OnBroken, cut_rows, read_rows
 from pantrace.wire.shape import ANY, document, violations
 from pantrace.wire.span import Span
 
+from .line import decode_line
 from .rows import NAME, SEAL, Options, dump, load
 
 _MARKS = frozenset({"final_session_state", "extracted_data", "session_trace", "ADK_USER_ID"})
@@ -60,16 +62,27 @@ def open_span(path: Path, span: Span, on_broken: OnBroken) -> Run:
 def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
     head = Head(path)
     source = Source(format=NAME, version=detect(head) or None, path=str(path))
-    records = ((place, partial(load, row)) for place, row in _rows(path, source.version, on_broken, span))
+    rows = _rows(path, source.version, on_broken, span, decode_line)
+    records = ((place, partial(_loaded, row)) for place, row in rows)
     samples = samples_of(records, "a row of interactions", source, on_broken)
     return Run(name=path.name, source=source, samples=samples)
 
 
+def _loaded(row: Any) -> Sample:
+    sample = load(row)
+    is_typed = isinstance(row.get("final_session_state"), Session) and CARRIER not in row
+    return sample if is_typed else fitting(sample)
+
+
 def _rows(
-    path: Path, version: str | None, on_broken: OnBroken, span: Span | None = None
+    path: Path,
+    version: str | None,
+    on_broken: OnBroken,
+    span: Span | None = None,
+    decoded: Decode = decode_document,
 ) -> Iterator[tuple[str | None, Any]]:
     if version != "csv":
-        yield from read_rows(path, on_broken, span)
+        yield from read_rows(path, on_broken, span, decoded)
         return
     csv.field_size_limit(1 << 30)
     text = io.StringIO(files.read_all(path).decode("utf-8", "replace"), newline="")
@@ -148,6 +161,7 @@ FORMAT = Format(
     validate=validate,
     options=Options,
     suffix=".jsonl",
+    checked="by the reader",
     repeats=True,
     corners=(CARRIER, SEAL, "final_session_state.events[].customMetadata.pantrace"),
 )

@@ -24,9 +24,11 @@ from pantrace.model import (
     said,
 )
 from pantrace.wire.adk.expect import text
-from pantrace.wire.adk.residual import carry, residual, with_carried
+from pantrace.wire.adk.residual import residual
+from pantrace.wire.adk.schema import Session
 from pantrace.wire.adk.sessions import app_name, camel_session, session_to, trajectory_from, user_id
 from pantrace.wire.carried import CARRIER
+from pantrace.wire.carrying import Corner, carrying
 from pantrace.wire.json import encode, to_plain, unknown_keys
 from pantrace.wire.times import time_text
 from pantrace.wire.unknown import with_unknown
@@ -39,6 +41,8 @@ from .spans import invocations_in, is_measured, latency_of, summary_of, trace_of
 NAME = "adk-jsonl"
 SEAL = "pantrace_seal"
 """The column with which our writer says that it made the derived ones."""
+_UNSEALED = -1
+"""In its place: the row is somebody else's, and we only keep something beside it."""
 
 _DERIVED = {
     "request",
@@ -84,11 +88,16 @@ class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Make every column anew from the session, also those of rows that were read from this format."""
 
 
-def load(row: Any) -> Sample:
+def _is_ours(row: dict[str, Any]) -> bool:
+    """Whether our writer made the row: not one that it only repeated with something kept beside it."""
+    return CARRIER in row and row.get(SEAL) != _UNSEALED
+
+
+def _load(row: Any) -> Sample:
     if not isinstance(row, dict) or "question_id" not in row:
         raise ReadError("not a row of interactions: no question_id")
-    ours = CARRIER in row
-    sample = Sample(
+    ours = _is_ours(row)
+    return Sample(
         id=str(row["question_id"]),
         case=_case(row),
         trajectory=_trajectory(row, ours=ours),
@@ -98,20 +107,19 @@ def load(row: Any) -> Sample:
         scores=tuple(scores_from(row)),
         extra={NAME: extra} if (extra := _extra(row)) else {},
     )
-    return with_carried(sample, row)
 
 
 def _extra(row: dict[str, Any]) -> dict[str, Any]:
     """What a row says beside its session. Columns that somebody else made are kept whole: the original derives them by
     rules of its own, and nothing tells an unknown key in them from a derived one."""
-    if CARRIER in row and row.get(SEAL) in (None, _seal(row)):  # rows of ours had no seal at first
+    if _is_ours(row) and row.get(SEAL) in (None, _seal(row)):  # rows of ours had no seal at first
         return _beside(row)
     whole = {key: value for key, value in row.items() if key not in ("question_id", CARRIER, SEAL)}
-    if isinstance(session := row.get("final_session_state"), dict) and isinstance(session.get("events"), list):
+    if _session_in(row) is not None:
         # Its place among the columns; what it says is the trajectory.
         whole["final_session_state"] = None
     extra: dict[str, Any] = {"row": whole}
-    if CARRIER not in row and row.get("base_url") == "simulation" and "final_session_state" in row:
+    if not _is_ours(row) and row.get("base_url") == "simulation" and "final_session_state" in row:
         # The original converts the keys of arguments, responses and state deltas to camelCase as well.
         extra["recased_keys"] = True
     return extra
@@ -139,8 +147,7 @@ def _beside(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _trajectory(row: dict[str, Any], *, ours: bool) -> Trajectory | None:
-    session = row.get("final_session_state")
-    if isinstance(session, dict) and isinstance(session.get("events"), list):
+    if (session := _session_in(row)) is not None:
         trajectory = trajectory_from(session)
     else:
         trajectory = _from_contents(row)
@@ -160,6 +167,14 @@ def _trajectory(row: dict[str, Any], *, ours: bool) -> Trajectory | None:
     if (outcome := _outcome(row)) is not None:
         trajectory = msgspec.structs.replace(trajectory, outcome=outcome)
     return trajectory
+
+
+def _session_in(row: dict[str, Any]) -> Session | dict[str, Any] | None:
+    """The session of a row, by type or as a dictionary; None for anything that has no events."""
+    session = row.get("final_session_state")
+    if isinstance(session, Session):
+        return session
+    return session if isinstance(session, dict) and isinstance(session.get("events"), list) else None
 
 
 def _from_contents(row: dict[str, Any]) -> Trajectory:
@@ -211,18 +226,33 @@ def _case(row: dict[str, Any]) -> Case:
     )
 
 
-def dump(sample: Sample, options: Options) -> dict[str, Any]:
+def _dump(sample: Sample, options: Options) -> dict[str, Any]:
     kept = dict(sample.extra.get(NAME, {}))
     stated = kept.pop("row", None)
     if stated is not None and not options.anew:
-        row = _restated(sample, stated)
-        carry(row, load(row), sample)
-        return row
+        return _restated(sample, stated)
     row = _made(sample, stated, kept, options)
-    row |= {CARRIER: [], SEAL: _seal(row)}
-    meant = sample if stated is None else msgspec.structs.replace(sample, extra={})
-    row[CARRIER] = residual(load(row), meant)
-    return row
+    return row | {CARRIER: [], SEAL: _seal(row)}
+
+
+def _meant(told: Sample, sample: Sample) -> Sample:
+    """A sample; what is made anew of a row that was read does not bring that row with it."""
+    anew = "row" in sample.extra.get(NAME, {}) and "row" not in told.extra.get(NAME, {})
+    return msgspec.structs.replace(sample, extra={}) if anew else sample
+
+
+def _taken_out(row: Any) -> tuple[Any, Any]:
+    if not isinstance(row, dict) or CARRIER not in row:
+        return row, None
+    # Emptied, not taken away: that the key is there tells that the row is ours.
+    return {**row, CARRIER: []}, row[CARRIER]
+
+
+def _put_in(row: dict[str, Any], rest: Any) -> dict[str, Any]:
+    return {**row, CARRIER: rest, SEAL: row.get(SEAL, _UNSEALED)}
+
+
+load, dump = carrying(_load, _dump, Corner(_taken_out, _put_in), _meant, residual)
 
 
 def _restated(sample: Sample, stated: dict[str, Any]) -> dict[str, Any]:

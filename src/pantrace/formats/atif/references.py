@@ -12,6 +12,7 @@ from pantrace.wire import files
 from pantrace.wire.carrying import Load
 from pantrace.wire.json import decode_document
 from pantrace.wire.rows import OnBroken
+from pantrace.wire.tap import listening
 
 from .read import references
 
@@ -45,8 +46,11 @@ def _paths(result: ToolResult) -> list[str]:
 
 
 def _read(path: Path, load: Load, on_broken: OnBroken) -> Trajectory | None:
-    if not path.is_file():
-        return None  # the reference itself is kept
+    try:
+        if not path.is_file():
+            return None  # the reference itself is kept
+    except OSError:
+        return None  # no file can have such a name
     try:
         return load(decode_document(files.read_all(path))).trajectory
     except ReadError as error:
@@ -67,7 +71,8 @@ def owner(path: Path) -> Path | None:
 
 def _refers(path: Path, name: bytes) -> bool:
     try:
-        data = path.read_bytes()
-    except OSError:
+        with listening(None):  # it is only looked into
+            data = files.read_all(path)
+    except ReadError:
         return False
     return _MARK in data and b'"' + name + b'"' in data

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from pantrace.model import Step, is_prompt
+from pantrace.model import Step, Usage, is_prompt
 
 from .lines import own
 
@@ -83,4 +83,6 @@ def _replacing(step: Step, before: Sequence[Step]) -> Step:
     still = kept.get("uuids") if isinstance(kept, dict) else None
     names = {each for each in still if isinstance(each, str)} if isinstance(still, list) else set()
     gone = [each.id for each in before if each.id is not None and each.id not in names and each.kind != "note"]
-    return msgspec.structs.replace(step, replaces=tuple(gone))
+    # The call that made the summary is in no file: what it took is not known, and the sum is only a part.
+    untold = Usage() if isinstance(metadata, dict) and step.usage is None else step.usage
+    return msgspec.structs.replace(step, replaces=tuple(gone), usage=untold)

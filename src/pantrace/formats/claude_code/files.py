@@ -21,7 +21,7 @@ from pantrace.wire import files
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode
 from pantrace.wire.rest import rest_in
-from pantrace.wire.rows import OnBroken, read_rows
+from pantrace.wire.rows import OnBroken, read_log
 from pantrace.wire.times import from_iso
 
 from .lines import NAME, is_message
@@ -40,7 +40,7 @@ def with_agents(sample: Sample, path: Path, on_broken: OnBroken) -> Sample:
         return sample
     children = list(parent.children)
     for file in agent_files(path):
-        records = [record for _, record in read_rows(file, on_broken)]
+        records = read_log(file, on_broken)
         child = msgspec.structs.replace(trajectory_from(records), id=file.stem.removeprefix("agent-"))
         child = as_child(child, parent)
         if meta := _meta(file):
@@ -65,9 +65,9 @@ def agent_files(path: Path) -> Iterator[Path]:
 
 
 def owner(path: Path) -> Path | None:
-    """The session that a file of a sub-agent belongs to."""
+    """The session that a file of a sub-agent belongs to, or of which a stream was printed."""
     if not path.match(_AGENT) and not path.match("agent-*.meta.json"):
-        return None
+        return _printed(path)
     if path.parent.name == "subagents":
         session = path.parent.parent.with_suffix(".jsonl")
         return session if session.is_file() else None
@@ -76,6 +76,14 @@ def owner(path: Path) -> Path | None:
             session = path.with_name(f"{name}.jsonl")
             return session if session.is_file() else None
     return None
+
+
+def _printed(path: Path) -> Path | None:
+    """The session beside a stream: both tell the same responses, and the session has the prompts, too."""
+    names = (record.get("session_id") for record in Head(path).records if isinstance(record, dict))
+    name = next((each for each in names if isinstance(each, str) and each == Path(each).name), None)
+    session = path.with_name(f"{name}.jsonl") if name else path
+    return session if session != path and session.is_file() else None
 
 
 def _meta(file: Path) -> dict[str, Any]:
@@ -94,7 +102,7 @@ def with_origin(sample: Sample, path: Path) -> Sample:
     if trajectory is None or first is None:
         return sample
     for file in _alike(path, first):
-        if shared := _shared(trajectory, file):
+        if shared := _shared(trajectory, _moments_in(file, int(monotonic() / _A_WHILE))):
             last = max(place for place, step in enumerate(trajectory.steps) if step.id in shared)
             steps = tuple(
                 msgspec.structs.replace(step, kind="copied") if place <= last and step.kind != "note" else step
@@ -112,10 +120,8 @@ def _alike(path: Path, first: Step) -> Iterator[Path]:
     # A project may hold thousands of sessions, and each asks for those like it: the folder is looked through once. For
     # a while, as a session that has just begun has no line yet.
     changed, moment = path.parent.stat().st_mtime_ns, int(monotonic() / _A_WHILE)
-    found = set(_by_first_line(path.parent, changed, moment).get(first.id, ()))
-    if first.kind == "note" and any(_is_boundary(part) for part in first.parts):
-        found.update(_by_boundary(path.parent, changed, moment).get(first.id, ()))
-    yield from sorted(found - {path})
+    compacted = first.kind == "note" and any(_is_boundary(part) for part in first.parts)
+    yield from (file for file in _unlike(path.parent, changed, moment, first.id, compacted) if file != path)
 
 
 _A_WHILE = 5
@@ -153,6 +159,24 @@ def _by_boundary(folder: Path, changed: int, moment: int) -> dict[str | None, li
     return found
 
 
+@lru_cache(64)
+def _unlike(folder: Path, changed: int, moment: int, first: str | None, compacted: bool) -> list[Path]:
+    """Sessions that have this line, and of those that hold the same lines only the first: each of a pile of copies
+    would be held against all others, and none of them is older."""
+    found = {*_by_first_line(folder, changed, moment).get(first, ())}
+    if compacted:
+        found.update(_by_boundary(folder, changed, moment).get(first, ()))
+    sessions = sorted(found)
+    if len(sessions) < 3:
+        return sessions
+    return sorted({hash(tuple(_moments_in(file, moment).items())): file for file in reversed(sessions)}.values())
+
+
+@lru_cache(64)
+def _moments_in(file: Path, moment: int) -> dict[str, float | None]:
+    return dict(_moments(_data(file).splitlines()))
+
+
 def _data(file: Path) -> bytes:
     try:
         return files.read_all(file)
@@ -160,9 +184,8 @@ def _data(file: Path) -> bytes:
         return b""
 
 
-def _shared(trajectory: Trajectory, file: Path) -> set[str | None]:
+def _shared(trajectory: Trajectory, theirs: dict[str, float | None]) -> set[str | None]:
     """Ids of steps that the other session has, too, if it is the older one: a fork begins with what was there."""
-    theirs = dict(_moments(_data(file).splitlines()))
     ours = {step.id: step.at for step in trajectory.steps if step.id is not None}
     # A copy has the time of the original; the same name alone is chance.
     shared: set[str | None] = {name for name, at in ours.items() if name in theirs and theirs[name] == at}

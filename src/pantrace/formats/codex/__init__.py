@@ -1,7 +1,8 @@
 """Codex: rollouts with their sub-agents and forks, and streams of `codex exec --json`.
 
 Spec: none is published; github.com/openai/codex, codex-rs/protocol and codex-rs/rollout, and recordings of 0.166.0.
-Detect: lines with a `type` of rollouts and a `payload`; events `thread.started`, `item.completed`.
+Detect: lines with a `type` of rollouts and a `payload`, or a session and its items (2025); events `thread.started`,
+`item.completed`.
 Lost: nothing for pantrace, which keeps the rest in a line of type `pantrace`; for others cases, scores, outcomes.
 """
 
@@ -20,6 +21,7 @@ from pantrace.wire.source import with_source
 
 from ..format import Format
 from . import session, write
+from .early import is_early
 from .events import NAME
 from .files import Session, owner, related
 from .stream import is_stream
@@ -32,6 +34,8 @@ def detect(head: Head) -> str | None:
         return None
     if any(session.is_line(each) for each in head.records):
         return "rollout"
+    if is_early(head.records):
+        return "early rollout"
     return "stream" if is_stream(head.records) else None
 
 

@@ -21,8 +21,9 @@ from pantrace.wire.carrying import Load
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document
 from pantrace.wire.rest import rest_in
-from pantrace.wire.rows import OnBroken, read_rows
+from pantrace.wire.rows import OnBroken, read_log
 
+from .early import enveloped
 from .events import NAME, Record
 from .session import is_line, raw_of
 
@@ -119,7 +120,7 @@ class Session:
         self.on_broken = on_broken
 
     def sample(self, path: Path, depth: int = 0) -> Sample:
-        records = [record for _, record in read_rows(path, self.on_broken)]
+        records = read_log(path, self.on_broken)
         sample = self.load(records)
         trajectory = sample.trajectory
         if trajectory is None or rest_in(trajectory.extra, NAME).get("meta") is None:
@@ -137,7 +138,7 @@ class Session:
         where = located(origin.trajectory, path)
         if where is None or where == path:
             return _with_missing(trajectory)
-        parent = [record for _, record in read_rows(where, self.on_broken)]
+        parent = read_log(where, self.on_broken)
         pairs = zip(records[1:], parent, strict=False)
         shared = next((place for place, (one, other) in enumerate(pairs) if not _is_copy(one, other)), None)
         shared = min(len(records) - 1, len(parent)) if shared is None else shared
@@ -171,7 +172,7 @@ class Session:
 
     def before(self, path: Path, base: Record, depth: int) -> tuple[Step, ...]:
         """The steps of a session before a fork, what it has of its own parent included; notes are left out."""
-        records = [record for _, record in read_rows(path, self.on_broken)]
+        records = read_log(path, self.on_broken)
         end = base.get("end_ordinal_exclusive")
         if isinstance(end, int):
             records = [each for each in records if _ordinal(each) < end]
@@ -211,7 +212,7 @@ class Session:
 
 def meta_in(records: list[Any]) -> Record:
     """What the first of some records says of its session; empty where it is something else."""
-    first: Any = records[0] if records else None
+    first: Any = enveloped(records)[0] if records else None
     return first["payload"] if is_line(first) and first["type"] == "session_meta" else {}
 
 

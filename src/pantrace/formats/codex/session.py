@@ -15,6 +15,7 @@ from pantrace.wire.rest import as_extra, rest_in, rest_of
 from pantrace.wire.times import from_iso
 
 from . import stream
+from .early import enveloped
 from .events import NAME, Record
 from .lines import Reader
 
@@ -37,7 +38,7 @@ def is_line(record: Any) -> bool:
 
 def load(row: Any) -> Sample:
     """All records of a rollout, or of a stream that `codex exec --json` printed."""
-    records = row if isinstance(row, list) else [row]
+    records = enveloped(row if isinstance(row, list) else [row])
     if any(is_line(each) for each in records):
         trajectory = trajectory_from(records)
     elif stream.is_stream(records):

@@ -7,29 +7,18 @@ Lost: nothing is written.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
-from pantrace.errors import ReadError
-from pantrace.model import Run, Sample, Source
-from pantrace.wire import files
+from pantrace.model import Sample
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode_document
-from pantrace.wire.rows import OnBroken
-from pantrace.wire.source import with_source
 
 from ..format import Format
 from . import chat, events
 from .events import NAME
 
 TYPES = ("session.", "user.", "assistant.", "tool.", "subagent.", "skill.")
-
-
 _LOOSE = re.compile(rb'"type":\s*"(?:user|assistant)\.message"')
 
 
@@ -50,69 +39,18 @@ def _is_event(record: Any) -> bool:
 
 
 def load(row: Any) -> Sample:
-    if isinstance(row, dict) and "requests" in row:
-        return chat.sample_of(row)
+    """A chat, or all events of a session."""
+    match row:
+        case [{"requests": _} as document] | ({"requests": _} as document):
+            return chat.sample_of(document)
     return events.sample_of(row if isinstance(row, list) else [row])
 
 
-def open_run(path: Path, on_broken: OnBroken) -> Run:
-    """One session: a document, or its events one after another."""
-    source = Source(format=NAME, path=str(path))
-
-    def samples() -> Iterator[Sample]:
-        try:
-            sample = load(_rows(path, on_broken))
-        except ReadError as error:
-            on_broken(error.at(path=str(path)))
-            return
-        yield with_source(replace(sample, id=_name(path) if sample.id == NAME else sample.id), source)
-
-    return Run(name=path.name, source=source, samples=samples())
-
-
-def _name(path: Path) -> str:
+def name_in_file(name: str, path: Path) -> str:
+    """Sessions that do not say their id: the folder of the command line is named for it, and the file of a chat."""
+    if name != NAME:
+        return name
     return path.parent.name if path.name == "events.jsonl" else path.stem
-
-
-def _rows(path: Path, on_broken: OnBroken) -> Any:
-    data = files.read_all(path)
-    try:
-        whole = decode_document(data)
-    except ReadError:
-        if b"}\n{" not in data.replace(b"\r", b""):
-            raise
-        return list(_values(data, path, on_broken))
-    return whole if isinstance(whole, list) or "requests" in _mapping(whole) else [whole]
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _values(data: bytes, path: Path, on_broken: OnBroken) -> Iterator[Any]:
-    """JSON values one after another, on lines of their own or on many lines each."""
-    try:
-        lines = data.decode().splitlines()
-    except UnicodeDecodeError as error:
-        raise ReadError(f"not UTF-8 at byte {error.start}") from None
-    decoder, text, begin = json.JSONDecoder(), "", 0
-    for number, line in enumerate(lines, 1):
-        if not text:
-            begin = number
-        text += line + "\n"
-        if not line.rstrip().endswith("}"):
-            continue
-        try:
-            value, _ = decoder.raw_decode(text.strip())
-        except (ValueError, RecursionError):
-            if line.startswith("{") and begin == number:
-                on_broken(ReadError("the line is cut off or damaged", path=str(path), place=f"line {number}"))
-                text = ""
-            continue
-        yield value
-        text = ""
-    if text.strip():
-        on_broken(ReadError("the last event is cut off", path=str(path), place=f"line {begin}"))
 
 
 FORMAT = Format(
@@ -121,7 +59,7 @@ FORMAT = Format(
     spec="https://docs.github.com/copilot",
     detect=detect,
     load=load,
-    open=open_run,
+    name_in_file=name_in_file,
     layout="log",
     suffix=".jsonl",
     nests=True,

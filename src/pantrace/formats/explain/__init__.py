@@ -123,7 +123,7 @@ def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
     if layout_of(start, whole=len(start) < (1 << 16) - 8) != "lines":
         yield from read_rows(path, on_broken)
         return
-    for number, line in files.lines(path):
+    for number, line in files.lines(path, None, on_broken):
         place = f"line {number}"
         try:
             if not line.lstrip().startswith(b"{"):

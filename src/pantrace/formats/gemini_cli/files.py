@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +20,7 @@ from pantrace.wire import files
 from pantrace.wire.carrying import Load
 from pantrace.wire.head import Head
 from pantrace.wire.rest import rest_in
-from pantrace.wire.rows import OnBroken, read_rows
+from pantrace.wire.rows import OnBroken, read_log
 
 from .messages import NAME
 
@@ -37,7 +38,7 @@ def head_of(path: Path) -> dict[str, Any]:
 
 def records(path: Path, on_broken: OnBroken) -> list[Any]:
     """All records of a file."""
-    return [row for _, row in read_rows(path, on_broken)]
+    return read_log(path, on_broken)
 
 
 def of_session(path: Path, name: str) -> list[Path]:
@@ -126,7 +127,7 @@ def with_children(trajectory: Trajectory, path: Path, load: Load, on_broken: OnB
 
 def _children(path: Path, name: str | None, agents: list[str]) -> Iterator[Path]:
     own = path.parent / name if name and name == Path(name).name else None
-    if own is not None and own.is_dir():
+    if own is not None and os.path.isdir(own):  # noqa: PTH112 -- a name may be too long to be asked for
         yield from (each for each in sorted(own.glob("*.jsonl")) if head_of(each).get("kind") == "subagent")
         return
     for agent in agents:

@@ -33,6 +33,7 @@ FORMAT = Format(
     save=save,
     check=check,
     validate=validate,
+    checked="by the reader",
     options=Options,
     suffix=".eval",
     nests=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from pantrace.model import Citation, Media, Part, Text, Thinking, ToolCall, ToolResult, Unknown
@@ -42,35 +41,43 @@ def put_back(message: dict[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
     return message
 
 
-def to_parts(raw: Any, attachments: dict[str, Any]) -> Iterator[Part]:
+def to_parts(raw: Any, attachments: dict[str, Any]) -> list[Part]:
     """The parts that one content part says."""
     kind = raw.get("type") if isinstance(raw, dict) else None
     if kind == "text" and isinstance(raw.get("text"), str):
-        yield text_part(raw["text"], attachments, extra_of(raw, _TEXT))
-        for citation in raw.get("citations") or ():
-            yield _citation(citation)
-    elif kind == "reasoning":
-        yield _thinking(raw)
-    elif kind in _MEDIA and isinstance(raw.get(kind), str):
-        yield _media(raw, kind, attachments)
-    elif kind == "tool_use":
-        yield from _tool_use(raw)
-    elif kind == "data" and isinstance(raw.get("data"), dict) and "pantrace" in raw["data"]:
-        yield as_kind(raw["data"]["pantrace"], Part)
-    else:
-        yield Unknown(kind=f"inspect:{kind}", raw=raw)
+        text = text_part(raw["text"], attachments, extra_of(raw, _TEXT))
+        cited = raw.get("citations")
+        return [text, *map(_citation, cited)] if cited else [text]
+    if kind == "reasoning" and _are_texts(raw, "reasoning", "summary", "signature"):
+        return [_thinking(raw)]
+    if kind in _MEDIA and isinstance(raw.get(kind), str):
+        return [_media(raw, kind, attachments)]
+    if kind == "tool_use" and _are_texts(raw, "id"):
+        return _tool_use(raw)
+    if kind == "data" and isinstance(raw.get("data"), dict) and "pantrace" in raw["data"]:
+        return [as_kind(raw["data"]["pantrace"], Part)]
+    return [Unknown(kind=f"inspect:{kind}", raw=raw)]
+
+
+def _are_texts(raw: dict[str, Any], *keys: str) -> bool:
+    """Whether these keys hold text, if they hold anything: what does not is kept as it is."""
+    for key in keys:
+        value = raw.get(key)
+        if value is not None and type(value) is not str:
+            return False
+    return True
 
 
 def text_part(text: str, attachments: dict[str, Any], extra: dict[str, Any]) -> Text:
     """A text, or the text it refers to."""
-    key = reference(text)
+    key = reference(text) if attachments else None
     if key is not None and isinstance(attachments.get(key), str):
         return Text(text=attachments[key], extra={"inspect": {**own(extra), "attachment": key}})
     return Text(text=text, extra=extra)
 
 
 def _citation(raw: Any) -> Part:
-    if not isinstance(raw, dict) or not isinstance(raw.get("cited_text") or "", str):
+    if not isinstance(raw, dict) or not _are_texts(raw, "url", "title", "cited_text"):
         return Unknown(kind="inspect:citation", raw=raw)
     extra = extra_of(raw, _CITATION)
     natural = "url" if raw.get("url") is not None else "content"
@@ -123,24 +130,25 @@ def _media(raw: dict[str, Any], kind: str, attachments: dict[str, Any]) -> Media
     )
 
 
-def _tool_use(raw: dict[str, Any]) -> Iterator[Part]:
+def _tool_use(raw: dict[str, Any]) -> list[Part]:
     """A tool that the provider ran by itself: call and result in one content part."""
     rest = {key: value for key, value in raw.items() if key not in _TOOL_USE}
-    yield ToolCall(
+    call = ToolCall(
         id=raw.get("id"),
         name=str(raw.get("name")),
         arguments=raw.get("arguments"),
         extra={"inspect": {"tool_use": rest}},
     )
     error = raw.get("error")
-    yield ToolResult(
-        call_id=raw.get("id"),
-        name=str(raw.get("name")),
+    result = ToolResult(
+        call_id=call.id,
+        name=call.name,
         output=raw.get("result"),
         error=error if isinstance(error, str) else None,
         failure="error" if error else None,
         extra={"inspect": {"tool_use": True}},
     )
+    return [call, result]
 
 
 def from_parts(parts: list[Part], attachments: dict[str, str], pooled: bool) -> list[dict[str, Any]]:

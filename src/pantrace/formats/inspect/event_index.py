@@ -30,12 +30,13 @@ def times_of(event: dict[str, Any]) -> tuple[float | None, float | None]:
 
     Where the call worked for longer than lies between them, both were taken when it was over (as the
     logger of Health Universe's A2A SDK does)."""
-    if not is_timed(event):
+    if "metadata" in event and not is_timed(event):
         return None, None
     begin, end = from_iso(event.get("timestamp")), from_iso(event.get("completed"))
     worked = event.get("working_time")
     if (
-        begin is not None
+        worked is not None
+        and begin is not None
         and end is not None
         and isinstance(worked, (int, float))
         and end - begin + 0.001 < worked < end
@@ -68,6 +69,8 @@ class EventIndex:
         """Info events that the logger of the A2A SDK wrote beside its calls."""
         self.claimed: dict[int, str] = {}
         """Model events that made a message: Python id of the event -> id of the message, or ""."""
+        self.sure = True
+        """Whether all ids and names that went into steps were texts."""
         self.called: set[Any] = set()
         """Ids of calls that messages make."""
         self.answered: set[Any] = set()

@@ -39,18 +39,26 @@ def to_step(message: Any, told: EventIndex) -> Step:
     name = message.get("id")
     if told.notes and (notes := told.notes_on(message)):
         name = None if notes.get("unnamed") else notes.get("id", name)
+    if type(name) is not str and name is not None:
+        told.sure = False
     if role == "tool":
         return to_tool_step(message, name, extra, told)
     parts, extra = _content(message.get("content"), told.attachments, extra)
     if role != "agent":
         return Step(id=name, role=role, parts=tuple(parts), extra=extra)
-    for call in message.get("tool_calls") or ():
-        parts.append(_call(call))
-        told.called.add(call.get("id"))
+    for raw in message.get("tool_calls") or ():
+        call = _call(raw)
+        if type(call.id) is not str and call.id is not None:
+            told.sure = False
+        parts.append(call)
+        told.called.add(call.id)
+    model = message.get("model")
     event = told.model_event(message)
-    if event is None:
-        return Step(id=name, role="agent", parts=tuple(parts), model=message.get("model"), extra=extra)
-    return answer(event, told, name, tuple(parts), message.get("model"), extra)
+    if event is not None:
+        return answer(event, told, name, tuple(parts), model, extra)
+    if type(model) is not str and model is not None:
+        told.sure = False
+    return Step(id=name, role="agent", parts=tuple(parts), model=model, extra=extra)
 
 
 def answer(
@@ -67,17 +75,22 @@ def answer(
     at, ended = times_of(event)
     if model is None and (model := event.get("model")) is not None:
         extra = {**extra, "inspect": {**own(extra), "model": None}}
-    error = event.get("error")
+    error, stop, agent = event.get("error"), choices[0].get("stop_reason"), told.agent_of(event.get("span_id"))
+    for text in (model, stop, agent):
+        if type(text) is not str and text is not None:
+            told.sure = False
+    if error is not None:
+        told.sure = False  # it comes with a traceback that nobody has looked at
     return Step(
         id=name,
         role="agent",
-        agent=told.agent_of(event.get("span_id")),
+        agent=agent,
         parts=parts,
         at=at,
         ended=ended,
         model=model,
         usage=to_usage(output.get("usage")),
-        stop=choices[0].get("stop_reason"),
+        stop=stop,
         error=StepError(message=error, traceback=event.get("traceback")) if isinstance(error, str) else None,
         extra=extra,
     )
@@ -85,12 +98,10 @@ def answer(
 
 def _content(content: Any, attachments: dict[str, Any], extra: dict[str, Any]) -> tuple[list[Part], dict[str, Any]]:
     if isinstance(content, str):
-        if not attachments:
-            return ([Text(text=content)] if content else []), extra
         return ([text_part(content, attachments, {})] if content else []), extra
     parts: list[Part] = []
     for raw in content or ():
-        parts.extend(to_parts(raw, attachments))
+        parts += to_parts(raw, attachments)
     if isinstance(content, list) and (not parts or (len(parts) == 1 and _is_plain(parts[0]))):
         extra = {**extra, "inspect": {**own(extra), "content": "list"}}
     return parts, extra

@@ -12,8 +12,9 @@ from pantrace.errors import ReadError
 from pantrace.model import Run, RunHeader, Sample, Source, with_samples
 from pantrace.wire import files, ziplog
 from pantrace.wire.cuts import Cutting, by_weight
+from pantrace.wire.declared_types import fits
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode, typed_decoder
+from pantrace.wire.json import decode, misfit, typed_decoder
 from pantrace.wire.pace import tell_place
 from pantrace.wire.remainder import SAME, difference
 from pantrace.wire.rows import OnBroken
@@ -81,7 +82,7 @@ def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
             for number, (name, beside) in enumerate(chosen):
                 tell_place(number, len(chosen))
                 place = Source(**{**_plain(source), "place": name})
-                for row, sample in _loaded(lambda name=name: member(archive, name), scorer, place, on_broken):  # type: ignore[misc]
+                for row, sample in loaded(lambda name=name: member(archive, name), scorer, place, on_broken):  # type: ignore[misc]
                     told = summarised.get(_key(row), beside)
                     yield sample if told is None else with_summary(sample, row, told)
 
@@ -149,7 +150,7 @@ def _open_document(path: Path, on_broken: OnBroken) -> Run:
     def samples() -> Iterator[Sample]:
         for number, row in enumerate(rows, 1):
             place = Source(**{**_plain(source), "place": f"samples[{number - 1}]"})
-            for _, sample in _loaded(lambda row=row: decode_row(row), scorer, place, on_broken):  # type: ignore[misc]
+            for _, sample in loaded(lambda row=row: decode_row(row), scorer, place, on_broken):  # type: ignore[misc]
                 yield sample
 
     return with_samples(header, samples())
@@ -180,7 +181,7 @@ def decode_row(row: Any) -> Any:
     return decode(bytes(row)) if isinstance(row, msgspec.Raw) else row
 
 
-def _loaded(
+def loaded(
     read: Callable[[], Any], scorer: str | None, source: Source, on_broken: OnBroken
 ) -> Iterator[tuple[dict[str, Any], Sample]]:
     """One sample with its row; none when it is broken, which is reported."""
@@ -189,6 +190,8 @@ def _loaded(
         if isinstance(row, dict) and "score" in row:
             row = named_scores(sample_today(row), scorer)
         sample = load(row)
+        if not fits(sample, steps=False) and (why := misfit(sample, Sample)) is not None:
+            raise ReadError(why, remedy="is --from right, and was the file edited by hand?")
     except ReadError as error:
         on_broken(ReadError(error.message, path=source.path, place=error.place or source.place, remedy=error.remedy))
         return

@@ -15,7 +15,7 @@ import msgspec
 from pantrace.errors import ReadError, SampleRefused
 from pantrace.model import Agent, Case, Sample, Step, Tool, Trajectory, Usage, is_prompt, reports, said
 from pantrace.wire.carried import CARRIER, without_notes
-from pantrace.wire.json import unknown_keys
+from pantrace.wire.json import misfit, unknown_keys
 from pantrace.wire.remainder import SAME, apply_difference, difference
 from pantrace.wire.times import from_iso, iso
 
@@ -165,7 +165,7 @@ def _trajectory(row: dict[str, Any]) -> Trajectory:
             extra[key] = row[key]
     store = row.get("store")
     outcome = outcome_of(row, extra) or ending_of(events)
-    return Trajectory(
+    found = Trajectory(
         id=name,
         created=from_iso(row.get("started_at")),
         ended=from_iso(row.get("completed_at")),
@@ -178,6 +178,9 @@ def _trajectory(row: dict[str, Any]) -> Trajectory:
         children=children,
         extra={"inspect": extra} if extra else {},
     )
+    if not told.sure and (why := misfit(found, Trajectory)) is not None:
+        raise ReadError(f"trajectory.{why}", remedy="was the file edited by hand?")
+    return found
 
 
 def _response(row: dict[str, Any], steps: list[Step]) -> str | None:
@@ -236,7 +239,7 @@ def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
     try:
         row = _readable(restore(_row(sample), own(sample.extra)))
         told = _sample(sample_today(row))
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError, ReadError) as error:
         raise SampleRefused(f"cannot be told as an Inspect sample: {error}") from None
     change = difference(told, _sourceless(sample))
     if change is not SAME:

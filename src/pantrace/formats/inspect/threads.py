@@ -41,10 +41,15 @@ class Main:
 def main_steps(messages: list[Any], told: EventIndex) -> Main:
     """The steps of `messages`; answers that pantrace moved out of their step are put back."""
     main = Main()
+    if not told.notes:
+        # A log that pantrace did not write: every message is a step.
+        main.steps = [to_step(message, told) for message in messages]
+        main.names = [message.get("id") if isinstance(message, dict) else None for message in messages]
+        return main
     arranged: dict[int, dict[str, Any]] = {}
     by_name: dict[Any, int] = {}
     for message in messages:
-        notes = told.notes_on(message) if told.notes else {}
+        notes = told.notes_on(message)
         if notes.get("made"):
             continue
         step = to_step(message, told)
@@ -161,6 +166,7 @@ def _said(event: dict[str, Any], told: EventIndex, seen: set[str]) -> list[Step]
 
 def _tool_step(event: dict[str, Any], told: EventIndex) -> Step:
     """A tool call that only an event tells."""
+    told.sure = False
     told.answered.add(event.get("id"))
     started, ended = times_of(event)
     text, failure, rest = error_of(event.get("error"))

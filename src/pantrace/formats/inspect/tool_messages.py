@@ -48,9 +48,13 @@ def _result(
     extra |= rest
     event = event or {}
     started, ended = times_of(event)
+    call, name = message.get("tool_call_id"), message.get("function")
+    for known in (call, name):
+        if type(known) is not str and known is not None:
+            told.sure = False
     return ToolResult(
-        call_id=message.get("tool_call_id"),
-        name=message.get("function"),
+        call_id=call,
+        name=name,
         output=output,
         error=text,
         failure=failure or ("error" if event.get("failed") else None),
@@ -72,7 +76,7 @@ def _output(content: Any, attachments: dict[str, Any]) -> tuple[Any, tuple[Media
     media: list[Media] = []
     order: list[Any] = []
     for raw in content:
-        found = list(to_parts(raw, attachments))
+        found = to_parts(raw, attachments)
         if len(found) == 1 and isinstance(found[0], Media):
             order.append({"media": len(media)})
             media.append(found[0])

@@ -4,33 +4,42 @@ Inspect has no "not reported" for input, output and total: where all that is cou
 
 from __future__ import annotations
 
-from types import NoneType
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from pantrace.model import Usage, add_usage
 
-_KNOWN = frozenset(
-    {
-        "input_tokens",
-        "output_tokens",
-        "total_tokens",
-        "input_tokens_cache_write",
-        "input_tokens_cache_read",
-        "reasoning_tokens",
-        "total_cost",
-    }
-)
+_Tokens = Annotated[int, msgspec.Meta(ge=-(2**51), le=2**51)]
+"""Three of them together are still a count that the model holds."""
+
+
+class _Counts(msgspec.Struct, gc=False):
+    """What Inspect counts. A number that is none of these is no count, and stays where it stands."""
+
+    input_tokens: _Tokens | None = None
+    output_tokens: _Tokens | None = None
+    total_tokens: _Tokens | None = None
+    input_tokens_cache_write: _Tokens | None = None
+    input_tokens_cache_read: _Tokens | None = None
+    reasoning_tokens: _Tokens | None = None
+    total_cost: int | float | None = None
+
+
+_KNOWN = frozenset(_Counts.__struct_fields__)
 
 
 def to_usage(raw: Any) -> Usage | None:
     """Tokens and cost of one model call or of many; None when nothing was counted."""
     if not isinstance(raw, dict):
         return None
-    fresh, output, total = raw.get("input_tokens"), raw.get("output_tokens"), raw.get("total_tokens")
-    read, write = raw.get("input_tokens_cache_read"), raw.get("input_tokens_cache_write")
-    reasoning, cost = raw.get("reasoning_tokens"), raw.get("total_cost")
-    if not {type(each) for each in (fresh, output, total, read, write, reasoning, cost)} <= _NUMBERS:
+    try:
+        counts = msgspec.convert(raw, _Counts)
+    except msgspec.ValidationError:
         return None
+    fresh, output, total = counts.input_tokens, counts.output_tokens, counts.total_tokens
+    read, write = counts.input_tokens_cache_read, counts.input_tokens_cache_write
+    reasoning, cost = counts.reasoning_tokens, counts.total_cost
     cached = (read or 0) + (write or 0)
     if not (fresh or output or cached or reasoning):
         if not total and not cost:
@@ -53,9 +62,6 @@ def to_usage(raw: Any) -> Usage | None:
         cost_usd=cost,
         extra={"inspect": extra} if extra else {},
     )
-
-
-_NUMBERS = {int, float, NoneType}
 
 
 def from_usage(usage: Usage) -> dict[str, Any]:

@@ -17,7 +17,8 @@ from pantrace.errors import ReadError
 from pantrace.model import Action, Media, Outcome
 from pantrace.wire import files
 from pantrace.wire.gui_code import parse_code
-from pantrace.wire.json import decode_patiently, unknown_keys
+from pantrace.wire.json import decode_document, decode_patiently, unknown_keys
+from pantrace.wire.rest import as_extra
 
 from .logs import success_of
 from .notes import NOTES, Notes
@@ -126,7 +127,7 @@ def _steps(folder: Path, rows: list[dict[str, Any]], reset: dict[str, Any] | Non
         linked = {key: value for key, value in logs.items() if _is_file(key, value)}
         if linked:
             seen = observation.setdefault(NOTES, Notes())
-            seen.media += tuple(_media(key, name, index) for key, name in linked.items())
+            seen.media += tuple(_media(folder, key, name, index) for key, name in linked.items())
         step = {
             "step_index": index,
             "observation": observation,
@@ -188,7 +189,7 @@ def _observation(folder: Path, row: dict[str, Any] | None, keys: set[str], index
     if shown:
         observation["raw"] = shown
     if linked:
-        observation[NOTES] = Notes(media=tuple(_media(key, name, index) for key, name in linked.items()))
+        observation[NOTES] = Notes(media=tuple(_media(folder, key, name, index) for key, name in linked.items()))
     return observation
 
 
@@ -197,8 +198,21 @@ def _is_file(key: str, value: Any) -> bool:
     return isinstance(value, str) and value.startswith(f"{key}-step_") and "/" not in value
 
 
-def _media(key: str, name: str, index: int) -> Media:
-    return Media(id=f"{key}-{index}", uri=name, name=key, mime=_MIME.get(Path(name).suffix.lower()))
+def _media(folder: Path, key: str, name: str, index: int) -> Media:
+    """A file that was seen. What it says is kept if it is JSON (boxes that were found on the screen): pictures and
+    texts stay files."""
+    mime = _MIME.get(Path(name).suffix.lower())
+    content = _document(folder / name) if mime == "application/json" else None
+    kept = as_extra(NAME, {"content": content} if content is not None else {})
+    return Media(id=f"{key}-{index}", uri=name, name=key, mime=mime, extra=kept)
+
+
+def _document(path: Path) -> Any:
+    """A JSON file; None for one that is not there or torn, which its row still names."""
+    try:
+        return decode_document(files.read_all(path)) if path.is_file() else None
+    except ReadError:
+        return None
 
 
 def _after(row: dict[str, Any], index: int, *, last: bool) -> Media | str | None:

@@ -14,7 +14,7 @@ from pantrace.wire import files
 from pantrace.wire.head import Head
 from pantrace.wire.json import typed_decoder, unknown_keys
 from pantrace.wire.rest import as_extra
-from pantrace.wire.rows import OnBroken, read_rows
+from pantrace.wire.rows import OnBroken, read_log, read_rows
 from pantrace.wire.times import from_iso
 
 from . import arena, benchmark, logs
@@ -53,7 +53,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     if shape == "full-eval":
         return _full_eval(path, source, on_broken)
     if shape == "arena":
-        rows = [row for _, row in read_rows(path, on_broken) if isinstance(row, dict)]
+        rows = [row for row in read_log(path, on_broken) if isinstance(row, dict)]
         found: Found = (None, lambda: arena.task_episode(path.parent, rows, ()), path)
         return Run(name=path.name, source=source, samples=_samples([found], source, on_broken))
     if shape in ("step-log", "planner"):
@@ -193,7 +193,7 @@ def _arena_tasks(root: Path, on_broken: OnBroken) -> Iterator[Found]:
         place = path.parent.relative_to(root).parts
 
         def episode(path: Path = path, place: tuple[str, ...] = place) -> Episode:
-            rows = [row for _, row in read_rows(path, on_broken) if isinstance(row, dict)]
+            rows = [row for row in read_log(path, on_broken) if isinstance(row, dict)]
             return arena.task_episode(path.parent, rows, place)
 
         yield None, episode, path

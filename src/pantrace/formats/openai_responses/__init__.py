@@ -57,7 +57,7 @@ def detect(head: Head) -> str | None:
     if head.layout == "array":
         return "items" if _are_items(records) else None
     for key in ("input", "items"):
-        if isinstance(row.get(key), list) and row.keys().isdisjoint(("messages", "output", "trace_id")):
+        if isinstance(row.get(key), list) and row.keys().isdisjoint(("messages", "output", "trace_id", "session")):
             return "" if _are_items(row[key]) else None
     return None
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Sample, Source, Trajectory
 from pantrace.wire import sqlite
 from pantrace.wire.cuts import Cutting, by_count
-from pantrace.wire.json import decode
+from pantrace.wire.json import decode, decode_each
 from pantrace.wire.pace import pace, tell_place
 from pantrace.wire.rows import OnBroken, raise_broken
 from pantrace.wire.span import Span
@@ -39,13 +38,24 @@ _RENAMED = {
     "tokens_cache_write": ("tokens", "cache", "write"),
 }
 """Columns of a session, and where their values stand in an export."""
-_ROOTS = (
-    "select id from session s where parent_id is null or not exists (select 1 from session p where p.id = s.parent_id)"
-)
+_ROOTS = "from session s where parent_id is null or not exists (select 1 from session p where p.id = s.parent_id)"
 _BELOW = (
     "with recursive below(id) as (select id from ({}) union select s.id from session s"
     " join below b on s.parent_id = b.id)"
 )
+# Texts are fetched as bytes: what is no UTF-8 must become a message, and not end the reading.
+_PARTS = "select id, message_id, cast(data as blob) as data from part where session_id = ?"
+_MESSAGES = (
+    "select id, time_created, cast(data as blob) as data from message where session_id = ? order by time_created, id"
+)
+_V2_ROWS = (
+    f"select id, type, seq, time_created, cast(data as blob) as data from {ROWS} where session_id = ? order by seq"
+)
+_V2_INPUTS = (
+    f"select id, delivery, time_created, cast(prompt as blob) from {INPUTS} where session_id = ? order by admitted_seq"
+)
+_AT_ONCE = 256
+"""Rows of a session that are decoded together; more of them take no less time each, and more memory."""
 _JSON = ("permission", "revert", "metadata", "model", "summary_diffs")
 
 
@@ -96,32 +106,36 @@ class Database:
         for name in ("session", "message", "part"):
             if name not in tables:
                 raise ReadError(f"no database of OpenCode: it has no table {name}", path=str(path))
-        self.columns = tables["session"]
+        self.places = [(column, *_exported(column)) for column in tables["session"]]
+        self.met: tuple[Any, Any] = None, None
+        """The session that `roots` came to last, and its row, which need not be asked for again."""
         self.projects = self._projects() if "project" in tables else {}
         self.having = {
             name: {session for (session,) in self.rows(f"select distinct session_id from {name}")}
             for name in ("todo", ROWS, INPUTS)
             if name in tables
         }
+        # Asked once: a question for each session, most of which have no sub-agents, costs as much as its row.
+        self.parents = {name for (name,) in self.rows("select distinct parent_id from session")}
 
     def rows(self, question: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         return sqlite.rows(self.database, question, *values)
 
     def roots(self) -> Iterator[str]:
         """Sessions whose parent is not in this database; at last those that only a ring of parents holds."""
-        for (session,) in self.rows(f"{_ROOTS} order by time_created, id"):
+        for session, *row in self.rows(f"select id, * {_ROOTS} order by time_created, id"):
+            self.met = session, row
             yield session
         held: set[str] = set()
-        for (session,) in self.rows(
-            f"{_BELOW.format(_ROOTS)} select id from session where id not in below order by time_created, id"
-        ):
+        below = _BELOW.format(f"select id {_ROOTS}")
+        for (session,) in self.rows(f"{below} select id from session where id not in below order by time_created, id"):
             if session not in held:
                 start = "select ? as id"
                 held.update(name for (name,) in self.rows(f"{_BELOW.format(start)} select id from below", session))
                 yield session
 
     def root_count(self) -> int:
-        [(count,)] = self.rows(f"select count(*) from ({_ROOTS})")
+        [(count,)] = self.rows(f"select count(*) {_ROOTS}")
         return int(count)
 
     def names(self) -> Iterator[str]:
@@ -129,6 +143,8 @@ class Database:
         return (name for (name,) in self.rows("select id from session order by time_created, id"))
 
     def children(self, session: str) -> list[str]:
+        if session not in self.parents:
+            return []
         found = self.rows("select id from session where parent_id = ? order by time_created, id", session)
         return [name for (name,) in found]
 
@@ -159,41 +175,56 @@ class Database:
     def _broken(self, message: str, place: str) -> None:
         self.on_broken(ReadError(message, path=str(self.path), place=place))
 
-    def _object(self, data: bytes, session: str, table: str, name: Any) -> Raw | None:
-        """A decoded object; a broken one is reported and left out."""
+    def _objects(
+        self, table: str, question: str, session: str, ordered: bool = True
+    ) -> Iterator[tuple[Raw | None, tuple[Any, ...]]]:
+        """Rows of a table with the object that their last column holds as JSON; None for a broken one, which is
+        reported. Where they are not `ordered`, they are told in the order of their ids."""
+        found = list(self.rows(question, session))
+        if not ordered:
+            # SQLite would carry the whole text of each row through its sorting.
+            found.sort(key=_id_of)
+        for begin in range(0, len(found), _AT_ONCE):
+            rows = found[begin : begin + _AT_ONCE]
+            values = decode_each([row[-1] or b"" for row in rows])
+            if values is None or set(map(type, values)) != {dict}:
+                values = [self._object(row, table, session) for row in rows]
+            yield from zip(values, rows, strict=True)
+
+    def _object(self, row: tuple[Any, ...], table: str, session: str) -> Raw | None:
+        place = f"session {session}, {table} {row[0]}"
         try:
-            value = decode(data or b"")
+            value = decode(row[-1] or b"")
         except ReadError as error:
-            self.on_broken(error.at(path=str(self.path), place=f"session {session}, {table} {name}"))
+            self.on_broken(error.at(path=str(self.path), place=place))
             return None
-        if type(value) is not dict:
-            self._broken("not a JSON object", f"session {session}, {table} {name}")
-            return None
-        return value
+        if type(value) is dict:
+            return value
+        self._broken("not a JSON object", place)
+        return None
 
     def messages(self, session: str) -> list[Message]:
+        """The messages of a session with their parts, decoded for this call alone."""
         parts: dict[str, list[Raw]] = {}
-        follow = self.outputs.follow
-        for name, message, data in self.rows(
-            "select id, message_id, cast(data as blob) as data from part where session_id = ? order by id", session
-        ):
-            raw = self._object(data, session, "part", name)
+        belonging: list[Raw] = []
+        last: Any = None
+        longer = self.outputs.exists
+        for raw, (name, message, _) in self._objects("part", _PARTS, session, ordered=False):
             if raw is not None:
                 raw["id"] = name
-                if raw.get("type") == "tool":
-                    follow(raw)
-                parts.setdefault(message, []).append(raw)
+                if longer and raw.get("type") == "tool":
+                    self.outputs.follow(raw)
+                # Parts of one message mostly stand together, and not always: ids of old messages may sort later.
+                if message != last:
+                    belonging, last = parts.setdefault(message, []), message
+                belonging.append(raw)
         messages: list[Message] = []
-        for name, created, data in self.rows(
-            "select id, time_created, cast(data as blob) as data from message where session_id = ?"
-            " order by time_created, id",
-            session,
-        ):
+        for raw, (name, created, _) in self._objects("message", _MESSAGES, session):
             belonging = parts.pop(name, [])
-            raw = self._object(data, session, "message", name)
             if raw is not None:
                 raw["id"] = name
-                raw.setdefault("time", {"created": created})
+                if "time" not in raw:
+                    raw["time"] = {"created": created}
                 messages.append((raw, belonging))
         for name, lost in parts.items():
             self._broken(
@@ -203,26 +234,31 @@ class Database:
 
     def info(self, session: str) -> Raw:
         """The session's row in the shape in which OpenCode exports it."""
-        row = next(self.rows("select * from session where id = ?", session), None)
+        name, row = self.met
+        if name != session:
+            row = next(self.rows("select * from session where id = ?", session), None)
         if row is None:
             # An index that names it and a table that has lost it.
             raise ReadError("the row of this session is lost: the database is damaged", place=f"session {session}")
-        columns: Raw = {key: value for key, value in zip(self.columns, row, strict=True) if value is not None}
-        for key in _JSON:
-            if isinstance(columns.get(key), (str, bytes)):
-                text = columns[key]
-                try:
-                    columns[key] = decode(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
-                except ReadError as error:
-                    self.on_broken(error.at(path=str(self.path), place=f"session {session}, column {key}"))
         info: Raw = {}
-        for key, value in columns.items():
-            *above, last = _exported(key)
+        for value, (column, *above, last) in zip(row, self.places, strict=True):
+            if value is None:
+                continue
             inside = info
             for each in above:
                 inside = inside.setdefault(each, {})
-            inside[last] = value
+            inside[last] = self._decoded(value, session, column) if column in _JSON else value
         return info
+
+    def _decoded(self, value: Any, session: str, column: str) -> Any:
+        """What a column holds as JSON; a broken text stays text, and is reported."""
+        if not isinstance(value, (str, bytes)):
+            return value
+        try:
+            return decode(value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value)
+        except ReadError as error:
+            self.on_broken(error.at(path=str(self.path), place=f"session {session}, column {column}"))
+            return value
 
     def _projects(self) -> dict[Any, Raw]:
         cursor = self.database.cursor()
@@ -235,31 +271,25 @@ class Database:
         return [{"content": content, "status": status, "priority": priority} for content, status, priority in found]
 
     def _v2_rows(self, session: str) -> list[Raw]:
-        rows = []
-        for name, kind, seq, created, data in self.rows(
-            f"select id, type, seq, time_created, cast(data as blob) as data from {ROWS} where session_id = ?"
-            " order by seq",
-            session,
-        ):
-            value = self._object(data, session, ROWS, name)
-            if value is not None:
-                rows.append({"id": name, "type": kind, "seq": seq, "time_created": created, "data": value})
-        return rows
+        return [
+            {"id": name, "type": kind, "seq": seq, "time_created": created, "data": value}
+            for value, (name, kind, seq, created, _) in self._objects(ROWS, _V2_ROWS, session)
+            if value is not None
+        ]
 
     def _v2_inputs(self, session: str) -> list[Raw]:
-        rows = []
-        for name, delivery, created, data in self.rows(
-            f"select id, delivery, time_created, cast(prompt as blob) from {INPUTS} where session_id = ?"
-            " order by admitted_seq",
-            session,
-        ):
-            prompt = self._object(data, session, INPUTS, name)
-            if prompt is not None:
-                rows.append({"id": name, "delivery": delivery, "time_created": created, "prompt": prompt})
-        return rows
+        return [
+            {"id": name, "delivery": delivery, "time_created": created, "prompt": prompt}
+            for prompt, (name, delivery, created, _) in self._objects(INPUTS, _V2_INPUTS, session)
+            if prompt is not None
+        ]
 
 
-@lru_cache(256)
+def _id_of(row: tuple[Any, ...]) -> tuple[bool, Any]:
+    """What rows are ordered by, as SQLite does it: text by its bytes, and behind it what is no text."""
+    return type(row[0]) is not str, row[0]
+
+
 def _exported(column: str) -> tuple[str, ...]:
     """Where a column of a session stands in an export: "tokens_cache_read" -> ("tokens", "cache", "read")."""
     if column in _RENAMED:

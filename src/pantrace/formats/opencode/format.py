@@ -119,6 +119,7 @@ FORMAT = Format(
     validate=validate,
     layout="document",
     suffix=".json",
+    checked="by the reader",
     lost={
         "case": "a session records what was done, not what was expected",
         "expected": "a session records what was done, not what was expected",

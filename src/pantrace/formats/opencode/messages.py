@@ -15,7 +15,7 @@ from pantrace.model import Agent, Media, Part, Step, StepError, Text, Thinking, 
 from pantrace.model.trajectory import Kind
 
 from .parts import UNKNOWN, load_parts
-from .raw import NAME, Raw, take_text, take_times, without_invented
+from .raw import NAME, UNREPORTED, Raw, take_text, take_times, without_invented
 from .usage import output_holds_reasoning, take_usage
 
 Message = tuple[Raw, list[Any]]
@@ -28,7 +28,7 @@ SHELL = "The following tool was executed by the user"
 
 
 def load_steps(messages: Iterable[Message], session: str | None, version: Any) -> tuple[list[Step], list[Agent]]:
-    """The steps of a session in the order given, and the agents that took part."""
+    """The steps of a session in the order given, and the agents that took part; the messages are used up."""
     steps: list[Step] = []
     holds = output_holds_reasoning(version)
     turn = 0
@@ -37,7 +37,7 @@ def load_steps(messages: Iterable[Message], session: str | None, version: Any) -
     agents: dict[str, Agent] = {}
     for info, raw_parts in messages:
         message = info.get("id")
-        rest = without_invented(info)
+        rest = without_invented(info) if UNREPORTED in info else info
         if session is not None and rest.get("sessionID") == session:
             del rest["sessionID"]
         parts = load_parts(raw_parts, message, session)

@@ -7,7 +7,7 @@ step-finish, snapshot, patch, agent, retry, compaction) become `Unknown` and kee
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pantrace.errors import ReadError
@@ -15,48 +15,33 @@ from pantrace.model import Media, Part, Text, Thinking, ToolCall, ToolResult, Un
 from pantrace.model.parts import Failure
 from pantrace.wire.json import decode, encode
 
-from .raw import NAME, Raw, merge, put_times, take_text, take_times, without_invented
+from .raw import NAME, UNREPORTED, Raw, merge, put_times, take_text, take_times, without_invented
 
 UNKNOWN = f"{NAME}:"
 
 
 def load_parts(raws: Iterable[Any], message: Any, session: str | None) -> list[Part]:
-    """The parts of one message; a tool part becomes a call and, once it has ended, its result."""
+    """The parts of one message; a tool part becomes a call and, once it has ended, its result.
+
+    What is left of an object when its known keys are taken out is its rest: the objects are used up."""
     parts: list[Part] = []
     for raw in raws:
         if type(raw) is not dict:
             parts.append(Unknown(kind=f"{UNKNOWN}part", raw=raw))
             continue
-        rest = without_invented(raw)
+        rest = without_invented(raw) if UNREPORTED in raw else raw
         if session is not None and rest.get("sessionID") == session:
             del rest["sessionID"]
         if message is not None and rest.get("messageID") == message:
             del rest["messageID"]
         kind = rest.get("type")
-        if kind == "tool":
-            known = _load_tool(rest, parts)
-        elif kind == "text" or kind == "subtask":
-            known = _load_text(rest, parts)
-        elif kind == "reasoning":
-            known = _load_reasoning(rest, parts)
-        elif kind == "file" and (media := load_file(rest)) is not None:
-            parts.append(media)
-            known = True
-        else:
-            known = False
-        if not known:
+        load = _LOADERS.get(kind) if type(kind) is str else None
+        if load is None or not load(rest, parts):
             parts.append(Unknown(kind=UNKNOWN + (kind if type(kind) is str else "part"), raw=rest))
     return parts
 
 
 def _load_text(rest: Raw, parts: list[Part]) -> bool:
-    """A text; or a subtask, which is what the user asked in the words of a command."""
-    if rest["type"] == "subtask":
-        text = take_text(rest, "prompt")
-        if text is None:
-            return False
-        parts.append(Text(text=text, extra={NAME: rest}))
-        return True
     text = take_text(rest, "text")
     if text is None:
         return False
@@ -67,6 +52,15 @@ def _load_text(rest: Raw, parts: list[Part]) -> bool:
         del rest["synthetic"]
         inserted = True
     parts.append(Text(text=text, synthetic=inserted, extra={NAME: rest}))
+    return True
+
+
+def _load_subtask(rest: Raw, parts: list[Part]) -> bool:
+    """What the user asked in the words of a command."""
+    text = take_text(rest, "prompt")
+    if text is None:
+        return False
+    parts.append(Text(text=text, extra={NAME: rest}))
     return True
 
 
@@ -124,6 +118,13 @@ def load_file(rest: Raw) -> Media | None:
     )
 
 
+def _load_attached(rest: Raw, parts: list[Part]) -> bool:
+    media = load_file(rest)
+    if media is not None:
+        parts.append(media)
+    return media is not None
+
+
 def dump_file(part: Media) -> Raw:
     raw: Raw = {"type": "file"}
     mime = part.mime
@@ -142,11 +143,10 @@ def dump_file(part: Media) -> Raw:
 
 
 def _load_tool(rest: Raw, parts: list[Part]) -> bool:
-    name, state = rest.get("tool"), rest.get("state")
-    if type(name) is not str or type(state) is not dict:
+    name, left = rest.get("tool"), rest.get("state")
+    if type(name) is not str or type(left) is not dict:
         return False
     del rest["type"], rest["tool"], rest["state"]
-    left = dict(state)
     arguments = left.pop("input", None)
     problem: str | None = None
     failure: Failure | None = None
@@ -165,6 +165,16 @@ def _load_tool(rest: Raw, parts: list[Part]) -> bool:
     else:
         rest["state"] = {**rest.get("state", {}), **left}
     return True
+
+
+_LOADERS: dict[str, Callable[[Raw, list[Part]], bool]] = {
+    "tool": _load_tool,
+    "text": _load_text,
+    "subtask": _load_subtask,
+    "reasoning": _load_reasoning,
+    "file": _load_attached,
+}
+"""Readers by type of part; they say whether the object is what its type promises. All others stay `Unknown`."""
 
 
 _ATTEMPT = re.compile(

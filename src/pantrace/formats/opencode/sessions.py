@@ -46,13 +46,20 @@ def load(document: Any) -> Sample:
 def _message(raw: Any, place: int) -> Message:
     if not isinstance(raw, dict) or not isinstance(raw.get("info"), dict) or not isinstance(raw.get("parts"), list):
         raise ReadError("not a message: it needs an object `info` and a list `parts`", place=f"messages[{place}]")
-    if len(raw) == 2:
-        return raw["info"], raw["parts"]
-    return {**raw["info"], BESIDE: unknown_keys(raw, ("info", "parts"))}, raw["parts"]
+    beside = {BESIDE: unknown_keys(raw, ("info", "parts"))} if len(raw) > 2 else {}
+    return {**raw["info"], **beside}, [_own(part) for part in raw["parts"]]
+
+
+def _own(part: Any) -> Any:
+    """A part that may be used up: its state is taken apart, too, and the document belongs to whoever gave it."""
+    if type(part) is not dict:
+        return part
+    return {**part, "state": dict(part["state"])} if type(part.get("state")) is dict else dict(part)
 
 
 def load_session(info: Raw, messages: Iterable[Message], beside: Raw, source: Source | None = None) -> Trajectory:
-    """A trajectory without its children; `beside` is what stands next to the session and its messages."""
+    """A trajectory without its children; `beside` is what stands next to the session and its messages, which are used
+    up."""
     rest = without_invented(info)
     session = take_text(rest, "id")
     steps: list[Step]
@@ -87,6 +94,9 @@ def root_sample(
     on_broken: OnBroken,
 ) -> Iterator[Sample]:
     """The sample of a root session, sub-agents inside; none when they are nested too deeply, which is reported."""
+    if type(session) is not str:  # SQLite keeps any value in any column
+        on_broken(ReadError("the id of this session is not text", path=str(path), place=f"session {session!r}"))
+        return
     try:
         trajectory = with_children(session, read, children_of)
     except RecursionError:

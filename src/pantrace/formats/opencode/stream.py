@@ -48,13 +48,13 @@ def is_row(row: Any) -> bool:
 def samples(path: Path, on_broken: OnBroken) -> Iterator[Sample]:
     """One sample per session; each is held only until its last line, wherever the others' lines stand."""
     last: dict[str, int] = {}
-    for number, line in files.lines(path):
+    for number, line in files.lines(path, None, lambda _: None):
         try:
             last[_line(line).sessionID] = number
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
     sessions: dict[str, _Session] = {}
-    for number, line in files.lines(path):
+    for number, line in files.lines(path, None, on_broken):
         place = f"line {number}"
         try:
             row = decode(line)

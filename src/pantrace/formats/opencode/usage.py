@@ -8,6 +8,7 @@ version that began it, whichever version goes on with it.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from pantrace.catalog import convention
@@ -19,14 +20,19 @@ OURS = "pantrace"
 """The version in what pantrace writes; it counts as the newest OpenCode does."""
 NOTE = "note"
 _INCLUSIVE = "output_includes_reasoning"
-_COUNTS = frozenset({"input", "output", "reasoning", "total"})
+_MOST = 2**51
 
 
 def output_holds_reasoning(version: Any) -> bool | None:
     """Whether this version of OpenCode counts reasoning as output, too; None when its number does not tell."""
+    return _holds_reasoning(version) if type(version) is str else None
+
+
+@lru_cache(256)
+def _holds_reasoning(version: str) -> bool | None:
     if version == OURS:
         return False
-    found = convention(NAME, version) if type(version) is str else None
+    found = convention(NAME, version)
     return None if found is None else found.reasoning not in found.output
 
 
@@ -36,29 +42,26 @@ def take_usage(rest: Raw, by_version: bool | None = False) -> Usage | None:
     OpenCode writes zeros before a model has answered and where the provider counts nothing: all zeros mean that
     nothing was reported."""
     tokens, cost = rest.get("tokens"), rest.get("cost")
+    if tokens is None and cost is None:
+        return None
     if type(cost) not in (int, float):
         cost = None
-    if type(tokens) is not dict:
-        tokens = {}
-    cache = tokens.get("cache")
-    if type(cache) is not dict:
-        cache = {}
-    given, output, reasoning = _count(tokens, "input"), _count(tokens, "output"), _count(tokens, "reasoning")
-    read, written, total = _count(cache, "read"), _count(cache, "write"), _count(tokens, "total")
+    left = dict(tokens) if type(tokens) is dict else {}
+    cached = left.get("cache")
+    cache = dict(cached) if type(cached) is dict else {}
+    given, output, reasoning = _take_count(left, "input"), _take_count(left, "output"), _take_count(left, "reasoning")
+    read, written, total = _take_count(cache, "read"), _take_count(cache, "write"), _take_count(left, "total")
     if not (given or output or reasoning or total or read or written or cost):
         return None
     if cost is not None:
         del rest["cost"]
-    left = {key: value for key, value in tokens.items() if key not in _COUNTS or type(value) is not int}
-    if "cache" in left and cache:
-        kept = {key: value for key, value in cache.items() if key not in ("read", "write") or type(value) is not int}
-        if kept:
-            left["cache"] = kept
-        else:
-            del left["cache"]
+    if cache:
+        left["cache"] = cache
+    elif cached and type(cached) is dict:
+        del left["cache"]
     if left:
         rest["tokens"] = left
-    elif tokens:
+    elif tokens and type(tokens) is dict:
         del rest["tokens"]
     about: Raw = {}
     if reasoning and output is not None:
@@ -78,9 +81,13 @@ def take_usage(rest: Raw, by_version: bool | None = False) -> Usage | None:
     )
 
 
-def _count(counts: Raw, key: str) -> int | None:
+def _take_count(counts: Raw, key: str) -> int | None:
     value = counts.get(key)
-    return value if type(value) is int else None
+    # The model counts to 2**53, and four of these may be added up: a larger one is none, and stays what it is.
+    if type(value) is not int or not -_MOST < value < _MOST:
+        return None
+    del counts[key]
+    return value
 
 
 def _about_reasoning(reasoning: int, output: int, apart: int | None, by_version: bool | None) -> Raw:

@@ -112,9 +112,9 @@ def _content(turn: MergedTurn) -> dict[str, Any]:
 
 
 def _speaks_first(turn: MergedTurn) -> bool:
-    """Whether all words of a turn stand in front of its calls."""
-    kinds = [type(part) for step in turn.steps for part in step.parts if type(part) in (Text, ToolCall)]
-    return kinds == sorted(kinds, key=lambda kind: kind is ToolCall) and kinds[0] is Text
+    """Whether all words of a turn stand in front of its calls, and there are any."""
+    kinds = [type(part) for step in turn.steps for part in step.parts if type(part) is Text or type(part) is ToolCall]
+    return kinds[0] is Text and Text not in kinds[kinds.index(ToolCall) :]
 
 
 def _response(final: str, kept: dict[str, Any]) -> Any:
@@ -136,29 +136,28 @@ def _tool_use(
     kept = call.extra.get(NAME, {})
     name, item_keys = _named(call, kept, names)
     args = arguments_to(call.arguments)
-    output, error = None, None
-    response_keys: dict[str, Any] = {}
-    answer_keys: dict[str, Any] = {}
+    output = None
+    response: dict[str, Any] = {"output": output}
+    answer: dict[str, Any] = {"name": name, "response": response}
     if result is not None:
         error = error_text(result)
         # A failed tool that left no output has "" there, as consumers of `output` expect text beside an error.
-        output = "" if result.output is None and error is not None else _cut(result.output, limit)
-        answer_keys = result.extra.get(NAME, {})
-        response_keys = answer_keys.get("response", {})
-    response: dict[str, Any] = {"output": output}
-    if error is not None:
-        response["error"] = error
-    event = {
-        "function_call": {"name": name, "args": args, **kept.get("function_call", {})},
-        "function_response": {
-            "name": name,
-            "response": {**response, **response_keys},
-            **answer_keys.get("function_response", {}),
-        },
+        output = response["output"] = "" if result.output is None and error is not None else _cut(result.output, limit)
+        if error is not None:
+            response["error"] = error
+        if told := result.extra.get(NAME):
+            answer |= told.get("function_response", {})
+            response |= told.get("response", {})
+    event: dict[str, Any] = {
+        "function_call": {"name": name, "args": args},
+        "function_response": answer,
         "turn": turn,
-        **kept.get("event", {}),
     }
-    return event, {"tool": name, **item_keys, "args": args, "output": output, "turn": turn}
+    item = {"tool": name, **item_keys, "args": args, "output": output, "turn": turn}
+    if kept:
+        event["function_call"] |= kept.get("function_call", {})
+        event |= kept.get("event", {})
+    return event, item
 
 
 def _named(call: ToolCall, kept: dict[str, Any], names: dict[str, str] | None) -> tuple[str, dict[str, Any]]:

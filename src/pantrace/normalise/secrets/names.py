@@ -152,7 +152,7 @@ def looks_drawn(value: str, least: int = 16) -> bool:
 def is_secret(value: str, name: str, level: Level, style: Style) -> bool:
     """Whether a value behind such a name is a secret."""
     if level == "likely":
-        return looks_drawn(value) or _holds_one(value, name)
+        return looks_drawn(value, 15) or _holds_one(value, name)
     if not value or is_word(value):
         return False
     if _is_sentence(value) or value.startswith(("http://", "https://")) or _is_path(value):

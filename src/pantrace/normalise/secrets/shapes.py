@@ -97,7 +97,12 @@ SHAPES = (
     Shape("azure-secret", "q~", r"(?<![\w~.-])[\w~.-]{3}[0-9]Q~[\w~.-]{31,34}(?![\w~-])"),
     Shape("mailchimp-key", "-us", r"(?<![0-9a-f])[0-9a-f]{32}-us[0-9]{1,2}(?![0-9a-z])"),
     Shape("mailgun-key", "-", r"(?<![0-9a-f-])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![0-9a-f-])"),
-    Shape("terraform-token", ".atlasv1.", rf"{_ALONE}[A-Za-z0-9]{{14}}\.atlasv1\.{_URL}{{60,70}}+"),
+    Shape("terraform-token", ".atlasv1.", rf"{_ALONE}[A-Za-z0-9]{{14}}\.atlasv1\.[\w=-]{{60,70}}+"),
+    Shape("sendgrid-key", "sg.", rf"{_ALONE}SG\.[\w.=-]{{66}}(?![\w=-])"),
+    Shape("facebook-token", "|", r"(?<![0-9])[0-9]{15,16}\|[\w-]{27,40}(?![\w-])"),
+    Shape("facebook-token", "%7c", r"(?<![0-9])[0-9]{15,16}%7[Cc][\w-]{27,40}(?![\w-])"),
+    Shape("softlayer-key", "api.softlayer.com", r"api\.softlayer\.com/soap/v[0-9.]{1,4}/(?P<secret>[0-9a-z]{64})"),
+    Shape("gitlab-token", "_gitlab_session", r"_gitlab_session=(?P<secret>[0-9a-z]{32})(?![0-9a-z])"),
     Shape("braintree-token", "access_token$", r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}"),
     Shape("cloudflare-key", "v1.0-", r"(?<![0-9A-Za-z.])v1\.0-[0-9a-f]{24}-[0-9a-f]{140,160}"),
     Shape(

@@ -174,9 +174,12 @@ def _lineage(step: Step) -> Iterable[tuple[str, str]]:
         return []
     node = extra.get("node_info")
     if isinstance(node, dict) and isinstance(node.get("path"), str):
-        names = [part.partition("@")[0] for part in node["path"].split("/")]
-    elif isinstance(extra.get("branch"), str):
-        names = extra["branch"].split(".")
-    else:
-        return []
+        return _pairs(node["path"], "/")
+    return _pairs(extra["branch"], ".") if isinstance(extra.get("branch"), str) else []
+
+
+@lru_cache(256)
+def _pairs(path: str, separator: str) -> Sequence[tuple[str, str]]:
+    # A session has a handful of paths, and repeats one in every event.
+    names = [part.partition("@")[0] if separator == "/" else part for part in path.split(separator)]
     return [(parent, child) for parent, child in pairwise(names) if parent and child != parent]

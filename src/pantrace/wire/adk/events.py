@@ -40,9 +40,10 @@ def steps_from(events: Iterable[Any], *, camel: bool = False, usual: Empty = Non
         if not isinstance(raw, (dict, Event)):
             raise TypeError(f"an event must be an object, is {type(raw).__name__}")
         event = typed_event(raw, camel=camel) if isinstance(raw, dict) else raw
-        step, note = (step_of(event, usual) if event is not None else None), None
-        if step is None:
-            step, note = _step(raw if isinstance(raw, dict) else msgspec.to_builtins(raw), camel, usual)
+        if event is not None and (quick := step_of(event, usual)) is not None:
+            told.append((quick, None))
+            continue
+        step, note = _step(raw if isinstance(raw, dict) else msgspec.to_builtins(raw), camel, usual)
         if note is not None and note.get("joins") is True and told:
             whole, first_note = told[-1]
             told[-1] = (msgspec.structs.replace(whole, parts=(*whole.parts, *step.parts)), first_note)

@@ -7,12 +7,13 @@ which knows everything; both ways give the same step.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
 import msgspec
 
-from pantrace.model import Step, ToolResult, Usage
+from pantrace.model import Step, StepError, ToolResult, Usage
 
 from .parts import NAME, TOGETHER, usual_parts
 from .recase import snake
@@ -20,10 +21,11 @@ from .schema import Actions, CamelEvent, Counts, Event
 
 _COMMON = {"id", "invocation_id", "author", "content", "actions", "timestamp", "model_version", "usage_metadata"}
 _COMMON |= {"finish_reason", "custom_metadata", "long_running_tool_ids", "branch", "node_info"}
+_COMMON |= {"error_code", "error_message"}
 _RARE = attrgetter(*(name for name in Event.__struct_fields__ if name not in _COMMON))
 _DETAILS = tuple(name for name in Counts.__struct_fields__ if name.endswith("_details"))
 _NONE = _RARE(Event())
-_ACTED = tuple(name for name in Actions.__struct_fields__ if name != "compaction")
+_ACTED = tuple(name for name in Actions.__struct_fields__ if name not in ("compaction", "state_delta"))
 _DID = attrgetter(*_ACTED)
 
 
@@ -42,10 +44,17 @@ Empty = frozenset[str] | None
 def usual_empty(event: Any) -> Empty:
     """The empty actions that the events of a session have, as its first one shows: google-adk writes some or all of
     its fields without a value, depending on its version."""
-    actions = event.get("actions")
+    actions = event.get("actions") if isinstance(event, dict) else event.actions
     if actions is None:
         return None
     return frozenset([snake(key) for key, value in actions.items() if value == {}] + ["state_delta"])
+
+
+@lru_cache(64)
+def _nothing_done(usual: Empty) -> tuple[Any, ...]:
+    """The actions of an event that did nothing but change the state, in a session with these empty ones."""
+    known = usual is not None and usual.issubset((*_ACTED, "state_delta"))
+    return tuple({} if name in usual else None for name in _ACTED) if known else ()  # type: ignore[operator]
 
 
 def note_empty(extra: dict[str, Any], empty: list[str] | None, done: Collection[str], usual: Empty) -> None:
@@ -74,8 +83,6 @@ def step_of(event: Event, usual: Empty = None) -> Step | None:
     custom, at, actions = event.custom_metadata, event.timestamp, event.actions
     if parts is None or (custom is not None and (type(custom) is not dict or "pantrace" in custom)):
         return None
-    if at is not None and type(at) is not float:
-        return None
     if content is not None and content.parts is None:
         return None
     if event.id == "" or event.invocation_id == "" or event.model_version == "" or event.finish_reason == "":
@@ -87,29 +94,25 @@ def step_of(event: Event, usual: Empty = None) -> Step | None:
         extra["long_running_tool_ids"] = event.long_running_tool_ids
     if event.branch is not None:
         extra["branch"] = event.branch
-    acted: dict[str, Any] = {}
-    empty: list[str] | None = None
-    if actions is not None:
+    delta = None
+    if actions is None:
+        note_empty(extra, None, (), usual)
+    else:
         if actions.compaction is not None:
             return None
-        empty = []
-        for name, did in zip(_ACTED, _DID(actions), strict=True):
-            if did is not None:
-                if did == {}:
-                    empty.append(name)
-                else:
-                    acted[name] = did
-    note_empty(extra, empty, acted, usual)
-    delta = acted.pop("state_delta", None)
-    if acted:
-        extra["actions"] = acted
-    answered = [type(part) is ToolResult for part in parts]
-    answers = True in answered and False not in answered
-    role = "tool" if answers else "agent"
+        delta, done = actions.state_delta, _DID(actions)
+        # Nearly all events do nothing but change the state: one comparison tells.
+        if delta is None or done != _nothing_done(usual):
+            _note_actions(extra, {"state_delta": delta, **dict(zip(_ACTED, done, strict=True))}, usual)
+    answered = 0
+    for part in parts:
+        if type(part) is ToolResult:
+            answered += 1
+    role = "tool" if answered and answered == len(parts) else "agent"
     agent = author or None
     if author is not None and author.lower() == "user":
-        role, agent = "tool" if answers else "user", None
-    if role == "agent" and True in answered:
+        role, agent = "user" if role == "agent" else role, None
+    if role == "agent" and answered:
         extra[TOGETHER] = True
     if role != "user" and author is not None and agent is None:
         extra["author"] = author
@@ -117,8 +120,10 @@ def step_of(event: Event, usual: Empty = None) -> Step | None:
         spoken = content.role
         if not parts or spoken != ("model" if role == "agent" else "user"):
             extra["content_role"] = spoken or ""
-    if event.node_info is not None:
-        extra["node_info"] = dict(event.node_info.items())
+    if (node := event.node_info) is not None:
+        plain = node.output_for is None and node.message_as_output is None and node.path is not None
+        extra["node_info"] = {"path": node.path} if plain else dict(node.items())
+    code, message = event.error_code, event.error_message
     usage = None
     if event.usage_metadata is not None and (usage := _usage(event.usage_metadata)) is None:
         extra["usage_metadata"] = {}
@@ -132,9 +137,20 @@ def step_of(event: Event, usual: Empty = None) -> Step | None:
         model=event.model_version,
         usage=usage,
         stop=event.finish_reason,
-        state_delta=delta,
+        error=StepError(kind=code, message=message) if code is not None or message is not None else None,
+        state_delta=delta or None,
         extra={NAME: extra} if extra else {},
     )
+
+
+def _note_actions(extra: dict[str, Any], actions: dict[str, Any], usual: Empty) -> None:
+    """Note what an event did beside changing the state, and which of its actions are empty."""
+    empty = [name for name, did in actions.items() if did == {}]
+    acted = {name: did for name, did in actions.items() if did is not None and did != {}}
+    note_empty(extra, empty, acted, usual)
+    acted.pop("state_delta", None)
+    if acted:
+        extra["actions"] = acted
 
 
 def _usage(counts: Counts) -> Usage | None:

@@ -12,7 +12,7 @@ from pantrace.wire.json import unknown_keys
 from .agents import app_details_of
 from .event_writer import content_of, events_to
 from .parts import NAME, part_to
-from .schema import Event, Fields, Schema, ShortEvent
+from .schema import Event, Fields, Schema, fields_of
 from .sessions import invocation_ids, main_agent
 from .trpc import DIALECT
 
@@ -139,7 +139,7 @@ def _chosen(events: Sequence[Fields]) -> _Chosen:
         if author is not None and author.lower() == "user":
             prompt = content if content is not None else prompt
             continue
-        parts = content.get("parts") if content is not None else None
+        parts = content and (content.get("parts") if type(content) is dict else content.parts)
         calls = answers = has_text = has_media = ran_code = False
         for part in parts or ():
             kinds: Any = map(part.get, _KINDS) if type(part) is dict else _KINDS_OF(part)
@@ -148,7 +148,7 @@ def _chosen(events: Sequence[Fields]) -> _Chosen:
             has_text, has_media = has_text or bool(text), has_media or media is not None
             ran_code = printed is not None
         # google-adk's rule for the final response of an agent.
-        if long_running or (actions is not None and actions.get("skip_summarization")):
+        if long_running or (actions is not None and fields_of(actions, "actions").skip_summarization):
             is_final = True
         elif partial or calls:
             is_final = False
@@ -177,10 +177,28 @@ def _shortened(chosen: _Chosen, *, bare: bool) -> list[dict[str, Any]]:
                 content = None
         short = {"author": event.get("author"), "content": content}
         short |= {key: event.get(key) for key in (_REPEATED[:1] if bare else _REPEATED)}
-        if isinstance(event, dict):
-            short |= unknown_keys(event, _EVENT)
+        short |= unknown_keys(event, _EVENT)
         found.append({key: value for key, value in short.items() if value is not None})
     return found
+
+
+def _repeats_by_type(told: Any, chosen: _Chosen, *, bare: bool) -> bool:
+    """The same for events decoded by type, compared field by field instead of made anew."""
+    events = [each for each in chosen.between if each is not chosen.final] if bare else chosen.between
+    if not isinstance(told, list) or len(told) != len(events):
+        return False
+    for short, event in zip(told, events, strict=True):
+        content = event.content
+        if event is chosen.final and all(part.function_call is None for part in content.parts):
+            content = None
+        if short.author != event.author or short.content != content:
+            return False
+        if short.grounding_metadata != event.grounding_metadata:
+            return False
+        usage, model = (None, None) if bare else (event.usage_metadata, event.model_version)
+        if short.usage_metadata != usage or short.model_version != model:
+            return False
+    return True
 
 
 def _told(events: Sequence[dict[str, Any]], *, bare: bool) -> dict[str, Any]:
@@ -195,13 +213,14 @@ def _told(events: Sequence[dict[str, Any]], *, bare: bool) -> dict[str, Any]:
 def repeats(raw: Fields, events: Sequence[Fields], *, bare: bool) -> bool:
     """Whether an invocation is what `_told` makes of the session's events of it."""
     chosen = _chosen(events)
-    answer = chosen.final.get("content") if chosen.final is not None else None
-    if raw.get("user_content") != chosen.prompt or raw.get("final_response") != answer:
+    answer = chosen.final and fields_of(chosen.final, "an event").content
+    if raw.user_content != chosen.prompt or raw.final_response != answer:
         return False
-    data: Any = raw.get("intermediate_data") or {}
+    data = fields_of(raw.intermediate_data or {}, "intermediate_data")
+    if isinstance(raw, Schema):
+        apart = data.tool_uses, data.tool_responses, data.intermediate_responses
+        return apart == (None, None, None) and _repeats_by_type(data.invocation_events, chosen, bare=bare)
     if [key for key, value in data.items() if value is not None] != ["invocation_events"]:
         return False
-    told, short = data.get("invocation_events"), _shortened(chosen, bare=bare)
-    if isinstance(raw, Schema):
-        return bool(told == [ShortEvent(**each) for each in short])
+    told, short = data.invocation_events, _shortened(chosen, bare=bare)
     return [{key: value for key, value in each.items() if value is not None} for each in told] == short

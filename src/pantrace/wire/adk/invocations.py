@@ -18,7 +18,7 @@ from .expect import list_of, mapping, number, text
 from .invocation_writer import TOLD_APART
 from .parts import NAME, part_from, parts_from, texts_in
 from .recase import without_nulls
-from .schema import Answer, Call, Content, Fields, Intermediate, Part, Schema, Unusual
+from .schema import Answer, Call, Content, Fields, Intermediate, Part, Schema, Unusual, fields_of
 
 _KNOWN = {
     "invocation_id",
@@ -33,25 +33,26 @@ _KNOWN = {
 }
 _SAID = ("user_content", "final_response", "intermediate_data")
 _DATA = set(Intermediate.__struct_fields__)
+_NOTHING_APART = (None, None, None)
 
 
 def invocation_from(raw: Fields, name: str) -> Invocation:
     """The measured times of an invocation; a creation time of 0 is ADK's default and says nothing."""
     # Of a record decoded by type, all keys are known: only rubrics have no field in the model.
-    said = raw.items() if isinstance(raw, dict) else (("rubrics", raw.get("rubrics")),)
+    said = raw.items() if isinstance(raw, dict) else (("rubrics", raw.rubrics),)
     rest = {key: without_nulls(value) for key, value in said if key not in _KNOWN and value is not None}
-    if (given := raw.get("invocation_id")) != name:
+    if (given := raw.invocation_id) != name:
         rest["invocation_id"] = given
-    at = number(raw.get("creation_timestamp"), "creation_timestamp")
+    at = number(raw.creation_timestamp, "creation_timestamp")
     if at == 0:
         rest["creation_timestamp"] = at
     rest |= _data_notes(raw)
     return Invocation(
         id=name,
         at=at or None,
-        seconds=number(raw.get("duration"), "duration"),
-        model_seconds=number(raw.get("model_duration"), "model_duration"),
-        tool_seconds=number(raw.get("tool_duration"), "tool_duration"),
+        seconds=number(raw.duration, "duration"),
+        model_seconds=number(raw.model_duration, "model_duration"),
+        tool_seconds=number(raw.tool_duration, "tool_duration"),
         extra={NAME: rest} if rest else {},
     )
 
@@ -59,17 +60,22 @@ def invocation_from(raw: Fields, name: str) -> Invocation:
 def _data_notes(raw: Fields) -> dict[str, Any]:
     """Notes of what steps do not say of intermediate data: which of its lists are empty, keys that are not ADK's, and
     `bare` events: up to google-adk 2.9 the final one is not among them, and they have no usage."""
-    data: Any = raw.get("intermediate_data")
-    if data is None:
+    if raw.intermediate_data is None:
         return {"intermediate_data": None}
     notes: dict[str, Any] = {}
-    events, final = data.get("invocation_events"), raw.get("final_response")
+    data = fields_of(raw.intermediate_data, "intermediate_data")
+    events, final = data.invocation_events, raw.final_response
     if final is not None and isinstance(events, list):
-        whole = any(event.get("content") in (None, final) or event.get("usage_metadata") for event in events)
+        told = [fields_of(event, "an event of an invocation") for event in events]
+        whole = any(event.content is None or event.content == final or event.usage_metadata for event in told)
         notes |= {} if whole else {"bare": True}
+    if isinstance(data, Intermediate):
+        apart = (data.tool_uses, data.tool_responses, data.intermediate_responses)
+        if apart == _NOTHING_APART if events else events is None and None not in apart:
+            return notes
     read = ("invocation_events",) if events else TOLD_APART
     rest = {key: value for key, value in data.items() if value is not None and not (key in read and value)}
-    if rest if events else rest.keys() != {key for key in TOLD_APART if not data.get(key)}:
+    if rest if events else rest.keys() != {key for key in TOLD_APART if not getattr(data, key)}:
         notes["intermediate_data"] = rest
     return notes
 
@@ -78,7 +84,7 @@ def names_of(invocations: Sequence[Fields]) -> list[str]:
     """A name for each invocation: its id, made unique where ids are empty or repeated."""
     names: dict[str, None] = {}
     for place, raw in enumerate(invocations, 1):
-        name = text(raw.get("invocation_id"), "invocation_id") or f"invocation-{place}"
+        name = text(raw.invocation_id, "invocation_id") or f"invocation-{place}"
         while name in names:
             name = f"{name}#{place}"
         names[name] = None
@@ -89,12 +95,12 @@ def steps_of(raw: Fields, name: str, agents: Sequence[Agent] = ()) -> list[Step]
     """What an invocation says happened: the prompt, what stands between, the final response."""
     if isinstance(raw, dict):
         _must_be_known(raw)
-    asked = _spoken(raw.get("user_content"), "user") if raw.get("user_content") is not None else []
-    final = as_content(raw.get("final_response"))
-    data: Fields = raw.get("intermediate_data") or {}
-    events = list_of(data.get("invocation_events"), "invocation_events")
-    apart = any(data.get(key) for key in ("tool_uses", "tool_responses", "intermediate_responses"))
-    if events or (data.get("invocation_events") is not None and not apart):
+    asked = _spoken(raw.user_content, "user") if raw.user_content is not None else []
+    final = as_content(raw.final_response)
+    data = fields_of(raw.intermediate_data or {}, "intermediate_data")
+    events = list_of(data.invocation_events, "invocation_events")
+    apart = data.tool_uses or data.tool_responses or data.intermediate_responses
+    if events or (data.invocation_events is not None and not apart):
         if isinstance(raw, Schema):
             raise Unusual
         steps = _with_final(events, final, agents)
@@ -158,17 +164,17 @@ def _intermediate(data: Fields, final: Any) -> list[Step]:
     steps: list[Step] = []
     calls = [
         part_from(Part(function_call=call) if isinstance(call, Call) else {"function_call": call})
-        for call in list_of(data.get("tool_uses"), "tool_uses")
+        for call in list_of(data.tool_uses, "tool_uses")
     ]
     if calls:
         steps.append(Step(role="agent", parts=tuple(calls)))
     answers = [
         part_from(Part(function_response=answer) if isinstance(answer, Answer) else {"function_response": answer})
-        for answer in list_of(data.get("tool_responses"), "tool_responses")
+        for answer in list_of(data.tool_responses, "tool_responses")
     ]
     if answers:
         steps.append(Step(role="tool", parts=tuple(answers)))
-    for author, parts in list_of(data.get("intermediate_responses"), "intermediate_responses"):
+    for author, parts in list_of(data.intermediate_responses, "intermediate_responses"):
         told = tuple(part_from(part) for part in list_of(parts, "the parts of an intermediate response"))
         agent = text(author, "an author") or None
         steps.append(Step(role="agent", agent=agent, parts=told, extra={NAME: {"intermediate": True}}))
@@ -182,17 +188,19 @@ def _spoken(content: Any, role: Literal["user", "agent"]) -> list[Step]:
     typed = isinstance(content, Content)
     if typed or (isinstance(content, dict) and content.get("parts") and content.keys() <= {"parts", "role"}):
         parts = parts_from(content)
-        if content.get("role") == content_role(role) and not all(type(part) is ToolResult for part in parts):
+        said_by = content.role if typed else content.get("role")
+        if said_by == content_role(role) and not all(type(part) is ToolResult for part in parts):
             return [Step(role=role, parts=parts)]
     if typed:
         content = msgspec.to_builtins(content)
     return steps_from([{"author": "user" if role == "user" else None, "content": content}])
 
 
-def expected_from(invocations: Sequence[Fields]) -> Trajectory:
+def expected_from(stated: Sequence[Any]) -> Trajectory:
     """The reference trajectory that a list of invocations states."""
+    invocations = [fields_of(raw, "an invocation") for raw in stated]
     names = names_of(invocations)
-    declarations = [declared_agents(raw.get("app_details")) for raw in invocations]
+    declarations = [declared_agents(raw.app_details) for raw in invocations]
     steps = [
         step
         for raw, name, declared in zip(invocations, names, declarations, strict=True)
@@ -215,7 +223,7 @@ def with_invocations(
         if any(is_declared(agent) and agent.name not in own for agent in known.values()):
             kept["agents"] = own
         if not declared.whole or any(_changed(agent, known[agent.name]) for agent in declared.agents):
-            details = raw.get("app_details")
+            details = raw.app_details
             kept["app_details"] = decode(details) if isinstance(details, msgspec.Raw) else details
         if kept:
             invocation = with_notes(invocation, kept)
@@ -234,9 +242,9 @@ def _changed(agent: Agent, first: Agent) -> bool:
     return (agent.instructions, agent.tools, agent.extra) != (first.instructions, first.tools, first.extra)
 
 
-def prompts_in(invocations: Iterable[Fields]) -> str | None:
+def prompts_in(invocations: Iterable[Any]) -> str | None:
     """All that the user asks in a conversation, one prompt per line."""
-    asked = [said for raw in invocations if (said := texts_in(raw.get("user_content")))]
+    asked = [said for raw in invocations if (said := texts_in(fields_of(raw, "an invocation").user_content))]
     return "\n".join(asked) if asked else None
 
 

@@ -218,7 +218,8 @@ def usual_parts(content: schema.Content) -> tuple[Part, ...] | None:
 
 def parts_from(content: Any) -> tuple[Part, ...]:
     """The parts of a content, however it is told."""
-    parts = (as_content(content) or {}).get("parts")
+    told = as_content(content)
+    parts = told.parts if isinstance(told, schema.Content) else (told or {}).get("parts")
     return tuple([part_from(part) for part in parts]) if parts else ()
 
 

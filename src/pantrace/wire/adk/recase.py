@@ -126,5 +126,9 @@ def to_camel(value: Any, shape: Any) -> Any:
 def without_nulls(value: Any) -> Any:
     """A schema object without the fields that are null: ADK writes every field it knows."""
     if isinstance(value, dict):
-        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+        return {
+            key: item if type(item) in _SCALARS else without_nulls(item)
+            for key, item in value.items()
+            if item is not None
+        }
     return [without_nulls(item) for item in value] if isinstance(value, list) else value

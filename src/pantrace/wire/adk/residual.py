@@ -6,13 +6,11 @@ and scores, where an addition would be a claim that nobody made.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
-from pantrace.model import RunHeader, Sample
+from pantrace.model import RunHeader
 from pantrace.wire.carried import CARRIER, may_carry
 from pantrace.wire.remainder import Comparing, Place, apply_difference, as_places, difference
-
-T = TypeVar("T", Sample, RunHeader)
 
 _RULE = Comparing(
     ignored=frozenset({"source"}),
@@ -31,12 +29,6 @@ def residual(told: Any, meant: Any) -> list[Place]:
     return as_places(difference(told, meant, _RULE)) if may_carry() else []
 
 
-def carry(row: dict[str, Any], told: T, meant: T) -> None:
-    """Keep what `told`, read back from a row, leaves unsaid of `meant` in the row, under a key of ours."""
-    if rest := residual(told, meant):
-        row[CARRIER] = rest
-
-
-def with_carried(told: T, row: Any) -> T:
-    """A record that was read from a row, with what `carry` kept there."""
+def with_carried(told: RunHeader, row: dict[str, Any]) -> RunHeader:
+    """A header that was read from a document, with what `save_document` kept there."""
     return apply_difference(told, rest) if (rest := row.get(CARRIER)) else told

@@ -6,33 +6,53 @@ knows all versions and keeps what is unknown.
 
 from __future__ import annotations
 
+from functools import cache
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 
 import msgspec
 
 
 class Schema(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """A record of google-adk in which null and absent are the same; it is asked like the dictionary it stands for."""
-
-    def get(self, name: str, default: Any = None) -> Any:
-        value = getattr(self, name, None)
-        return default if value is None else value
-
-    def keys(self) -> set[str]:
-        return {name for name, _ in self.items()}
+    """A record of google-adk, in which null and absent are the same."""
 
     def items(self) -> list[tuple[str, Any]]:
         return [each for each in msgspec.structs.asdict(self).items() if each[1] is not None]
 
     def __bool__(self) -> bool:
-        return self != type(self)()
+        return self != _empty(type(self))
+
+
+@cache
+def _empty(kind: type[Schema]) -> Schema:
+    return kind()
+
+
+class Loose(dict[str, Any]):
+    """A record in which anything may stand, asked like one that was decoded by type: what it does not say is None."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self.get(name)
+
+
+Fields: TypeAlias = Any
+"""A `Schema` or a `Loose` record. Readers ask both by attribute: of a struct that costs a tenth of a method call."""
+
+
+def fields_of(raw: Any, what: str) -> Fields:
+    """A record that can be asked by attribute; a TypeError names what is none."""
+    if isinstance(raw, (Schema, Loose)):
+        return raw
+    if isinstance(raw, dict):
+        return Loose(raw)
+    raise TypeError(f"{what} must be an object, is {raw!r:.60}")
 
 
 Keys = Annotated[Any, "schema"]
 """A record whose keys belong to the schema all the way down; nothing in it is somebody's data."""
-Fields = dict[str, Any] | Schema
-"""A record, decoded one way or the other."""
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**52)]
+"""Tokens: two of them together are still a count that the model takes."""
+_Number = int | float | None
 
 
 class Unusual(Exception):
@@ -112,15 +132,15 @@ class Detail(Schema):
 
 class Counts(Schema):
     cache_tokens_details: list[Detail] | None = None
-    cached_content_token_count: int | None = None
-    candidates_token_count: int | None = None
+    cached_content_token_count: _Count | None = None
+    candidates_token_count: _Count | None = None
     candidates_tokens_details: list[Detail] | None = None
-    prompt_token_count: int | None = None
+    prompt_token_count: _Count | None = None
     prompt_tokens_details: list[Detail] | None = None
-    thoughts_token_count: int | None = None
-    tool_use_prompt_token_count: int | None = None
+    thoughts_token_count: _Count | None = None
+    tool_use_prompt_token_count: _Count | None = None
     tool_use_prompt_tokens_details: list[Detail] | None = None
-    total_token_count: int | None = None
+    total_token_count: _Count | None = None
     traffic_type: Any = None
 
 
@@ -139,8 +159,8 @@ class Event(Schema):
     turn_complete_reason: Any = None
     interaction_status: Any = None
     finish_reason: str | None = None
-    error_code: Any = None
-    error_message: Any = None
+    error_code: str | None = None
+    error_message: str | None = None
     interrupted: Any = None
     custom_metadata: Any = None
     usage_metadata: Counts | None = None
@@ -165,7 +185,7 @@ class Event(Schema):
     branch: Any = None
     isolation_scope: Any = None
     id: str | None = None
-    timestamp: Any = None
+    timestamp: _Number = None
 
 
 class ShortEvent(Schema):
@@ -190,37 +210,54 @@ class Invocation(Schema):
     user_content: Content | None = None
     final_response: Content | None = None
     intermediate_data: Intermediate | None = None
-    creation_timestamp: Any = None
-    duration: Any = None
-    model_duration: Any = None
-    tool_duration: Any = None
+    creation_timestamp: _Number = None
+    duration: _Number = None
+    model_duration: _Number = None
+    tool_duration: _Number = None
     rubrics: Any = None
     app_details: msgspec.Raw = msgspec.Raw(b"null")
     """Not decoded: the same in every invocation of a file, as a rule."""
 
 
+class Details(Schema):
+    rubric_scores: Any = None
+    token_usage_details: Any = None
+    duration_details: Any = None
+
+
+class Metric(Schema):
+    metric_name: str
+    threshold: _Number = None
+    criterion: dict[str, Any] | None = None
+    judge_model_options: Any = None
+    custom_function_path: Any = None
+    score: _Number = None
+    eval_status: int | str | None = None
+    details: Details | None = None
+
+
 class Block(Schema):
     actual_invocation: Invocation | None = None
     expected_invocation: Invocation | None = None
-    eval_metric_results: Any = None
+    eval_metric_results: list[Metric] | None = None
 
 
 class Session(Schema):
     id: str | None = None
-    app_name: Any = None
+    app_name: str | None = None
     user_id: Any = None
-    state: Any = None
+    state: dict[str, Any] | None = None
     events: list[Event] | None = None
-    last_update_time: Any = None
+    last_update_time: _Number = None
 
 
 class CaseResult(Schema):
     eval_set_file: Any = None
     eval_set_id: Any = None
-    eval_id: Any = None
-    final_eval_status: Any = None
+    eval_id: str | int | None = None
+    final_eval_status: int | str | None = None
     eval_metric_results: Any = None
-    overall_eval_metric_results: Any = None
+    overall_eval_metric_results: list[Metric] | None = None
     eval_metric_result_per_invocation: list[Block] | None = None
     session_id: Any = None
     session_details: Session | None = None
@@ -243,4 +280,5 @@ def _camel(kind: Any) -> Any:
     return kind
 
 
+CamelSession: type[Session] = _camel(Session)
 CamelEvent: type[Event] = _camel(Event)

@@ -8,8 +8,9 @@ from typing import Any
 from pantrace.model import Maker, Scale, Score
 from pantrace.wire.json import unknown_keys
 
-from .expect import number, text
+from .expect import list_of, mapping, number
 from .recase import without_nulls
+from .schema import Details, Fields, Metric, fields_of
 
 NAME = "adk-history"
 MAKER = Maker(name="google-adk", kind="stored")
@@ -42,26 +43,38 @@ SCALES = {
 }
 _PASSED = {1: True, 2: False}
 _KNOWN = {"metric_name", "threshold", "criterion", "score", "eval_status", "details"}
-_WRITTEN = _KNOWN | {"custom_function_path"}
 
 
 def status_number(value: Any) -> int | None:
     """1 passed, 2 failed, 3 not evaluated, 4 informational; names are understood, unknown ones are None."""
+    if type(value) is int:
+        return value
     if isinstance(value, str):
         return _NUMBERS.get(value.upper()) or (int(value) if value.isdigit() else None)
-    return value if type(value) is int else None
+    return None
 
 
-def scores_from(overall: Sequence[Any], blocks: Sequence[Any], maker: Maker = MAKER) -> list[Score]:
+def metrics_in(results: Any, what: str) -> list[Fields]:
+    """A list of metric results; a TypeError names what is none."""
+    if isinstance(results, list) and results and isinstance(results[0], Metric):
+        return results
+    found = [fields_of(each, f"each of {what}") for each in list_of(results, what)]
+    for each in found:
+        if type(each.metric_name) is not str:
+            raise TypeError(f"each of {what} must have a metric_name of text, one has {each.metric_name!r:.60}")
+    return found
+
+
+def scores_from(overall: Sequence[Fields], blocks: Sequence[Sequence[Fields]], maker: Maker = MAKER) -> list[Score]:
     """The scores of a case, each with its value per invocation in `details`."""
     per_metric: dict[str, list[Any]] = {}
     for place, results in enumerate(blocks):
-        for result in results or ():
-            entries = per_metric.setdefault(result["metric_name"], [None] * len(blocks))
+        for result in results:
+            entries = per_metric.setdefault(result.metric_name, [None] * len(blocks))
             entries[place] = result
-    names = {metric["metric_name"] for metric in overall}
-    alone = [{"metric_name": name} for name in per_metric if name not in names]
-    return [_score(metric, per_metric.get(metric["metric_name"]), maker) for metric in (*overall, *alone)]
+    names = {metric.metric_name for metric in overall}
+    alone = [Metric(metric_name=name) for name in per_metric if name not in names]
+    return [_score(metric, per_metric.get(metric.metric_name), maker) for metric in (*overall, *alone)]
 
 
 def verdict(value: Any, reason: str | None, maker: Maker = MAKER) -> list[Score]:
@@ -75,9 +88,9 @@ def verdict(value: Any, reason: str | None, maker: Maker = MAKER) -> list[Score]
     return [Score(name=FINAL_STATUS, value=passed, explanation=why, maker=maker, passed=passed)]
 
 
-def _score(metric: dict[str, Any], entries: list[Any] | None, maker: Maker) -> Score:
-    status = status_number(metric.get("eval_status"))
-    value = number(metric.get("score"), "a score")
+def _score(metric: Fields, entries: list[Any] | None, maker: Maker) -> Score:
+    status = status_number(metric.eval_status)
+    value = number(metric.score, "a score")
     details = _details(metric)
     if (criterion := _criterion(metric)) is not None:
         details["criterion"] = criterion
@@ -86,57 +99,63 @@ def _score(metric: dict[str, Any], entries: list[Any] | None, maker: Maker) -> S
     extra = _beside(metric)
     if status not in (1, 2, None):
         extra["eval_status"] = STATUS.get(status, status)
-    elif status is None and metric.get("eval_status") is not None:
-        extra["eval_status"] = metric["eval_status"]
+    elif status is None and metric.eval_status is not None:
+        extra["eval_status"] = metric.eval_status
     word = STATUS.get(status or 0, "no status")
     return Score(
-        name=text(metric["metric_name"], "metric_name") or "",
+        name=metric.metric_name,
         value=value,
-        scale=SCALES.get(metric["metric_name"]),
+        scale=SCALES.get(metric.metric_name),
         status="scored" if value is not None else "not_applicable" if status == 4 else "unscored",
         explanation=None if value is not None else f"{maker.name} gives no value ({word})",
         details=details,
         maker=maker,
-        threshold=number(metric.get("threshold"), "a threshold"),
+        threshold=number(metric.threshold, "a threshold"),
         passed=_PASSED.get(status or 0),
         extra={NAME: extra} if extra else {},
     )
 
 
-def _details(metric: dict[str, Any]) -> dict[str, Any]:
-    told = metric.get("details") or {}
-    return {key: without_nulls(value) for key, value in told.items() if value is not None}
+def _details(metric: Fields) -> dict[str, Any]:
+    if (details := metric.details) is None:
+        return {}
+    if not isinstance(details, Details):
+        told = (mapping(details, "details") or {}).items()
+        return {key: without_nulls(value) for key, value in told if value is not None}
+    rubrics, tokens, times = details.rubric_scores, details.token_usage_details, details.duration_details
+    if rubrics is None and tokens is None and times is None:
+        return {}
+    return {key: without_nulls(value) for key, value in details.items()}
 
 
-def _criterion(metric: dict[str, Any]) -> dict[str, Any] | None:
+def _criterion(metric: Fields) -> dict[str, Any] | None:
     """What a metric demands, without the threshold that stands beside it."""
-    criterion, threshold = metric.get("criterion"), metric.get("threshold")
+    criterion = metric.criterion
     if not isinstance(criterion, dict):
         return None
-    same = {"threshold"} if criterion.get("threshold") == threshold else ()
+    same = {"threshold"} if criterion.get("threshold") == metric.threshold else ()
     return {key: value for key, value in criterion.items() if value is not None and key not in same}
 
 
-def _beside(metric: dict[str, Any]) -> dict[str, Any]:
+def _beside(metric: Fields) -> dict[str, Any]:
     """Keys that the model has no field for."""
-    if metric.keys() <= _WRITTEN and metric.get("custom_function_path") is None:
+    if isinstance(metric, Metric) and metric.custom_function_path is None and metric.judge_model_options is None:
         return {}
     return {key: value for key, value in metric.items() if value is not None and key not in _KNOWN}
 
 
-def _entry(result: dict[str, Any] | None, metric: dict[str, Any]) -> dict[str, Any] | None:
+def _entry(result: Fields | None, metric: Fields) -> dict[str, Any] | None:
     """One invocation's result: value and status by name, details; threshold and criterion only where they are others
     than those of the whole case."""
     if result is None:
         return None
-    status = status_number(result.get("eval_status"))
-    entry = {"score": result.get("score"), "status": STATUS.get(status or 0, result.get("eval_status"))}
-    entry.update(_details(result))
+    status = status_number(result.eval_status)
+    entry = {"score": result.score, "status": STATUS.get(status or 0, result.eval_status), **_details(result)}
     if beside := _beside(result):
         entry["beside"] = beside
-    if (threshold := result.get("threshold")) != metric.get("threshold"):
-        entry["threshold"] = threshold
-    if result.get("criterion") != metric.get("criterion"):
+    if result.threshold != metric.threshold:
+        entry["threshold"] = result.threshold
+    if result.criterion != metric.criterion:
         entry["criterion"] = _criterion(result)
     return entry
 
@@ -194,14 +213,12 @@ def _metric(
     return {**metric, "details": {key: details[key] for key in _DETAILS if key in details}}
 
 
-def pairs_from(pairs: Any) -> list[dict[str, Any]]:
+def pairs_from(pairs: Any) -> list[Fields]:
     """Overall results of the deprecated form: pairs of a metric and its result."""
     found = []
     for pair in pairs if isinstance(pairs, list) else ():
         if isinstance(pair, list) and len(pair) == 2 and all(isinstance(each, dict) for each in pair):
-            if "metric_name" not in {**pair[0], **pair[1]}:
-                continue
-            found.append({**pair[0], **{key: value for key, value in pair[1].items() if value is not None}})
-        elif isinstance(pair, dict) and "metric_name" in pair:
+            pair = {**pair[0], **{key: value for key, value in pair[1].items() if value is not None}}
+        if isinstance(pair, dict) and "metric_name" in pair:
             found.append(pair)
-    return found
+    return metrics_in(found, "eval_metric_results")

@@ -10,8 +10,8 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Sample, Step, Trajectory, is_prompt
 from pantrace.wire.carried import CARRIER
+from pantrace.wire.carrying import Corner
 from pantrace.wire.json import unknown_keys
-from pantrace.wire.remainder import apply_difference
 
 from .agents import Declared, agents_of
 from .event_writer import events_to
@@ -20,43 +20,42 @@ from .expect import list_of, mapping, text
 from .fast_events import usual_empty
 from .parts import NAME
 from .recase import SESSION, is_camel, snake, to_camel
-from .residual import residual
-from .schema import Event, Session
+from .schema import CamelSession, Event, Fields, Loose, Session
 
 _KNOWN = {"id", "app_name", "user_id", "state", "events", "last_update_time", "context"}
 
 
 def trajectory_from(raw: Any, declarations: Sequence[Declared] = ()) -> Trajectory:
     """A session as a trajectory. Fields of sessions before 1.0 (`context`, `event_logs`) are understood or kept."""
-    camel = not isinstance(raw, Session) and is_camel(raw)
-    names = {key: snake(key) if camel and snake(key) in SESSION else key for key, _ in raw.items()}
-    session = {names[key]: value for key, value in raw.items() if value is not None}
-    events = list_of(session.get("events"), "a session's events")
+    camel = isinstance(raw, CamelSession) if isinstance(raw, Session) else is_camel(raw)
+    session: Fields = raw if isinstance(raw, Session) else _renamed(raw, camel)
+    events = list_of(session.events, "a session's events")
     usual = usual_empty(events[0]) if events and isinstance(events[0], (dict, Event)) else None
     steps = steps_from(events, camel=camel, usual=usual)
-    if not steps and (strange := [key for key, value in session.items() if key not in _KNOWN and _holds(value)]):
+    # Decoded by type, it has no other keys than those that are read below.
+    rest = unknown_keys(session, _KNOWN) if isinstance(session, Loose) else {}
+    if not steps and (strange := [key for key, value in rest.items() if _holds(value)]):
         raise ReadError(
             f"what happened in a session is told under keys that are not ADK's: {', '.join(strange)[:80]}",
             remedy="the file may be of another program that looks like ADK",
         )
-    if isinstance(logs := session.get("event_logs"), list):
+    if isinstance(logs := rest.get("event_logs"), list):
         steps = _with_logs(steps, logs)
-    rest = unknown_keys(session, _KNOWN)
-    for key in ("app_name", "user_id"):
-        if key in session:
-            rest[key] = session[key]
+    if session.app_name is not None:
+        rest["app_name"] = session.app_name
+    if session.user_id is not None:
+        rest["user_id"] = session.user_id
     if usual is not None:
         rest["empty_actions"] = sorted(usual)
-    state = session.get("state")
-    if state is None and isinstance(session.get("context"), dict):
-        state = session["context"]
+    state, ended = session.state, session.last_update_time
+    if state is None and isinstance(session, Loose) and isinstance(session.context, dict):
+        state = session.context
         rest["state_key"] = "context"
-    ended = session.get("last_update_time")
-    if not isinstance(ended, (int, float)) or not ended:
+    if isinstance(ended, bool) or not isinstance(ended, (int, float)) or not ended:
         rest |= {"last_update_time": ended} if ended is not None else {}
         ended = None
     return Trajectory(
-        id=text(session.get("id"), "a session's id"),
+        id=text(session.id, "a session's id"),
         created=next((step.at for step in steps if step.at is not None), None),
         ended=ended,
         agents=agents_of(declarations, steps),
@@ -64,6 +63,12 @@ def trajectory_from(raw: Any, declarations: Sequence[Declared] = ()) -> Trajecto
         state=mapping(state, "a session's state"),
         extra={NAME: rest} if rest else {},
     )
+
+
+def _renamed(raw: dict[str, Any], camel: bool) -> Loose:
+    """A session without nulls, its own keys in snake_case; those of events are looked at by whoever reads them."""
+    names = {key: snake(key) if camel and snake(key) in SESSION else key for key in raw}
+    return Loose({names[key]: value for key, value in raw.items() if value is not None})
 
 
 def _holds(value: Any) -> bool:
@@ -149,25 +154,27 @@ def session_to(sample: Sample) -> dict[str, Any]:
     return session | unknown_keys(kept, session) if "app_name" in kept else session
 
 
-def carry_in_session(session: dict[str, Any], told: Sample, meant: Sample) -> None:
-    """Keep what a session does not say of a sample in the note of its first event: it has no free corner itself."""
-    rest = residual(told, meant)
-    if not rest or not session["events"]:
-        return
-    first = session["events"][0]
-    custom = first.get("custom_metadata", {})
-    note = {**custom.get(CARRIER, {}), "sample": rest}
-    session["events"][0] = {**first, "custom_metadata": {**custom, CARRIER: note}}
-
-
-def carried_sample(session: dict[str, Any], sample: Sample) -> Sample:
-    """A sample with what `carry_in_session` kept of it."""
-    events = session.get("events")
+def _note_in(row: Any) -> tuple[Any, Any]:
+    events = row.get("events") if isinstance(row, dict) else row
     first = events[0] if isinstance(events, list) and events and isinstance(events[0], dict) else {}
     custom = first.get("custom_metadata") or first.get("customMetadata")
     note = custom.get(CARRIER) if isinstance(custom, dict) else None
-    rest = note.get("sample") if isinstance(note, dict) else None
-    return apply_difference(sample, rest) if rest else sample
+    return row, note.get("sample") if isinstance(note, dict) else None
+
+
+def _with_note(row: Any, rest: Any) -> Any:
+    events = row["events"] if isinstance(row, dict) else row
+    if not events or not rest:
+        return row
+    key = "customMetadata" if "invocationId" in events[0] else "custom_metadata"
+    custom = events[0].get(key, {})
+    first = {**events[0], key: {**custom, CARRIER: {**custom.get(CARRIER, {}), "sample": rest}}}
+    return {**row, "events": [first, *events[1:]]} if isinstance(row, dict) else [first, *events[1:]]
+
+
+IN_FIRST_EVENT = Corner(_note_in, _with_note)
+"""A session has no free corner, but its events have: the note of the first one, beside what is kept of its own step.
+Reading events passes over what is not of their step, so nothing has to be taken away."""
 
 
 def camel_session(session: dict[str, Any]) -> dict[str, Any]:

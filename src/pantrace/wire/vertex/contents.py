@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
+from msgspec.structs import force_setattr
 
 from pantrace.errors import ReadError
 from pantrace.model import Part, Role, Step, Text, ToolCall, ToolResult
@@ -18,6 +18,9 @@ CONTENT = "content"
 _KNOWN = frozenset({"role", "parts"})
 Content = tuple[str, list[dict[str, Any]], float | None]
 """Role of a content (model, or user for what tools answered), its parts, and when the tools had answered."""
+
+Said = tuple[Any, tuple[Part, ...], dict[str, Any] | None]
+"""Role of a content, its parts, and what it says beyond these."""
 
 
 def contents_of(step: Step, format_name: str) -> Iterator[Content]:
@@ -53,9 +56,21 @@ def content_to(step: Step, role: str, parts: list[dict[str, Any]], format_name: 
     return {"role": role, "parts": parts, **(kept.get(CONTENT, {}) if kept else {})}
 
 
+def content_in(content: Any, format_name: str) -> Said:
+    """A content as JSON has it; what is none says nothing."""
+    if type(content) is not dict:
+        return None, (), None
+    raw, known = content.get("parts"), _KNOWN
+    parts = tuple([part_in(part, format_name) for part in raw]) if type(raw) is list else ()
+    if not parts and type(content.get("content")) is str:
+        # Of the client's own examples: {"role": "user", "content": "words"}.
+        parts, known = (Text(text=content["content"]),), _KNOWN | {"content"}
+    return content.get("role"), parts, unknown_keys(content, known) or None
+
+
 def append_content(
     steps: list[Step],
-    content: Any,
+    content: Said,
     format_name: str,
     *,
     author: str | None = None,
@@ -75,22 +90,13 @@ def append_content(
         must_be_text(author=author, id=id)
     if state_delta is not None and type(state_delta) is not dict:
         raise ReadError("must be an object", place="state_delta")
-    role: Any = None
-    parts: tuple[Part, ...] = ()
-    if type(content) is dict:
-        role, raw = content.get("role"), content.get("parts")
-        parts = tuple([part_in(part, format_name) for part in raw]) if type(raw) is list else ()
-        known = _KNOWN
-        if not parts and type(content.get("content")) is str:
-            parts = (Text(text=content["content"]),)
-            known = _KNOWN | {"content"}
-        if beside := unknown_keys(content, known):
-            rest = {**(rest or {}), CONTENT: beside}
+    role, parts, beside = content
+    if beside is not None:
+        rest = {**(rest or {}), CONTENT: beside}
     speaker: Role = "system" if role == "system" else "user"
-    if parts and role != "model" and all(type(part) is ToolResult for part in parts):
+    if parts and role != "model" and type(parts[0]) is ToolResult and all(type(part) is ToolResult for part in parts):
         alone = rest or id is not None or state_delta is not None or len(steps) <= start
-        if not alone and (joined := _answered(steps[-1], parts, author, at)):
-            steps[-1] = joined
+        if not alone and _answer(steps[-1], parts, author, at):
             return
         speaker = "tool"
     elif role in ("model", "assistant") or (author is not None and author != "user"):
@@ -110,16 +116,19 @@ def append_content(
     )
 
 
-def _answered(step: Step, results: tuple[Part, ...], author: str | None, ended: float | None) -> Step | None:
-    """The step with these results behind their calls; None unless it made a call for each of them."""
+def _answer(step: Step, results: tuple[Part, ...], author: str | None, ended: float | None) -> bool:
+    """Put results behind their calls; False, and nothing is done, unless the step made a call for each of them."""
     if step.role != "agent" or step.agent != author:
-        return None
+        return False
+    if len(results) == 1 and _is_only_call(step, results[0]):
+        _set(step, (*step.parts, *results), results, ended)
+        return True
     parts = list(step.parts)
     answered = {part.call_id for part in parts if type(part) is ToolResult and part.call_id is not None}
     for result in results:
         assert type(result) is ToolResult
         if result.call_id in answered:
-            return None
+            return False
         for place, part in enumerate(parts):
             if type(part) is not ToolCall or part.id != result.call_id:
                 continue
@@ -129,11 +138,24 @@ def _answered(step: Step, results: tuple[Part, ...], author: str | None, ended: 
             ):
                 # Words behind the call were said before the answer came.
                 spoken = any(type(later) not in (ToolCall, ToolResult) for later in parts[place + 1 :])
-                where = len(parts) if spoken else place + 1
-                parts.insert(where, msgspec.structs.replace(result, ended=ended) if ended is not None else result)
+                parts.insert(len(parts) if spoken else place + 1, result)
                 break
         else:
-            return None
+            return False
         if result.call_id is not None:
             answered.add(result.call_id)
-    return msgspec.structs.replace(step, parts=tuple(parts))
+    _set(step, tuple(parts), results, ended)
+    return True
+
+
+def _is_only_call(step: Step, result: Part) -> bool:
+    """Whether a step ends in the call that a result answers, and made no other: nearly all of them."""
+    calls = [part for part in step.parts if type(part) is ToolCall or type(part) is ToolResult]
+    return len(calls) == 1 and calls[0] is step.parts[-1] and calls[0].id == result.call_id is not None  # type: ignore
+
+
+def _set(step: Step, parts: tuple[Part, ...], results: tuple[Part, ...], ended: float | None) -> None:
+    # Nobody has seen the step and its results yet: they are still being made, and copying them took a tenth of reading.
+    force_setattr(step, "parts", parts)
+    for result in results if ended is not None else ():
+        force_setattr(result, "ended", ended)

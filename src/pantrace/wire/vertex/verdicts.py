@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from pantrace.wire.rest import rest_of
+
+_PATH = ("evaluated_rubric", "content", "property")
+"""The service wraps the words of a rubric three times."""
+_KNOWN = ({"verdict", "reasoning"}, {"rubric_id", "type", "importance"}, set[str](), {"description"})
+"""What is read of a verdict and of each of its wrappings."""
+
 
 def verdict_in(raw: dict[str, Any]) -> dict[str, Any]:
-    """A verdict in short. The service leaves out or nulls what is false."""
-    rubric = raw.get("evaluated_rubric") or {}
-    content = (rubric.get("content") or {}).get("property") or {}
+    """A verdict in short, with whatever else it says under the keys where it stood. The service leaves out or nulls
+    what is false."""
+    levels = [raw]
+    for key in _PATH:
+        inner = levels[-1].get(key)
+        levels.append(inner if isinstance(inner, dict) else {})
+    _, rubric, _, content = levels
     told = {
         "id": rubric.get("rubric_id"),
         "description": content.get("description"),
@@ -16,7 +27,18 @@ def verdict_in(raw: dict[str, Any]) -> dict[str, Any]:
         "importance": rubric.get("importance"),
         "reasoning": raw.get("reasoning"),
     }
-    return {"verdict": raw.get("verdict") is True, **{name: value for name, value in told.items() if value}}
+    short = {"verdict": raw.get("verdict") is True, **{name: value for name, value in told.items() if value}}
+    return {**short, **_unknown(levels)}
+
+
+def _unknown(levels: list[dict[str, Any]]) -> dict[str, Any]:
+    """The keys that a later version of the service may add, at any level."""
+    rest: dict[str, Any] = {}
+    for level, known, key in reversed(list(zip(levels, _KNOWN, (*_PATH, None), strict=True))):
+        # A wrapping that is no object was not read: it stays as it is.
+        read = {*known, key} if key is not None and isinstance(level.get(key), dict) else known
+        rest = rest_of(level, read) | ({key: rest} if key is not None and rest else {})
+    return rest
 
 
 def share_met(verdicts: list[dict[str, Any]]) -> float:

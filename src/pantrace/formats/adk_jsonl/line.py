@@ -1,0 +1,35 @@
+"""One line of the JSONL: its session, more than half of it, decoded by type, and the other columns as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from pantrace.wire.adk.schema import CamelSession
+from pantrace.wire.json import decode_document, encode, typed_decoder
+
+_COLUMNS = typed_decoder(dict[str, msgspec.Raw])
+_SESSION = typed_decoder(CamelSession)
+SESSION = "final_session_state"
+
+
+def decode_line(line: bytes | memoryview) -> Any:
+    """A row whose session is a `Session` where it is as google-adk has it; else all of it as a dictionary."""
+    try:
+        columns = _COLUMNS(line)
+        session = _SESSION(columns[SESSION])
+    except (KeyError, msgspec.DecodeError, UnicodeDecodeError):
+        return decode_document(line)
+    if session.events is None or not _is_all(line, columns):
+        return decode_document(line)
+    columns[SESSION] = msgspec.Raw(b"null")
+    return {**decode_document(encode(columns)), SESSION: session}
+
+
+def _is_all(line: bytes | memoryview, columns: dict[str, msgspec.Raw]) -> bool:
+    """Whether the columns are all that a line says: of a key that stands there twice, one would be missing. A program
+    writes compact text, or a blank behind each comma and colon; any other is not looked at further."""
+    count = len(columns)
+    compact = sum(map(len, columns)) + sum(len(memoryview(each)) for each in columns.values()) + 4 * count + 1
+    return len(bytes(line).strip()) in (compact, compact + 2 * count - 1)

@@ -1,0 +1,62 @@
+"""Rows as types: what nearly every row is made of. One that has more is read as any other JSON."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from pantrace.wire.typed_rows import row_decoder
+from pantrace.wire.vertex.typed import Content, RowType
+
+NAME = "vertex-agent"
+
+
+class Event(RowType):
+    author: str | None = None
+    content: Content | None = None
+    event_time: str | None = None
+    state_delta: dict[str, Any] | None = None
+
+
+class Turn(RowType, kw_only=True):
+    turn_index: int | None = None
+    turn_id: str | None = None
+    events: list[Event]
+
+
+class AgentData(RowType):
+    agents: dict[str, Any]
+    turns: list[Turn]
+
+
+class Row(RowType):
+    """Fields stand in the order in which rows are written: a row that comes out as it went in repeats no key."""
+
+    agent_data: AgentData
+    session_id: Annotated[str, msgspec.Meta(min_length=1)]
+    epoch: Any = msgspec.UNSET
+    title: Any = msgspec.UNSET
+    created: Any = msgspec.UNSET
+    reference: Any = msgspec.UNSET
+    context: Any = msgspec.UNSET
+    response: Any = msgspec.UNSET
+
+
+_COLUMNS = Row.__struct_fields__[1:]
+decode = row_decoder(Row)
+
+
+def typed(row: Any) -> Row | None:
+    """The row by its type; None for one that is not quite of it."""
+    if type(row) is Row:
+        return row
+    try:
+        return msgspec.convert(row, Row)
+    except (msgspec.ValidationError, UnicodeEncodeError):
+        return None
+
+
+def plain_columns(row: Row) -> dict[str, Any]:
+    """What stands beside the run."""
+    return {name: value for name in _COLUMNS if (value := getattr(row, name)) is not msgspec.UNSET}

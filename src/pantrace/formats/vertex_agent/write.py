@@ -1,0 +1,143 @@
+"""A sample as a row with `agent_data`: its agents, and its steps as events by turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from pantrace.errors import SampleRefused
+from pantrace.formats.format import NoOptions
+from pantrace.model import Sample, Step, Tool, Trajectory, said, turns
+from pantrace.wire.json import unknown_keys
+from pantrace.wire.times import time_text
+from pantrace.wire.vertex.columns import column_text, columns_of, text_or_content
+from pantrace.wire.vertex.contents import CONTENT, content_to, contents_of
+from pantrace.wire.vertex.parts import part_out
+from pantrace.wire.vertex.refusal import sample_refusal
+
+from .rows import NAME
+
+
+def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
+    trajectory = sample.trajectory
+    if trajectory is None:
+        raise SampleRefused("nothing was run: agent_data holds recorded runs only")
+    if (why := sample_refusal(sample, NAME)) is not None:
+        raise SampleRefused(why)
+    main = _main_agent(trajectory)
+    written: list[dict[str, Any]] = []
+    authors = {main: None}
+    for group in _turns(trajectory):
+        events: list[dict[str, Any]] = []
+        beside: dict[str, Any] = {}
+        for step in group:
+            for event in _events(step, main):
+                if "turn" in event:
+                    beside |= event.pop("turn")
+                authors[event["author"]] = None
+                events.append(event)
+        if events:
+            turn = {"turn_index": len(written), "turn_id": _turn_id(group, len(written)), "events": events}
+            written.append({**turn, **beside})
+    if not written:
+        raise SampleRefused("nothing was said or done in it: the client would judge an empty run")
+    authors.pop("user", None)
+    data = {"agents": _agents(trajectory, authors), "turns": written, **trajectory.extra.get(NAME, {})}
+    row = {"agent_data": data, **columns_of(sample, NAME)}
+    if trajectory.response is not None and column_text(row.get("response")) != trajectory.response:
+        row["response"] = text_or_content(trajectory.response, "model")
+    return row
+
+
+def _main_agent(trajectory: Trajectory) -> str:
+    """The name under which steps speak that name no agent."""
+    if trajectory.agents:
+        return trajectory.agents[0].name
+    return next((step.agent for step in trajectory.steps if step.role == "agent" and step.agent), "agent")
+
+
+def _turns(trajectory: Trajectory) -> Iterator[list[Step]]:
+    """Steps by user prompt; as the source numbers them where it numbers all."""
+    if all(step.turn is not None for step in trajectory.steps):
+        for _, group in groupby(trajectory.steps, lambda step: step.turn):
+            yield list(group)
+    else:
+        for turn in turns(trajectory):
+            yield list(turn.steps)
+
+
+def _turn_id(steps: list[Step], index: int) -> str:
+    names = {step.invocation for step in steps if step.invocation is not None}
+    return names.pop() if len(names) == 1 else f"turn_{index}"
+
+
+def _events(step: Step, main: str) -> list[dict[str, Any]]:
+    """A step as events: what was said and asked, then what the tools answered."""
+    if step.kind != "message" or step.role == "system":
+        return []
+    author: str = "user" if step.role == "user" else step.agent or main
+    events = []
+    if step.role == "user":
+        parts = [out for part in step.parts if (out := part_out(part, NAME)) is not None]
+        if parts:
+            events.append(_event(author, step.at, content_to(step, "user", parts, NAME)))
+    else:
+        for role, parts, ended in contents_of(step, NAME):
+            at = ended if events or ended is not None else step.at
+            content = {"role": role, "parts": parts} if events else content_to(step, role, parts, NAME)
+            events.append(_event(author, at, content))
+    if step.state_delta is not None or NAME in step.extra:
+        if not events:
+            events.append(_event(author, step.at, None))
+        if step.state_delta is not None:
+            events[0]["state_delta"] = step.state_delta
+        events[0].update(unknown_keys(step.extra.get(NAME, {}), {CONTENT}))
+    return events
+
+
+def _event(author: str, at: float | None, content: dict[str, Any] | None) -> dict[str, Any]:
+    event: dict[str, Any] = {"author": author}
+    if content is not None:
+        event["content"] = content
+    if at is not None and (time := time_text(at)) is not None:
+        event["event_time"] = time
+    return event
+
+
+def _agents(trajectory: Trajectory, authors: Iterable[str]) -> dict[str, Any]:
+    """The map of agents: all that the trajectory names, and whoever speaks in it."""
+    system = [text for step in trajectory.steps if step.role == "system" and (text := said(step))]
+    agents: dict[str, Any] = {}
+    for agent in trajectory.agents:
+        kept = dict(agent.extra.get(NAME, {}))
+        others, strangers = kept.pop("tools", []), kept.pop("sub_agents", [])
+        config: dict[str, Any] = {"agent_id": agent.name}
+        if agent.description is not None:
+            config["description"] = agent.description
+        if agent.instructions is not None:
+            config["instruction"] = agent.instructions
+        if agent.tools is not None:
+            functions = [_declaration(tool) for tool in agent.tools]
+            config["tools"] = [*([{"function_declarations": functions}] if functions else []), *others]
+        children = [other.name for other in trajectory.agents if other.parent == agent.name]
+        if children or strangers:
+            config["sub_agents"] = [*children, *strangers]
+        agents[agent.name] = {**config, **kept}
+    for author in authors:
+        agents.setdefault(author, {"agent_id": author})
+    if system and agents:
+        # A prompt that is told as a step is the instruction of the agent that has none.
+        next(iter(agents.values())).setdefault("instruction", "\n\n".join(system))
+    return agents
+
+
+def _declaration(tool: Tool) -> dict[str, Any]:
+    kept = dict(tool.extra.get(NAME, {}))
+    key = "parameters" if kept.pop("schema", None) == "gemini" else "parameters_json_schema"
+    declaration: dict[str, Any] = {"name": tool.name}
+    if tool.description is not None:
+        declaration["description"] = tool.description
+    if tool.parameters is not None:
+        declaration[key] = tool.parameters
+    return {**declaration, **kept}

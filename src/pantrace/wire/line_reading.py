@@ -1,0 +1,69 @@
+"""Lines of a file, each within the limit on a record. A longer one is passed over without being held."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from .limits import PackedTooTightly, limits
+from .unpacking import Unpacked
+
+Opened: TypeAlias = "io.BufferedReader[Any]"
+
+_PIECE = 1 << 23
+"""Bytes of a line that are read before anybody asks how long it is."""
+
+
+def whole_lines(file: Opened) -> Iterator[bytes | None]:
+    """Each line; None in the place of one that is larger than a record may be."""
+    most = limits().record
+    first = min(_PIECE, most + 1)
+    packed = file.raw if isinstance(file.raw, Unpacked) else None
+    begin = 0
+    while line := file.readline(first):
+        if len(line) < first or line.endswith(b"\n"):
+            yield line
+        elif not file.seekable():
+            yield _joined(file, line, most, begin)
+        else:
+            # Measured first: what is too large never is in memory.
+            place = file.tell()
+            length, ended = _passed(file, most - len(line))
+            if not ended:
+                _passed(file)
+            if len(line) + length > most:
+                yield None
+            else:
+                file.seek(place)
+                yield line + file.readline(most)
+        if packed is not None:
+            begin = packed.packed
+
+
+def _passed(file: Opened, most: int | None = None) -> tuple[int, bool]:
+    """How many bytes of a line there are, until they are more than `most`, and whether that is all of it; they are
+    passed over in pieces."""
+    passed = 0
+    while most is None or passed <= most:
+        piece = file.readline(_PIECE)
+        passed += len(piece)
+        if not piece or piece.endswith(b"\n"):
+            return passed, True
+    return passed, False
+
+
+def _joined(file: Opened, line: bytes, most: int, begin: int) -> bytes | None:
+    """The rest of a line of which not even the length can be known without reading it. One whose packed bytes, from
+    `begin` on, are too few for it is refused."""
+    packed = file.raw if isinstance(file.raw, Unpacked) else None
+    pieces, length = [line], len(line)
+    while not line.endswith(b"\n") and (line := file.readline(_PIECE)):
+        length += len(line)
+        if packed is not None and length > max(limits().held, packed.ratio * (packed.packed - begin)):
+            raise PackedTooTightly.beyond(limits().held, packed.ratio)
+        if length <= most:
+            pieces.append(line)
+        else:
+            pieces.clear()
+    return b"".join(pieces) if length <= most else None

@@ -1,0 +1,136 @@
+"""Private folders: where a process works on something that is not whole yet.
+
+Its name says who works in it, and a lock says that he is still there. The system lets go of the lock however its holder
+dies, so the next run can tell what a killed one has left and removes it. What belongs to another machine or another
+user, or is still being worked in, is never touched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+_PREFIX, _SUFFIX = ".pantrace-", ".tmp"
+_PRIVATE = re.compile(r"\.pantrace-\w+\.tmp")
+_OWNED = re.compile(r"\.pantrace-([0-9a-f]{8})_(\d+)_\w+\.tmp")
+
+
+def is_private(name: str) -> bool:
+    """Whether a name is that of a private folder. One that was killed leaves it behind."""
+    return _PRIVATE.fullmatch(name) is not None
+
+
+@contextmanager
+def private_folder(where: Path | None = None) -> Iterator[Path]:
+    """A folder that nobody else looks into, gone at the end. Beside it, what killed runs have left is removed."""
+    place = Path(tempfile.gettempdir()) if where is None else where
+    _clean_once(place)
+    folder, handle = _made(place)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def _made(place: Path) -> tuple[Path, int | None]:
+    """A new folder and the lock on it; None where the file system knows no locks."""
+    while True:
+        folder = Path(tempfile.mkdtemp(_SUFFIX, f"{_PREFIX}{_machine()}_{os.getpid()}_", place))
+        handle = _opened(folder)
+        if handle is None:
+            return folder, None
+        held = _lock(handle)
+        # Another process may have taken it for a leftover before it was locked: then it is gone, and we begin again.
+        if held is not False and folder.exists():
+            return folder, handle
+        os.close(handle)
+
+
+@cache
+def _machine() -> str:
+    """This machine, as far as process numbers mean the same: two containers may have one name."""
+    try:
+        room = Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        room = 0
+    return hashlib.sha256(f"{platform.node()}/{room}".encode()).hexdigest()[:8]
+
+
+_cleaned: set[Path] = set()
+
+
+def _clean_once(place: Path) -> None:
+    """Once in each folder: it may hold many files, and a program may write many."""
+    if place in _cleaned:
+        return
+    _cleaned.add(place)
+    try:
+        with os.scandir(place) as entries:
+            left = [each.name for each in entries if each.name.startswith(_PREFIX)]
+    except OSError:
+        return  # whoever writes here is told
+    for name in left:
+        owner = _OWNED.fullmatch(name)
+        if owner is not None and owner[1] == _machine():
+            _remove_if_left(place / name, int(owner[2]))
+
+
+def _remove_if_left(folder: Path, pid: int) -> None:
+    handle = _opened(folder)
+    if handle is None:
+        return
+    try:
+        held = _lock(handle)
+        if os.fstat(handle).st_uid == os.geteuid() and (held or (held is None and not is_alive(pid))):
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(handle)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process of this machine is there; not to be asked on Windows, where asking ends it."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        pass  # it is of another user
+    return True
+
+
+if sys.platform == "win32":
+
+    def _opened(folder: Path) -> int | None:
+        return None  # folders cannot be opened there: nothing is locked, and nothing is removed
+
+    def _lock(handle: int) -> bool | None:
+        return None
+else:
+    import fcntl
+
+    def _opened(folder: Path) -> int | None:
+        try:
+            return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:
+            return None
+
+    def _lock(handle: int) -> bool | None:
+        """Whether it is ours now; None where the file system has no such locks, as some of a network."""
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return None
+        return True

@@ -1,0 +1,107 @@
+"""How much work each path does: counts for each sample and for each run, which a busy machine does not change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.counted import counted
+from engine.recordings import READY, write
+from pantrace.engine.compare_runs import compare_sources
+from pantrace.engine.convert import convert
+from pantrace.engine.evaluate import decide_again, evaluate_into
+from pantrace.engine.executor import InProcess
+from pantrace.engine.measure_part import MeasureParts
+from pantrace.engine.metric_values import read_evaluations
+from pantrace.engine.pile_parts import done_parts
+from pantrace.engine.read import Notes
+from pantrace.engine.select import Selection
+from pantrace.engine.summary import summarise
+from pantrace.policy import load_profile
+from pantrace.store import query
+
+FEW, MANY = 20, 60
+
+
+def _measure(folder: Path) -> Any:
+    task = MeasureParts(
+        selection=Selection(),
+        sub_agents=False,
+        metrics=("tool_success_rate",),
+        settings=(),
+        plugins=(),
+        by_turn=False,
+        stored=False,
+        by=None,
+        in_sums=True,
+    )
+    return [*done_parts([folder / "in.trace.jsonl"], None, task, InProcess(), Notes())]
+
+
+def _convert(folder: Path, *, measure: bool) -> Any:
+    return convert(folder / "in.trace.jsonl", folder / "out.jsonl", to="vertex", measure=measure)
+
+
+PATHS: dict[str, tuple[Callable[[Path], Any], dict[str, float]]] = {
+    "measure": (_measure, {"encodes": 1, "decodes": 0}),
+    # The line; then the sample of its text, which waited as such.
+    "eval": (
+        lambda folder: evaluate_into([folder / "in.trace.jsonl"], folder / "out", READY, ""),
+        {"decodes": 1, "encodes": 9},
+    ),
+    "eval again": (lambda folder: evaluate_into([folder / "in.trace.jsonl"], folder / "out", READY, ""), {}),
+    # Not one text is decoded for each sample: numbers are columns, and equal texts are looked at once.
+    "summary": (lambda folder: summarise(folder / "out"), {}),
+    "query": (lambda folder: query(folder / "out", "select count(*) from scores"), {}),
+    # Three scores have a row, and nothing else of a sample is decoded.
+    "aggregate": (lambda folder: read_evaluations([folder / "out"], notes=Notes()), {"decodes": 3}),
+    "compare": (lambda folder: compare_sources([(each, [folder / "out"]) for each in "ab"]), {"decodes": 6}),
+    "gate": (lambda folder: decide_again(folder / "out", load_profile("prep_default")), {"decodes": 3, "encodes": 3}),
+    "convert": (lambda folder: _convert(folder, measure=False), {"decodes": 0, "encodes": 1}),
+    "convert, loss measured": (lambda folder: _convert(folder, measure=True), {"decodes": 3, "encodes": 9}),
+}
+"""What is done, and what it may do for each sample; what is not named, it does as often for many as for few."""
+
+FILES = {
+    "measure": 2,
+    "eval": 21,
+    "eval again": 15,
+    "summary": 9,
+    "query": 5,
+    "aggregate": 9,
+    "compare": 12,
+    "gate": 13,
+    "convert": 4,
+    "convert, loss measured": 6,
+}
+"""Times that files are opened, at most. A file that is a moment old is hashed again."""
+STATEMENTS = {"eval": 68, "eval again": 27, "summary": 42, "query": 14, "aggregate": 14, "compare": 28, "gate": 76}
+
+
+@pytest.fixture(scope="module")
+def counts(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Counter[str]]:
+    found = {}
+    for number in (1, FEW, MANY):  # the first time loads modules
+        folder = tmp_path_factory.mktemp("counts")
+        write(folder / "in.trace.jsonl", range(number))
+        for name, (work, _) in PATHS.items():
+            found[name, number] = counted(lambda work=work, folder=folder: work(folder), folder)  # type: ignore[misc]
+    return found
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_each_sample_costs_what_it_must(name: str, counts: dict[tuple[str, int], Counter[str]]) -> None:
+    few, many, allowed = counts[name, FEW], counts[name, MANY], PATHS[name][1]
+    for what in ("decodes", "encodes"):
+        assert (many[what] - few[what]) / (MANY - FEW) <= allowed.get(what, 0), what
+    assert many["statements"] <= STATEMENTS.get(name, 0)
+    assert many["files"] <= FILES[name]
+
+
+def test_what_is_counted_is_there(counts: dict[tuple[str, int], Counter[str]]) -> None:
+    whole = counts["eval", MANY]
+    assert whole["decodes"] >= MANY and whole["encodes"] >= MANY and whole["files"] and whole["statements"]
