@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 from pantrace.engine.read import Notes, inputs, open_run
+from pantrace.formats import detect
 from pantrace.model import Trajectory, call_pairs, has_failed, usage_total
 
 COLUMNS = """| input | format | samples | calls | failed | tokens in | tokens out |
@@ -25,6 +26,15 @@ reported, which is not zero; `>=` stands where the recording leaves out a part.
 
 """
 
+PARTS = """
+## Part of another input
+
+Logs of sub-agents, and what a tool printed beside the session it kept. In a directory they are read with their
+session, and count once. Files inside a directory that is one input are not listed.
+
+| file | part of |
+|---|---|
+"""
 
 NOT_READ = """
 ## Not read
@@ -44,16 +54,31 @@ def page(corpus: Path) -> str:
     notes = Notes.keeping()
     lines = []
     formats: Counter[str] = Counter()
+    read: set[Path] = set()
     for path, chosen, variant in inputs([corpus / "own", corpus / "public"], None, notes):
         told = [each.trajectory for each in open_run(path, chosen, variant, notes.on_broken).samples]
         formats[chosen.name] += 1
+        read.add(path)
         cells = _counted([each for each in told if each is not None])
         lines.append(f"| `{path.relative_to(corpus)}` | {chosen.name} | {len(told)} | {cells} |\n")
     left = [(each.path.relative_to(corpus), each.reason) for each in notes.ignored]
     refused = [f"| `{path}` | {reason} |\n" for path, reason in left if reason != "no known format"]
     others = [f"- `{path}`\n" for path, reason in left if reason == "no known format"]
+    known = read | {each.path for each in notes.ignored}
+    parts = [f"| `{path.relative_to(corpus)}` | {_owner(path, corpus)} |\n" for path in _files(corpus, known)]
     count = f"{sum(formats.values())} inputs in {len(formats)} formats.\n\n"
-    return "".join([HEAD, count, COLUMNS, *lines, NOT_READ, *refused, NO_RECORDINGS, *others])
+    return "".join([HEAD, count, COLUMNS, *lines, PARTS, *parts, NOT_READ, *refused, NO_RECORDINGS, *others])
+
+
+def _files(corpus: Path, known: set[Path]) -> list[Path]:
+    """Files that are no input, nor inside of one."""
+    found = [path for name in ("own", "public") for path in sorted((corpus / name).rglob("*")) if path.is_file()]
+    return [path for path in found if not known & {path, *path.parents} and ".db-" not in path.name]
+
+
+def _owner(path: Path, corpus: Path) -> str:
+    owner = detect(path)[0].owner(path)
+    return f"`{owner.relative_to(corpus)}`" if owner is not None else ""
 
 
 def _counted(told: list[Trajectory]) -> str:

@@ -42,6 +42,10 @@ def _measure(folder: Path) -> Any:
     return [*done_parts([folder / "in.trace.jsonl"], None, task, InProcess(), Notes())]
 
 
+def _evaluate(folder: Path) -> Any:
+    return evaluate_into([folder / "in.trace.jsonl"], folder / "out", READY, "")
+
+
 def _convert(folder: Path, *, measure: bool) -> Any:
     return convert(folder / "in.trace.jsonl", folder / "out.jsonl", to="vertex", measure=measure)
 
@@ -49,11 +53,8 @@ def _convert(folder: Path, *, measure: bool) -> Any:
 PATHS: dict[str, tuple[Callable[[Path], Any], dict[str, float]]] = {
     "measure": (_measure, {"encodes": 1, "decodes": 0}),
     # The line; then the sample of its text, which waited as such.
-    "eval": (
-        lambda folder: evaluate_into([folder / "in.trace.jsonl"], folder / "out", READY, ""),
-        {"decodes": 1, "encodes": 9},
-    ),
-    "eval again": (lambda folder: evaluate_into([folder / "in.trace.jsonl"], folder / "out", READY, ""), {}),
+    "eval": (_evaluate, {"decodes": 1, "encodes": 9}),
+    "eval again": (_evaluate, {}),
     # Not one text is decoded for each sample: numbers are columns, and equal texts are looked at once.
     "summary": (lambda folder: summarise(folder / "out"), {}),
     "query": (lambda folder: query(folder / "out", "select count(*) from scores"), {}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 
 from goldens import ROOT
 from pantrace.engine.evaluate import evaluate_into
+from pantrace.engine.executor import Engine
 from pantrace.engine.judge import Access, Bench, bench
 from pantrace.engine.plan import JudgeTable, MeasureTable, Plan, load_plan, prepare
 from pantrace.engine.read import read
@@ -95,6 +97,34 @@ def test_what_a_budget_left_unasked_is_asked_by_the_next_run_in_the_same_directo
     evaluate_into([CASES], tmp_path / "out", READY, "", judging=judging(second, cache))
     assert len(first.requests) + len(second.requests) == len(whole.requests)
     assert rows_of(tmp_path / "out") == rows_of(tmp_path / "whole")
+
+
+def test_however_many_processes_there_are_judges_have_one_budget_and_one_cache(tmp_path: Path) -> None:
+    for number in range(3):
+        shutil.copy(CASES, tmp_path / f"cases{number}.jsonl")
+    found = {}
+    for jobs in (1, 3):
+        cache, models = tmp_path / f"{jobs}.sqlite", ("openai:m",)
+        asked = [Scripted(lambda _: verdict(4)) for _ in range(3)]
+        for scripted, tokens in zip(asked, (2_000, None, None), strict=True):
+            scarce = bench(Settings(models=models), Access(tokens=tokens), cache=cache, judge=scripted)
+            engine = Engine(jobs=jobs)
+            done = evaluate_into(
+                [tmp_path / f"cases{number}.jsonl" for number in range(3)],
+                tmp_path / f"out{jobs}",
+                READY,
+                "",
+                judging=scarce,
+                engine=engine,
+            )
+            assert done.by == []
+        first, rest, none = (len(each.requests) for each in asked)
+        assert first > 0 and rest > 0 and none == 0
+        # Three times the same cases: each question is put once.
+        texts = [(request.prompt, request.exchanges) for each in asked for request in each.requests]
+        assert len(texts) == len({repr(each) for each in texts})
+        found[jobs] = (first, rest, rows_of(tmp_path / f"out{jobs}"))
+    assert found[1] == found[3]
 
 
 def test_a_server_that_was_down_is_asked_again_but_an_unusable_reply_is_not(tmp_path: Path) -> None:

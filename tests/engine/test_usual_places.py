@@ -39,6 +39,15 @@ def test_places_of_home_of_here_and_of_variables(tmp_path: Path) -> None:
     assert [each.project for each in kept_in(found[1])] == [None]
 
 
+def test_claude_code_may_be_kept_in_several_places(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        made(tmp_path / name / "projects" / "-home-a" / "s.jsonl", 5, 100)
+    made(tmp_path / ".config" / "claude" / "projects" / "-home-b" / "t.jsonl", 5, 100)
+    listed = {"CLAUDE_CONFIG_DIR": f"{tmp_path / 'one'}, {tmp_path / 'two'}"}
+    found = [each.path.relative_to(tmp_path).parts[0] for each in usual_places(tmp_path, tmp_path, listed)]
+    assert found == ["one", "two", ".config"]
+
+
 def test_a_person_without_any_tool(tmp_path: Path) -> None:
     assert list(usual_places(tmp_path, tmp_path, {})) == []
 

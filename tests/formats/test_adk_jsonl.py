@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from corpus import CORPUS, needs_corpus
@@ -13,9 +14,13 @@ from goldens import ROOT
 from pantrace.engine.convert import convert
 from pantrace.engine.read import read
 from pantrace.engine.validate import validate
-from pantrace.errors import UsageError
+from pantrace.errors import ReadError, UsageError
 from pantrace.formats import by_name
+from pantrace.formats.adk_jsonl import loaded
+from pantrace.formats.adk_jsonl.line import decode_line
 from pantrace.model import Invocation, Sample, Step, Text, ToolCall, ToolResult, Trajectory, call_pairs, usage_total
+from pantrace.wire.adk.schema import Session
+from wrong_values import replaced
 
 FORMAT = by_name("adk-jsonl")
 GOLDEN = ROOT / "adk-jsonl"
@@ -325,3 +330,62 @@ def test_validate_tells_errors_from_what_only_the_document_demands() -> None:
     found = {(each.place, each.level) for each in FORMAT.check(row)} if FORMAT.check else set()
     assert ("latency_data", "warning") in found
     assert ("final_session_state.events", "error") in found
+
+
+def test_what_is_added_to_a_row_of_another_comes_back() -> None:
+    format_ = by_name("adk-jsonl")
+    assert format_.load is not None and format_.dump is not None
+    for line in (ROOT / "adk-jsonl" / "reference_converter.jsonl").read_bytes().splitlines():
+        sample = format_.load(json.loads(line))
+        assert sample.case is not None
+        changed = msgspec.structs.replace(sample, case=msgspec.structs.replace(sample.case, goal="to be seen"))
+        row = json.loads(json.dumps(format_.dump(changed, format_.options())))
+        assert format_.load(row) == changed
+        assert "extracted_data" in format_.load(row).extra["adk-jsonl"]["row"], "still a row of somebody else's"
+
+
+@pytest.mark.parametrize("golden", ["reference_converter.jsonl", "ours.jsonl"])
+def test_a_line_says_the_same_by_type_and_as_a_dictionary(golden: str) -> None:
+    for line in (ROOT / "adk-jsonl" / golden).read_bytes().splitlines():
+        typed = decode_line(line)
+        assert isinstance(typed["final_session_state"], Session)
+        assert loaded(typed) == loaded(json.loads(line))
+
+
+def test_a_line_in_which_something_is_unusual_is_decoded_whole() -> None:
+    line = (ROOT / "adk-jsonl" / "reference_converter.jsonl").read_bytes().splitlines()[0]
+    row = json.loads(line)
+    twice = b'{"run_id": "the first", ' + line[1:]
+    assert decode_line(twice)["run_id (duplicate 1)"] == "the first"
+    indented = json.dumps(row, indent=1).encode()
+    row["final_session_state"]["newKey"] = 1
+    for unusual in (indented, json.dumps(row).encode(), json.dumps({**row, "final_session_state": None}).encode()):
+        assert decode_line(unusual) == json.loads(unusual)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        (("session_trace", 0, "end_time"), 10**400, None),
+        (("session_trace", 0, "attributes"), 1.5, None),
+        (("app_name",), [1], "app_name must be text, is [1]"),
+        (("reference_data",), {"reference_tool_interactions": [{}]}, "interaction must be text, is None"),
+        (("final_session_state", "events", 0, "content", "parts", 0), {"text": 5, "thought": True}, None),
+        (("final_session_state", "events", 0, "author"), 7, "an event's author must be text, is 7"),
+        (("final_session_state", "events", 0), "x", "an event must be an object, is 'x'"),
+    ],
+)
+def test_a_hostile_value_is_named_and_the_next_row_is_read(
+    place: tuple[Any, ...], value: Any, words: str | None, tmp_path: Path
+) -> None:
+    first, second = (ROOT / "adk-jsonl" / "reference_converter.jsonl").read_bytes().splitlines()
+    path = tmp_path / "hostile.jsonl"
+    path.write_bytes(json.dumps(replaced(json.loads(first), place, value)).encode() + b"\n" + second + b"\n")
+    broken: list[ReadError] = []
+    found = list(read(path, on_broken=broken.append).samples)
+    assert found[-1].id == json.loads(second)["question_id"]
+    if words is None:
+        assert len(found) == 2 and not broken
+    else:
+        (error,) = broken
+        assert words in error.message and error.place == "line 1"

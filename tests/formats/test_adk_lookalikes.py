@@ -192,7 +192,7 @@ def test_a_session_that_tells_its_story_elsewhere_is_refused() -> None:
 def test_an_eval_case_that_states_nothing_known_is_refused() -> None:
     with pytest.raises(ReadError, match="user_turns"):
         loaded("adk-evalset", {"evalId": "c", "userTurns": [{"role": "user", "message": "hi"}]})
-    with pytest.raises(TypeError, match="conversation must be a list"):
+    with pytest.raises(ReadError, match="conversation must be a list"):
         loaded("adk-evalset", {"eval_id": "c", "conversation": {"user_content": "hi"}})
 
 

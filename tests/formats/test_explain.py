@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from any_sample import json_value, samples
@@ -405,6 +405,7 @@ def test_any_sample_becomes_a_case_of_a_report(sample: Sample) -> None:
     agent=st.dictionaries(st.sampled_from([*AGENT.fits, "other"]), json_value, max_size=6),
     root=st.dictionaries(st.sampled_from(["totalPassed", "overallPassRate", "other"]), json_value, max_size=3),
 )
+@example(case={}, metric={"value": False, "score": 1}, agent={}, root={})
 def test_any_report_returns_whole(
     case: Any, metric: Any, agent: Any, root: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -130,6 +130,46 @@ def test_full_evaluation_has_outcomes_and_milestones_but_no_steps() -> None:
     assert read(GOLDEN / "full_eval.jsonl").model == "claude-sonnet-4-6"
 
 
+def test_a_number_that_no_float_holds_is_kept_and_is_no_score(tmp_path: Path) -> None:
+    line = {"task_id": "a", "score": 1, "success": True, "elapsed_seconds": 10**399, "steps": 3}
+    path = tmp_path / "full_eval.jsonl"
+    path.write_text(json.dumps({"_meta": True, "planner_model": "m"}) + "\n" + json.dumps(line) + "\n")
+    (sample,) = read(path).samples
+    assert [score.name for score in sample.scores] == ["num_steps"]
+    assert sample.extra[NAME]["metadata"]["elapsed_seconds"] == 10**399
+    # Writers that reckon with scores stumbled over it.
+    assert convert(path, tmp_path / "out.eval", to="inspect").samples == 1
+
+
+@pytest.mark.parametrize(
+    ("golden", "place", "value", "told"),
+    [
+        ("legacy.json", (0, "steps", 1, "action"), [1], "item 1, steps[1].action: must be an object, is an array"),
+        ("legacy.json", (0, "steps", 1), {}, "item 1, steps[1].action: is missing"),
+        ("legacy.json", (0, "steps", 0, "observation"), "x", "steps[0].observation: must be an object, is text"),
+        ("demo.json", ("steps", 2), 7, "steps[2]: must be an object, is an integer"),
+        ("demo.json", ("metadata",), True, "metadata: must be an object, is true or false"),
+        ("step_log.jsonl", (0, "pred_action"), None, "[0].pred_action: must be an object, is null"),
+        ("benchmark_run/tasks/notepad_2/execution.json", ("steps", 0), [1], "steps[0]: must be an object, is an array"),
+    ],
+)
+def test_a_record_of_a_wrong_shape_is_refused_by_its_place(
+    golden: str, place: tuple[Any, ...], value: Any, told: str, tmp_path: Path
+) -> None:
+    path = tmp_path / Path(golden).name
+    lines = (GOLDEN / golden).read_text().splitlines()
+    document: Any = [json.loads(line) for line in lines] if path.suffix == ".jsonl" else json.loads("".join(lines))
+    inner = document
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    told_lines = [json.dumps(each) for each in document] if path.suffix == ".jsonl" else [json.dumps(document)]
+    path.write_text("\n".join(told_lines))
+    broken: list[ReadError] = []
+    list(read(path, format=NAME, on_broken=broken.append).samples)
+    assert str(broken[0]).endswith(told)
+
+
 # Points and what was seen
 
 

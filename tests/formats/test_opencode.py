@@ -20,16 +20,18 @@ from pantrace.engine.validate import validate
 from pantrace.errors import ReadError, SampleRefused
 from pantrace.formats.format import NoOptions
 from pantrace.formats.opencode import FORMAT
-from pantrace.formats.opencode.export import CORNERS
+from pantrace.formats.opencode.export import CORNERS, dump_document, load
 from pantrace.formats.opencode.export import dump as dump_with
-from pantrace.formats.opencode.sessions import load
+from pantrace.formats.opencode.sessions import load_document
 from pantrace.formats.opencode.stream import moment_of
 from pantrace.model import (
     Action,
     Agent,
+    Case,
     Media,
     Run,
     Sample,
+    Score,
     Step,
     Text,
     Thinking,
@@ -713,8 +715,8 @@ def foreign() -> Trajectory:
 
 def test_results_in_later_steps_are_folded_into_their_calls() -> None:
     sample = alone(foreign())
-    row = decode(encode(dump(sample)))
-    back = load(row).trajectory
+    row = decode(encode(dump_document(sample, NoOptions())))
+    back = load_document(row).trajectory
     assert back is not None
     assert [step.role for step in back.steps] == ["user", "user", "agent", "agent"]
     pairs = [(pair.call.name, pair.result) for pair in call_pairs(back)]
@@ -722,7 +724,7 @@ def test_results_in_later_steps_are_folded_into_their_calls() -> None:
         ("bash", ("one", "boom", None)),
         ("read", ("two", None, 1)),
     ]
-    lost = {loss.path: loss.why for loss in sample_losses(sample, load(row), FORMAT.lost, "opencode")}
+    lost = {loss.path: loss.why for loss in sample_losses(sample, load_document(row), FORMAT.lost, "opencode")}
     assert "trajectory.steps[2].parts[2]" in lost
     assert [agent.instructions for agent in back.agents] == ["be kind"]
 
@@ -761,6 +763,20 @@ def test_children_become_exports_of_their_own(tmp_path: Path) -> None:
     assert (report.samples, len(report.outputs)) == (6, 6)
     child = one(tmp_path / "out" / "ses_e1f8d337bffeHg7vchB5EnNJNN.json")
     assert (child.parent, child.caller) == ("ses_e1f8d52c5ffeHaFZoAUQf05gBQ", "call_21_0")
+
+
+def test_what_opencode_has_no_word_for_is_carried_and_comes_back() -> None:
+    sample = msgspec.structs.replace(
+        alone(foreign()), id="case 7", epoch=2, case=Case(question="hi"), scores=(Score(name="accuracy", value=1.0),)
+    )
+    assert load(decode(encode(dump(sample)))) == sample
+    assert "pantrace" not in plain(sample)
+
+
+def test_callers_and_ids_as_earlier_versions_wrote_them_are_read() -> None:
+    back = load({**export([user({"type": "text", "text": "hi"})]), "caller": "call_1", "sample": "case 7"})
+    assert back.trajectory is not None
+    assert (back.id, back.trajectory.caller) == ("case 7", "call_1")
 
 
 def test_a_repeated_id_is_kept_beside_the_session(tmp_path: Path) -> None:
@@ -872,7 +888,7 @@ def test_cost_and_tokens_equal_the_sessions_columns() -> None:
 
 @needs_corpus
 def test_what_we_write_of_the_database_is_what_opencode_exports() -> None:
-    """Named differences: what an export does not hold stands beside it (project, todo, caller, a long output whole)."""
+    """Named differences: what an export does not hold stands beside it (project, todo, who called, a long output)."""
     sessions = by_id(OWN / "sqlite-1.18.33")
     compared = 0
     for path in sorted((OWN / "export-1.18.33").iterdir()):
@@ -883,7 +899,7 @@ def test_what_we_write_of_the_database_is_what_opencode_exports() -> None:
         assert decode(encode(plain(sample))) == real
         ours = decode(encode(dump(sample)))
         beside = {key for key in ours if key not in ("info", "messages")}
-        assert beside <= {"project", "todo", "caller"}
+        assert beside <= {"project", "todo", "pantrace"}
         for message in ours["messages"]:
             for part in message["parts"]:
                 part.get("state", {}).pop("full_output", None)

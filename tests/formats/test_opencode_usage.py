@@ -14,8 +14,7 @@ import pytest
 from corpus import CORPUS, needs_corpus
 from pantrace import read, validate
 from pantrace.formats.format import NoOptions
-from pantrace.formats.opencode.export import dump
-from pantrace.formats.opencode.sessions import load
+from pantrace.formats.opencode.export import dump, load
 from pantrace.model import Usage, all_trajectories, usage_total
 from pantrace.wire.json import decode, encode
 

@@ -17,7 +17,6 @@ def test_a_trajectory() -> None:
     assert [(pair.call.name, pair.result and pair.result.failure) for pair in pairs] == [
         ("execute_bash", "exit_code"),
         ("execute_bash", "denied"),
-        ("finish", None),
     ]
     assert pairs[0].result is not None and pairs[0].result.exit_code == 1
     # Two calls of one response repeat its tokens: they count once, and agree with OpenHands' own sums.

@@ -63,6 +63,7 @@ FOUND: tuple[tuple[str, str, tuple[Any, ...], Any], ...] = (
     ),
     ("mini-swe-agent/note.traj.json", ".", ("messages", 2, "extra", "response", "model"), "x" * 100_000),
     ("atif/every_field.trajectory.json", ".", ("agent", "tool_definitions"), 10**30),
+    ("openadapt-eval/v1_without_dsl_mode.json", ".", ("metrics", "num_steps"), 0.25),
 )
 """What once ended in a traceback: the golden, where in it, and what was put there."""
 
@@ -116,6 +117,16 @@ def test_a_writer_that_stumbles_leaves_one_sample_out(tmp_path: Path) -> None:
     assert report.samples == 1
     ((name, why),) = report.refused
     assert name == "inf" and why.startswith("a value is not what the writer expects: OverflowError")
+
+
+def test_a_cost_that_nobody_can_reckon_with_is_refused_by_its_place(tmp_path: Path) -> None:
+    # Added to any other, it ended the writers that sum costs up.
+    path = tmp_path / "recorded.json"
+    exported = json.loads((ROOT / "opencode" / "subagent_child.json").read_bytes())
+    next(each["info"] for each in exported["messages"] if "cost" in each["info"])["cost"] = 10**399
+    path.write_text(json.dumps(exported))
+    with pytest.raises(ReadError, match=r"usage\.cost_usd has a wrong type: expected `int` <= "):
+        list(read_pile([path], format="opencode", notes=Notes()).samples)
 
 
 def test_numbers_that_json_has_no_word_for_come_back(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from pantrace.engine.convert import convert
 from pantrace.engine.read import Notes, read_pile
 from pantrace.errors import ReadError
 from pantrace.wire import files, sqlite
@@ -86,6 +87,15 @@ def test_a_row_of_a_database_is_refused_in_words(tmp_path: Path) -> None:
         database.execute("insert into t values (?)", ("x" * 9_000_000,))
     with pytest.raises(ReadError, match=r"a row is larger than 8.5 MB"), sqlite.reading(path) as reading:
         list(sqlite.rows(reading, "select a from t"))
+
+
+def test_what_grows_beyond_the_limit_when_it_is_written_is_read_back(tmp_path: Path) -> None:
+    path, target = tmp_path / "x.trace.jsonl", tmp_path / "out.jsonl"
+    steps = [{"role": role, "parts": [{"type": "text", "text": role * 700_000}]} for role in ("user", "agent")]
+    path.write_text('{"pantrace": "2"}\n' + json.dumps({"id": "a", "trajectory": {"steps": steps}}) + "\n")
+    assert path.stat().st_size < limits().record
+    assert convert(path, target, to="adk-jsonl").samples == 1
+    assert target.stat().st_size > limits().record
 
 
 def test_the_other_samples_of_a_pile_are_read(tmp_path: Path) -> None:

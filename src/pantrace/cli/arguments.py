@@ -225,14 +225,51 @@ def expand(patterns: tuple[str, ...]) -> list[Path]:
 
     found: list[Path] = []
     for pattern in patterns:
-        found += [_poured(pattern)] if pattern == "-" or Path(pattern).is_fifo() else _matching(pattern)
+        is_pipe = pattern == "-" or ("://" not in pattern and Path(pattern).is_fifo())
+        found += [_poured(pattern)] if is_pipe else _matching(pattern)
     return found
+
+
+_SLOW_BYTES, _SLOW_OBJECTS = 20_000_000, 200
+"""What takes long enough that a person should know what is going on."""
+
+
+def _tell_fetching(url: str, objects: int, size: int) -> None:
+    from pantrace.wire.limits import in_words
+
+    if size >= _SLOW_BYTES or objects >= _SLOW_OBJECTS:
+        say(f"fetching {objects:,} objects ({in_words(size)}) from {url}")
+
+
+def unfold(names: Iterable[str]) -> list[str]:
+    """Names, with patterns in URLs, which no shell knows, replaced by what they match."""
+    found: list[str] = []
+    for name in names:
+        is_pattern = "://" in name and any(letter in name for letter in "*?[")
+        found += map(str, _matching(name)) if is_pattern else [name]
+    return found
+
+
+def run_directory(named: str, *, new: bool = False) -> Path:
+    """A run directory, be it in a bucket; `new`: it may not be there yet."""
+    from pathlib import Path
+
+    if "://" not in named:
+        return Path(named)
+    from pantrace.places import path_at, run_path_at
+
+    return run_path_at(named) if new else path_at(named)
 
 
 def _matching(pattern: str) -> list[Path]:
     import glob
     from pathlib import Path
 
+    if "://" in pattern:
+        from pantrace.places import paths_at, tell_fetching
+
+        tell_fetching(_tell_fetching)
+        return paths_at(pattern)
     path = Path(pattern)
     if path.exists() or not glob.has_magic(pattern):
         return [path]
@@ -257,13 +294,16 @@ def keep_inputs(
     from pantrace.engine.overwriting import Output, refuse_overwriting
 
     recordings, others = list(recordings), list(others)
+    for each in (*recordings, *others):
+        if each and "://" in each:
+            raise UsageError(f"{each}: only `eval --out` writes to a bucket; write a file here, and copy it")
     if "" in (*recordings, *others):
         raise UsageError("the name of an output is empty")
     outputs = [Output(Path("/dev/stdout" if each == "-" else each), recording=True) for each in recordings if each]
     outputs += [Output(Path(each)) for each in others if each]
     if outputs:
         named = [path for each in sources for path in _matching("/dev/stdin" if each == "-" else each)]
-        refuse_overwriting([*named, *(Path(each) for each in beside if each)], outputs)
+        refuse_overwriting([*named, *(Path(each) for each in beside if each and "://" not in each)], outputs)
 
 
 def _poured(source: str) -> Path:

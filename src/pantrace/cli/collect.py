@@ -26,9 +26,8 @@ def command(out: str, port: int, minutes: float | None) -> None:
     OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 python my_agent.py
     pantrace eval runs/ --out results/
     """
-    from pathlib import Path
-
     from pantrace.engine.collect import collecting
+    from pantrace.places import path_here
 
     counts = {"requests": 0, "spans": 0}
     lock = threading.Lock()
@@ -41,7 +40,7 @@ def command(out: str, port: int, minutes: float | None) -> None:
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    with collecting(Path(out), port, count) as receiver:
+    with collecting(path_here(out), port, count) as receiver:
         click.echo(f"listening on {receiver.url}; recordings go to {out}")
         say(f"OTEL_EXPORTER_OTLP_ENDPOINT={receiver.url} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf")
         ended.wait(minutes * 60 if minutes else None)

@@ -10,7 +10,7 @@ import click
 from pantrace.errors import UsageError
 
 from .answer import few, sentence, short_name
-from .arguments import as_json, expand, keep_inputs, metric_names, verbose, within_limits
+from .arguments import as_json, expand, keep_inputs, metric_names, unfold, verbose, within_limits
 from .compare_brief import MOST_EXPLAINED, gaps_briefly, in_front, methods_briefly
 from .compare_judging import Judging, judging
 from .output import harmless, print_json, say, table
@@ -106,7 +106,7 @@ def command(
     if trend and (gate or margins or all_pairs or markdown or split or rubrics):
         raise UsageError("--trend shows a history: it goes with --metric, --cluster, --pair-by and --json only")
     keep_inputs(runs, others=[markdown])
-    sources = [(path, expand((path,))) for path in runs]
+    sources = [(path, expand((path,))) for path in unfold(runs)]
     if trend:
         history = trend_of_sources(sources, metrics=metrics, cluster=cluster, pair_by=pair_by)
         if as_json:

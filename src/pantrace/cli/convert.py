@@ -11,6 +11,7 @@ import click
 from pantrace.errors import LossRefused, NothingWritten, UsageError
 
 from .arguments import as_json, expand, from_format, keep_inputs, output, selecting, sources, to_format, verbose
+from .engine_options import engine_options
 from .output import print_json, say, table
 from .progress import progress
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
+    from pantrace.engine.executor import Engine
     from pantrace.engine.loss_report import Report
     from pantrace.engine.select import Selection
     from pantrace.model import Loss
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     "--no-sub-agents", is_flag=True, help="Leave sub-agents out; else they go where the format has room, or get rows."
 )
 @selecting
+@engine_options
 @verbose
 @as_json
 def command(
@@ -55,6 +58,7 @@ def command(
     strict: bool,
     no_sub_agents: bool,
     chosen: Selection,
+    engine: Engine,
     verbose: bool,
     as_json: bool,
 ) -> None:
@@ -112,6 +116,7 @@ def command(
                     carry=not no_carry,
                     on_loss=on_loss,
                     on_sample=count,
+                    engine=engine,
                 )
 
         try:
@@ -211,6 +216,8 @@ def tell(report: Report, *, verbose: bool = False, listed: bool = False) -> None
     for sample, name in report.named:
         say(f"file name: {sample} cannot be one, so it is in {name}; its id in the file is unchanged")
     tell_left_out(report.notes)
+    for words in report.by:
+        say(f"done by {words}")
 
 
 def _where(outputs: list[Path]) -> str:

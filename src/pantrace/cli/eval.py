@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 import click
 
 from .answer import few
-from .arguments import as_json, calibration_files, expand, from_format, keep_inputs, selecting, sources, verbose
+from .arguments import (
+    as_json,
+    calibration_files,
+    expand,
+    from_format,
+    keep_inputs,
+    run_directory,
+    selecting,
+    sources,
+    verbose,
+)
 from .engine_options import engine_options
 from .google_cloud import google_cloud
 from .output import print_json, say
@@ -28,7 +38,9 @@ if TYPE_CHECKING:
 
 @click.command("eval")
 @sources
-@click.option("--out", "out", required=True, metavar="DIR", help="Run directory to write, or to continue.")
+@click.option(
+    "--out", "out", required=True, metavar="DIR", help="Run directory to write or to continue: a path, or s3://…"
+)
 @click.option("--plan", "plan", metavar="FILE", help="Plan (TOML, or an eval_config.yaml); `pantrace init` writes one.")
 @from_format
 @click.option(
@@ -98,6 +110,7 @@ def command(
 
     \b
     pantrace eval runs/ --out results/today
+    pantrace eval s3://team/runs --out s3://team/results/today
     pantrace eval runs/ --plan nightly.toml --out results/today --gate \\
         --junit eval.xml --markdown summary.md
 
@@ -115,7 +128,7 @@ def command(
     keep_inputs(
         sources,
         beside=map(str, planned.beside),
-        recordings=[out, report],
+        recordings=[None if "://" in out else out, report],
         others=[junit, markdown, cache, *(str(Path(workshop) / each) for each in (SUMMARY, LOG) if workshop)],
     )
     table = planned.judge_table(
@@ -131,7 +144,7 @@ def command(
         results = evaluate_planned(
             planned,
             paths,
-            Path(out),
+            run_directory(out, new=True),
             table,
             project=project,
             location=location,
@@ -193,7 +206,7 @@ def tell_evaluation(
             click.echo(f"\n{' against '.join(reversed(sides.runs))}:\n")
             tell_comparisons(sides, flips=10)
         if results.done is not None:
-            _tell_done(results.done, str(out))
+            _tell_done(results.done, out)
         if results.judging is not None:
             tell_judging(results.judging)
     if decided is None:
@@ -222,15 +235,13 @@ def write_files(out: Path, summary: EvalSummary, files: Files) -> Comparisons | 
     return sides
 
 
-def _tell_done(done: Done, out: str) -> None:
-    from pathlib import Path
-
+def _tell_done(done: Done, out: Path) -> None:
     from pantrace.engine.twice import twice_in
 
     from .left_out import tell_left_out
 
     tell_left_out(done.notes)
-    for told in twice_in(Path(out)):
+    for told in twice_in(out):
         say(f"warning: {told}")
     if done.prompted:
         say(f"{few(done.prompted, 'sample')} matched with the reference by the first prompt, not by an id")

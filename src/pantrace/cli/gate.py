@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .arguments import as_json, calibration_files, keep_inputs, metric_names, verbose
+from .arguments import as_json, calibration_files, keep_inputs, metric_names, run_directory, verbose
 from .complete import complete_profiles
 from .output import print_json, say
 
@@ -81,7 +81,6 @@ def command(
 
     Exit code: 0 pass, 1 fail, 2 refused, 3 could not decide.
     """
-    from pathlib import Path
 
     from pantrace.errors import UsageError
     from pantrace.library.gate import against_baseline, both, decide_by_profile
@@ -91,10 +90,11 @@ def command(
     from .compare import tell_comparisons
     from .gate_stored import gate_by_stored
 
-    if not is_run_directory(Path(directory)):
+    run = run_directory(directory)
+    if not is_run_directory(run):
         raise UsageError(f"{directory} is not a run directory; `pantrace eval … --out DIR` makes one")
     alone = not (profile or baseline or margins or metrics or cluster or junit or markdown or report or complete)
-    if alone and gate_by_stored(Path(directory), min_pass_rate, verbose=verbose, as_json=as_json):
+    if alone and gate_by_stored(run, min_pass_rate, verbose=verbose, as_json=as_json):
         return
     if profile is None and baseline is None:
         raise UsageError(
@@ -110,11 +110,11 @@ def command(
     # Before anything is decided: a baseline that cannot be compared with is an error, not a decision.
     against = None
     if baseline is not None:
-        against = against_baseline(Path(directory), baseline, margins=margins, metrics=metrics, cluster=cluster)
+        against = against_baseline(run, baseline, margins=margins, metrics=metrics, cluster=cluster)
     decided = None
     if profile is not None:
         decided = decide_by_profile(
-            Path(directory), profile, min_pass_rate=min_pass_rate, complete=complete, calibrations=calibrations
+            run, profile, min_pass_rate=min_pass_rate, complete=complete, calibrations=calibrations
         )
         _tell_decided(decided, directory, junit, markdown, report, verbose=verbose, as_json=as_json)
     if against is not None:
@@ -147,7 +147,7 @@ def _tell_decided(
     from .decided import tell_doubts, tell_failures, tell_numbers, tell_verdict
     from .eval import write_reports
 
-    out, summary, chosen = Path(directory), decided.summary, decided.profile
+    out, summary, chosen = run_directory(directory), decided.summary, decided.profile
     assert summary is not None
     assert chosen is not None
     write_reports(out, summary, junit, markdown, chosen.name)

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from .arguments import as_json
+from .arguments import as_json, unfold
 from .output import print_json, table
 
 
@@ -29,7 +29,7 @@ def command(words: tuple[str, ...], as_csv: bool, as_json: bool) -> None:
 
     if len(words) < 2:
         raise click.UsageError("name at least one run directory, then the question")
-    answer = query(list(words[:-1]), words[-1])
+    answer = query(unfold(words[:-1]), words[-1])
     if as_json:
         print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
     elif as_csv:

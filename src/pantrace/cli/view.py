@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pantrace.errors import MissingExtra, UsageError
+from pantrace.errors import MissingExtra, PantraceError, UsageError
 
 from .arguments import expand, from_format, sources
 from .output import say
@@ -123,10 +123,13 @@ def _login() -> str:
 def _states(paths: list[Path]) -> Any:
     """What tells whether something has been written since: to run directories, to recordings that were named, and to
     those that a `pantrace run` is making. Other recordings in folders are read once."""
+    from pantrace.places import path_at
     from pantrace.store import is_run_directory
 
     watched = []
     for path in paths:
+        with suppress(PantraceError):  # a bucket that does not answer now is asked again later
+            path_at(str(path))
         folders = [path] if is_run_directory(path) else sorted(each.parent for each in path.glob("*/run.json"))
         watched += [
             folder / name for folder in folders for name in ("run.json", "manifest.sqlite", "manifest.sqlite-wal")

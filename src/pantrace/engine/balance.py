@@ -47,9 +47,17 @@ class Balance:
         return self.missing.total()
 
     def open(
-        self, path: Path, chosen: Format, variant: str, on_broken: OnBroken, open_with: Callable[[OnBroken], Run]
+        self,
+        path: Path,
+        chosen: Format,
+        variant: str,
+        on_broken: OnBroken,
+        open_with: Callable[[OnBroken], Run],
+        *,
+        goes_on: bool = False,
     ) -> Run:
-        """The run of an input, which is measured while its samples are iterated."""
+        """The run of an input, which is measured while its samples are iterated. `goes_on`: it is a later part of one,
+        whose beginning has been measured with the first."""
         ledger = Ledger(chosen.reencoded, vocabulary(chosen))
         tell: Listener = ledger.source
         if self.census is not None:
@@ -66,7 +74,7 @@ class Balance:
             ledger.broken()
             on_broken(error)
 
-        with listening(tell, ledger.hear):
+        with listening(None) if goes_on else listening(tell, ledger.hear):
             run = open_with(broken)
         header = to_plain(header_of(run))
         ledger.model(header)
@@ -95,6 +103,13 @@ class Balance:
         self.values += found.values
         self.missing += Counter({(chosen.name, path): count for path, count in found.missing.items()})
         self.needed |= {(chosen.name, path) for path in found.needed}
+
+    def absorb(self, other: Balance) -> None:
+        """Count what was counted of another part of the same input."""
+        self.values += other.values
+        self.missing += other.missing
+        self.needed |= other.needed
+        self.unfinished += other.unfinished
 
     def sentence(self, shown: int = 4) -> str | None:
         """One line: how many values have no place, and where they stand; None where all have one."""

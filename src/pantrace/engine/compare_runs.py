@@ -138,7 +138,8 @@ def compare_cases(
     margins = list(margins)
     _refuse_gaps(sides, metrics)
     pairs = _pairs(sides, all_pairs)
-    found = compare_pairs(pairs, metrics=metrics, margin=parse_margins(margins))
+    with seldom_collecting():
+        found = compare_pairs(pairs, metrics=metrics, margin=parse_margins(margins))
     if not found:
         listed = [f"{side.name} has {', '.join(sorted(side.values)) or 'no scores'}" for side in sides]
         raise UsageError(f"the runs share no metric: {'; '.join(listed)}")

@@ -13,7 +13,6 @@ from typing import IO, Any
 import msgspec
 
 from pantrace.errors import (
-    LossRefused,
     NothingWritten,
     ReadError,
     SampleRefused,
@@ -22,13 +21,15 @@ from pantrace.errors import (
 )
 from pantrace.formats import Format, by_name, detect
 from pantrace.model import Loss, Record, Run, RunHeader, Sample, Trajectory, header_of, with_samples
+from pantrace.places import path_at
 from pantrace.wire import files
 from pantrace.wire.carried import carry_if, without_carried
+from pantrace.wire.cuts import SPAN_BYTES
 from pantrace.wire.depth import OURS, is_too_deep
 from pantrace.wire.file_names import FileNames
 from pantrace.wire.found import common_weight, weights
 from pantrace.wire.json import to_plain
-from pantrace.wire.limits import limits
+from pantrace.wire.limits import limits, of_our_own
 from pantrace.wire.loss import header_losses, plain, plain_header
 from pantrace.wire.mending import mending
 from pantrace.wire.output import staging
@@ -37,6 +38,8 @@ from pantrace.wire.rows import raise_broken, write_rows
 from pantrace.wire.written import Row
 
 from .balance import Balance
+from .convert_parts import ConvertParts, in_parts, refuse_losses
+from .executor import ONE_PROCESS, Engine
 from .loss_report import Report
 from .overwriting import Output, refuse_overwriting
 from .read import UNFORESEEN, Notes, open_run, read_pile, split_children, watch
@@ -63,18 +66,26 @@ def convert(
     selection: Selection | None = None,
     on_loss: OnLoss | None = None,
     on_sample: Callable[[Sample], None] | None = None,
+    engine: Engine = ONE_PROCESS,
+    span_bytes: int = SPAN_BYTES,
 ) -> Report:
     """Write recordings as another format, and report what was lost.
 
     Without `to`, the name of the output says the format: log.eval, all.trace.jsonl. With `strict`, any loss and any
     broken record is an error, and no output is left behind. Without `measure`, losses are not measured, which is
     faster. Without `carry`, the output is plain: nothing is kept under a `pantrace` key."""
-    paths = [Path(each) for each in ([sources] if isinstance(sources, (str, PathLike)) else sources)]
+    paths = [path_at(each) for each in ([sources] if isinstance(sources, (str, PathLike)) else sources)]
     if (to := to or format_named_by(target)) is None:
         raise no_format(target)
     if not sub_agents:
         selection = replace(selection or Selection(), sub_agents=False)
     refuse_overwriting(paths, [Output(Path(target), recording=True)])
+    if on_loss is None and engine != ONE_PROCESS and (format_ := by_name(to)).writes and not Path(target).is_dir():
+        chosen = options if isinstance(options, Record) else parse_options(format_, options or {})
+        task = ConvertParts(write_run, to, chosen, measure and format_.reads, carry, strict, selection or Selection())
+        done = in_parts(paths, Path(target), task, engine, format=format, on_sample=on_sample, span_bytes=span_bytes)
+        if done is not None:
+            return done
     report = Report(to=to, notes=Notes() if strict else Notes.keeping(), measured=measure)
     report.notes.unread = (
         Balance(copied_as=to if len(paths) == 1 and not (selection and selection.narrows) else None)
@@ -123,8 +134,10 @@ def write_run(
     on_loss: OnLoss | None = None,
     report: Report | None = None,
     read: Iterable[Path] = (),
+    goes_on: bool = False,
 ) -> Report:
-    """Write a run and measure its losses; `read` are the files it comes from, of which none is written over.
+    """Write a run and measure its losses; `read` are the files it comes from, of which none is written over. `goes_on`:
+    what becomes of its header was told with an earlier part of it.
 
     All is measured and decided while the output is still hidden: it appears when nothing can go wrong any more."""
     format_ = by_name(to)
@@ -147,22 +160,21 @@ def write_run(
                 raise WriteError(f"not written as {to}: {UNWRITABLE}: {type(error).__name__}: {error}") from error
         if format_.is_split:
             refuse_overwriting(read, [Output(each, recording=True) for each in outputs])
-        written = _reopened(place, format_) if format_.save is not None else None
-        if measure and not rows.headers:
+        with of_our_own():
+            written = _reopened(place, format_) if format_.save is not None else None
+        if measure and not rows.headers and not goes_on:
             report.values += common_weight(plain_header(run))
             for loss in header_losses(run, written or RunHeader(), _header_reasons(format_), to):
                 if not loss.path.startswith(format_.outside):
                     rows.lose(loss)
         if measure and report.samples:
             files = [place / each.name for each in outputs] if place.is_dir() else [place]
-            rows.scales.add_files(files, report.notes.unread)
+            with of_our_own():
+                rows.scales.add_files(files, report.notes.unread)
         if not report.samples:
             _refuse_nothing(rows, place, written)
-        if strict and (unread := report.notes.unread) is not None and (sentence := unread.sentence()) is not None:
-            raise LossRefused(f"{sentence} and --strict: nothing was written")
-        if strict and report.losses:
-            count = sum(report.losses.values())
-            raise LossRefused(f"{count} losses and --strict: nothing was written; --loss FILE lists them")
+        if strict:
+            refuse_losses(report)
     report.outputs += outputs
     return report
 
@@ -205,6 +217,7 @@ class _Rows:
         samples = run.samples if format_.nests else split_children(run.samples, self._staff)
         for sample in unique_samples(samples, report, repeats=format_.repeats):
             self.seen += 1
+            report.ids.add(sample.id)
             if format_.dump is None:
                 self._lose_sample(sample, "absent", _no_samples(format_))
                 continue

@@ -100,12 +100,12 @@ class EvaluateParts:
         references = self.references.fresh() if self.references is not None else None
         selection = self.selection.fresh() if self.selection is not None else None
         run = open_part(part, broken.append)
-        samples: Iterable[Sample] = samples_of(run, part.chosen, Path(part.path)) if self.whole else run.samples
+        samples: Iterable[Sample] = samples_of(run, part.chosen, part.place()) if self.whole else run.samples
         if selection is not None:
             samples = selection.wanted(samples)
         if references is not None:
             samples = map(references.join, samples)
-        name, count = name_of(Path(part.path)), 0
+        name, count = name_of(part.place()), 0
         first = FIRST if part.number == 0 else MOST  # a crash late in an input may cost more than an early one
         for number, portion in enumerate(portions(watch(samples, self.on_sample), first)):
             place, hashed = part_place(name, part.number, number), portion.hash[:16]

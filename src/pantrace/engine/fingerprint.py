@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from pantrace.formats import Format
+from pantrace.places import is_mirrored
 from pantrace.wire import files
 
 
@@ -40,7 +41,7 @@ def fingerprint(path: Path, chosen: Format, variant: str, content: str, circumst
     """Of all that decides which samples an input gives: its content, files beside it that its reader looks into, its
     format, and the circumstances: selection and reference."""
     digest = sha256(repr((content, chosen.name, variant, circumstances)).encode("utf-8", "surrogatepass"))
-    for other in _beside(path, chosen):
+    for other in read_beside(path, chosen):
         digest.update(_name(other) + b"\0" + content_hash(other).encode())
     return digest.hexdigest()[:32]
 
@@ -48,12 +49,14 @@ def fingerprint(path: Path, chosen: Format, variant: str, content: str, circumst
 def signature(path: Path, chosen: Format) -> str:
     """Of names, sizes and times: changes whenever the fingerprint does, unless someone sets a file's time back."""
     digest = sha256()
-    for file in (each for one in (path, *_beside(path, chosen)) for each in _files(one)):
+    for file in (each for one in (path, *read_beside(path, chosen)) for each in _files(one)):
         try:
             found = file.stat()
         except OSError as error:
             raise files.read_error(file, error) from None
-        digest.update(_name(file) + f"\0{found.st_size} {found.st_mtime_ns} {found.st_ino}\0".encode())
+        # A copy of what is in a bucket has the object's time, and on every machine another number.
+        number = 0 if is_mirrored(file) else found.st_ino
+        digest.update(_name(file) + f"\0{found.st_size} {found.st_mtime_ns} {number}\0".encode())
     return digest.hexdigest()
 
 
@@ -68,7 +71,7 @@ def _holds_data(path: Path) -> bool:
     return not path.name.endswith("-wal") or path.stat().st_size > 0
 
 
-def _beside(path: Path, chosen: Format) -> Iterator[Path]:
+def read_beside(path: Path, chosen: Format) -> Iterator[Path]:
     """Files that are read along: the log of a database, and what the format knows of."""
     logs: Iterable[Path] = () if path.is_dir() else (path.with_name(path.name + end) for end in ("-wal", "-journal"))
     for other in (*logs, *chosen.beside(path)):

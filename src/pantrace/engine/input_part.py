@@ -10,11 +10,13 @@ from pathlib import Path
 from pantrace.errors import ReadError
 from pantrace.formats import Format, by_name
 from pantrace.model import Record, Run
+from pantrace.places import Origin, is_mirrored, located, origin_of
 from pantrace.wire import files
 from pantrace.wire.cuts import Cutting
 from pantrace.wire.rows import OnBroken, cut_rows
 from pantrace.wire.span import Span
 
+from .fingerprint import read_beside
 from .read import RUN_DIRECTORY, UNFORESEEN, open_run
 
 
@@ -22,6 +24,7 @@ class InputPart(Record, frozen=True, kw_only=True):
     """A whole input, or one span of it: small enough to be sent between processes."""
 
     path: str
+    """As people name it; `place` is where it is read."""
     format: str
     variant: str
     number: int = 0
@@ -31,6 +34,12 @@ class InputPart(Record, frozen=True, kw_only=True):
     """None: all of the input."""
     weight: int = 0
     """About how many bytes there are to read."""
+    origin: Origin | None = None
+    """Where a worker gets it from; None: from the disk, or a run directory that knows itself."""
+
+    def place(self) -> Path:
+        """Where it is on this machine; what is not here is fetched from its bucket."""
+        return located(self.path, self.origin)
 
     @property
     def chosen(self) -> Format:
@@ -50,7 +59,13 @@ def parts_of(path: Path, chosen: Format, variant: str, cutting: Cutting) -> Iter
     begun: list[Span] = []
     with suppress(ReadError, OSError, *UNFORESEEN):
         begun = [*islice(spans, 2)]
-    whole = InputPart(path=str(path), format=chosen.name, variant=variant, weight=weight_of(path))
+    whole = InputPart(
+        path=str(path),
+        format=chosen.name,
+        variant=variant,
+        weight=weight_of(path),
+        origin=origin_of(path, read_beside(path, chosen)) if is_mirrored(path) else None,
+    )
     if len(begun) < 2:
         yield whole
         return
@@ -63,6 +78,7 @@ def parts_of(path: Path, chosen: Format, variant: str, cutting: Cutting) -> Iter
             is_last=after is None,
             span=span,
             weight=cutting.size,
+            origin=whole.origin,
         )
 
 
@@ -92,4 +108,4 @@ def weight_of(path: Path) -> int:
 
 def open_part(part: InputPart, on_broken: OnBroken) -> Run:
     """The run of an input with the samples of one part."""
-    return open_run(Path(part.path), part.chosen, part.variant, on_broken, part.span)
+    return open_run(part.place(), part.chosen, part.variant, on_broken, part.span)

@@ -54,6 +54,10 @@ class Report(Tabular):
     """Samples of which no words were recorded: their steps are written, and say nothing."""
     headers: Counter[str] = field(default_factory=Counter)
     """Of a pile of several inputs, whose headers have no place in it: input -> how many values it had."""
+    ids: set[str] = field(default_factory=set)
+    """Of the samples that came, written or not."""
+    by: list[str] = field(default_factory=list)
+    """Who did it, in words, if not this process alone."""
     measured: bool = True
     notes: Notes = field(default_factory=Notes)
 
@@ -66,6 +70,16 @@ class Report(Tabular):
             return
         self.lost += loss.values - loss.own
         _count(self.not_kept, kind_of(general(loss.path), loss.part), loss.values, loss.own)
+
+    def absorb(self, other: Report) -> None:
+        """Count what was counted of the next part of the same run."""
+        for name in ("samples", "values", "lost", "hidden"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("losses", "carried", "not_kept", "rearranged", "only_for_pantrace", "repairs", "headers"):
+            getattr(self, name).update(getattr(other, name))
+        for name in ("refused", "renamed", "named", "faults", "wordless"):
+            getattr(self, name).extend(getattr(other, name))
+        self.measured = other.measured
 
     def repair(self, path: str, what: str) -> None:
         """Count what was set right."""

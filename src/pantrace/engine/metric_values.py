@@ -321,7 +321,7 @@ def _measured(
         measured.independent = min(count, count if clusters is None else clusters) or None
     if each.low is not None and each.high is not None and each.low <= value <= each.high:
         measured.estimate = Estimate(value=value, low=each.low, high=each.high, n=int(count or 0), method="as stored")
-    elif measured.independent and 0 <= value <= 1:
+    elif measured.independent is not None and measured.independent >= 1 and 0 <= value <= 1:
         measured.estimate = share_of(value, measured.independent)
     else:
         measured.estimate = Estimate(value=value, n=int(count or 0), method="as stored", note="no interval stored")

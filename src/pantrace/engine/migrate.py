@@ -9,6 +9,7 @@ from typing import Any
 from pantrace.errors import ReadError, UsageError
 from pantrace.formats import Format
 from pantrace.model import Record
+from pantrace.places import path_at
 from pantrace.wire import files
 from pantrace.wire.json import decode_document, encode
 from pantrace.wire.output import writing
@@ -33,7 +34,7 @@ def migrate(paths: Iterable[str | Path], out: str | Path | None = None) -> list[
 
     They go into the folder `out` under the names of their inputs, a name that occurs twice led by its folder's; one
     file may also be given a file. Without `out` there must be one file, whose document is handed back."""
-    given = [Path(each) for each in paths]
+    given = [path_at(each) for each in paths]
     alone = len(given) == 1 and not given[0].is_dir()
     if out is None and not alone:
         raise UsageError("several documents need a folder to go to: name it with -o")

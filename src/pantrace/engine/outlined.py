@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pantrace.model import Run, with_samples
-from pantrace.store import RunDirectory
-
-from .read import is_run_directory
+from pantrace.store import RunDirectory, is_run_directory
 
 
 def outlined(path: Path) -> Run | None:

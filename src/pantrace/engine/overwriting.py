@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pantrace.errors import ReadError, UnknownFormat, UsageError
 from pantrace.formats import detect
+from pantrace.places import is_mirrored
 from pantrace.store import OWN_NAMES, PARTS, is_run_directory
 from pantrace.wire.output import nearest_folder, real_place, write_error
 
@@ -45,6 +46,7 @@ def refuse_overwriting(read: Iterable[Path], written: Iterable[Output]) -> None:
         if room := _identity(nearest_folder(_place(each))):
             rooms.setdefault(room, []).append(each)
     for source in read:
+        _refuse_in_bucket(outputs, source)
         if same := files.get(_identity(source) or NOTHING):
             raise UsageError(f"{same.path} is an input and would be overwritten: name another output")
         for identity, folder, entries in _folders(source) if source.is_dir() and outputs else ():
@@ -56,6 +58,15 @@ def refuse_overwriting(read: Iterable[Path], written: Iterable[Output]) -> None:
                     raise UsageError(
                         f"{same.path} is read as a part of {source} and would be overwritten: name another output"
                     )
+
+
+def _refuse_in_bucket(outputs: list[Output], source: Path) -> None:
+    """The same by URLs: of what is in a bucket, each command has a copy of its own."""
+    for each in outputs if is_mirrored(source) else ():
+        if is_mirrored(each.path) and str(each.path).startswith(f"{source}/"):
+            raise UsageError(
+                f"{each.path} would lie in {source}, which is read: the next run would read it, too; write it elsewhere"
+            )
 
 
 def _same(entry: os.DirEntry[str], files: dict[Identity, Output]) -> Output | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, fsum, inf
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from pantrace.errors import UsageError
 from pantrace.model import Record
+from pantrace.places import path_at
 from pantrace.stats import (
     ALPHA,
     POWER,
@@ -190,7 +190,7 @@ def _spread_of_runs(
 ) -> tuple[Spread, tuple[str, ...]]:
     if len(runs) > 2:
         raise UsageError("--run takes one run, or two of which the differences are taken")
-    sides = read_sides([(fspath(path), [Path(path)]) for path in runs], cluster)
+    sides = read_sides([(fspath(path), [path_at(path)]) for path in runs], cluster)
     name = _metric(sides, metric)
     pass_or_fail = all(side.binary[name] for side in sides)
     one = sides[0].values[name]

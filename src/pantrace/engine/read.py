@@ -14,6 +14,7 @@ import msgspec
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import Format, by_name, detect
 from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, Trajectory, header_of, is_staff
+from pantrace.places import path_at
 from pantrace.store import FILES, RECORDINGS, WORKSPACES, RunDirectory, is_run_directory
 from pantrace.wire.claim import either, inside, of_patterns
 from pantrace.wire.files import read_error
@@ -30,6 +31,10 @@ from .twice import Twice
 
 OnHeader = Callable[[str, RunHeader], None]
 """Takes the name of an input and all that its run says beside its samples."""
+
+
+def _nobody_asks(_name: str, _header: RunHeader) -> None:
+    """By name, so that notes can be sent to another process."""
 
 
 @dataclass
@@ -49,7 +54,7 @@ class Notes:
     """Name of the run whose samples are being read: its own, or in a pile of several that of its file."""
     results: list[tuple[str, Aggregate]] = field(default_factory=list)
     """Aggregates that the runs read so far store themselves, with the names of these runs."""
-    on_header: OnHeader = lambda _name, _header: None
+    on_header: OnHeader = _nobody_asks
     """What to do with the headers of several inputs, of which a pile keeps only the samples."""
     twice: Twice = field(default_factory=Twice)
     """Recordings that are there in two files."""
@@ -76,7 +81,7 @@ def read(path: str | Path, *, format: str | None = None, on_broken: OnBroken = r
 
     The samples are read while they are iterated, one at a time; iterated again, they are read again, and broken records
     are told again. A broken record raises a ReadError, or goes to `on_broken` and is left out."""
-    path = Path(path)
+    path = path_at(path)
 
     def opened() -> Run:
         if path.is_dir():

@@ -9,6 +9,7 @@ from typing import Any
 from pantrace.errors import UsageError
 from pantrace.formats import by_name
 from pantrace.model import Case, Run, Sample
+from pantrace.places import path_here
 from pantrace.recording import Recorder
 from pantrace.recording.file import add_to_native
 
@@ -31,7 +32,7 @@ def recorder(
     A native file takes one more sample each time. With `to`, the recording becomes a file of its own in another format
     ("inspect", "atif", ...), which must not be there yet. `case` is an id, or the fields of a case: question,
     reference, labels. `agent`, `model`, `instructions` and `tools` say who is recorded."""
-    target = Path(path)
+    target = path_here(path)
     written = by_name(to)
     if not written.writes:
         raise UsageError(f"{to} can be read, not written")

@@ -19,6 +19,7 @@ class Place(NamedTuple):
 _HOMES: tuple[tuple[str, str | None, str, str | None], ...] = (
     # tool, variable that moves its home, place below it (or below the user's home), format
     ("Claude Code", "CLAUDE_CONFIG_DIR", ".claude/projects", "claude-code"),
+    ("Claude Code", None, ".config/claude/projects", "claude-code"),
     ("Codex", "CODEX_HOME", ".codex/sessions", "codex"),
     ("Codex (archived)", "CODEX_HOME", ".codex/archived_sessions", "codex"),
     ("OpenCode", None, ".local/share/opencode", "opencode"),
@@ -41,11 +42,12 @@ def usual_places(home: Path, here: Path, environment: Mapping[str, str]) -> Iter
     for tool, variable, below, format_ in _HOMES:
         moved = environment.get(variable) if variable is not None else None
         # A variable names the tool's own folder, which is the first part of the usual place.
-        path = Path(moved, *Path(below).parts[1:]) if moved else home / below
+        # Claude Code's may list several, with commas between.
+        moves = [each.strip() for each in moved.split(",") if each.strip()] if moved else []
+        paths = [Path(each, *Path(below).parts[1:]) for each in moves] or [home / below]
         if tool == "OpenCode" and (data := environment.get("XDG_DATA_HOME")):
-            path = Path(data) / "opencode"
-        if path.is_dir():
-            yield Place(tool, path, format_)
+            paths = [Path(data) / "opencode"]
+        yield from (Place(tool, path, format_) for path in paths if path.is_dir())
     seen: set[Path] = set()
     for tool, below, format_ in _HERE:
         path = here / below

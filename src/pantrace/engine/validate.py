@@ -14,6 +14,7 @@ import msgspec
 from pantrace.errors import ReadError, UnknownFormat, UsageError
 from pantrace.formats import Format, by_name, detect
 from pantrace.model import Sample, Violation
+from pantrace.places import path_at
 from pantrace.wire.rows import rows_in
 
 from .balance import Balance
@@ -73,7 +74,7 @@ def validate(path_or_data: str | PathLike[str] | Any, format: str | None = None)
     It also takes one decoded record, before it is written; then `format` must be named. A file that cannot be read
     raises a ReadError."""
     if isinstance(path_or_data, (str, PathLike)):
-        found = validate_files([Path(path_or_data)], format)
+        found = validate_files([path_at(path_or_data)], format)
         if found.unreadable:
             raise found.unreadable[0]
         return found

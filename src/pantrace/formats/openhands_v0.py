@@ -141,6 +141,10 @@ def _action(event: dict[str, Any], names: dict[str, tuple[str, str]]) -> Step:
         return Step(role="agent", kind="compaction", parts=summary, replaces=_forgotten(given))
     if event["source"] != "agent" or kind in _SILENT:
         return Step(role="system", kind="note")
+    if kind == "finish":
+        # Nothing answers it: as a call it would seem to hang.
+        last = _last_words(given)
+        return Step(role="agent", parts=(Text(text=last),) if last else ())
     call = _call(event, str(kind), given)
     names[str(event.get("id"))] = (call.id or "", call.name)
     thought = given.get("thought")
@@ -229,10 +233,14 @@ def _finished(events: list[Any]) -> str | None:
             given = event.get("args")
             if event["action"] != "finish" or not isinstance(given, dict):
                 return None
-            # The event's own `message` is a set phrase where the model said nothing.
-            words = (given.get("final_thought"), given.get("thought"))
-            return next((each for each in words if isinstance(each, str) and each), None)
+            return _last_words(given)
     return None
+
+
+def _last_words(given: dict[str, Any]) -> str | None:
+    """The event's own `message` is none of them: it is a set phrase where the model said nothing."""
+    words = (given.get("final_thought"), given.get("thought"))
+    return next((each for each in words if isinstance(each, str) and each), None)
 
 
 FORMAT = Format(

@@ -20,6 +20,7 @@ from pantrace.engine.trend import History, trend_of_sources
 from pantrace.errors import UsageError
 from pantrace.judges import Rubric
 from pantrace.model import Run, Sample
+from pantrace.places import path_at
 
 from .judging import bench_of
 from .sources import listed, outside_loop, refuse_other
@@ -172,4 +173,4 @@ def trend(
 
 
 def _named(runs: Sequence[str | PathLike[str]]) -> list[Source]:
-    return [(fspath(path), [Path(path)]) for path in runs]
+    return [(fspath(path), [path_at(path)]) for path in runs]

@@ -20,6 +20,7 @@ from pantrace.engine.select import Selection
 from pantrace.engine.table import Table, Tabular
 from pantrace.errors import ReadError, UsageError
 from pantrace.model import Sample
+from pantrace.places import path_at
 
 from .judging import bench_of
 from .sources import outside_loop
@@ -100,7 +101,7 @@ def diagnose(
         retries=retries,
         redact=redact,
     )
-    paths = [Path(each) for each in sources]
+    paths = [path_at(each) for each in sources]
 
     def work() -> DiagnosisResult:
         judging = None
@@ -135,7 +136,7 @@ def diagnose_with(
 ) -> DiagnosisResult:
     """The same with a judge that was made before, if any."""
     notes = Notes.keeping()
-    references = References.of(read_pile([Path(reference)], notes=Notes())) if reference is not None else None
+    references = References.of(read_pile([path_at(reference)], notes=Notes())) if reference is not None else None
     code = read_code(Path(source), judging.clean) if source is not None and judging is not None else None
     unfinished: list[Path] = []
     found = diagnose_pile(

@@ -20,6 +20,7 @@ from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
 from pantrace.judges import Managed
 from pantrace.model import Sample
+from pantrace.places import path_at, run_path_at
 
 from .access import named_project
 from .judging import bench_of
@@ -160,8 +161,8 @@ def evaluate(
     )
     return evaluate_planned(
         planned,
-        [Path(each) for each in sources],
-        Path(out),
+        [path_at(each) for each in sources],
+        run_path_at(out),
         table,
         project=project,
         location=location,

@@ -21,6 +21,7 @@ from pantrace.engine.summary import EvalSummary, gate_code, summarise
 from pantrace.engine.table import Table, Tabular
 from pantrace.judges import Calibrations
 from pantrace.model import Record
+from pantrace.places import path_at
 from pantrace.policy import Profile, load_profile, profile_names
 
 _PASSED = {0: True, 1: False}
@@ -128,7 +129,7 @@ def against_baseline(
     cluster: str | None = None,
 ) -> Gate:
     """Demand that no metric is worse than in the baseline by more than its margin. Both runs are only read."""
-    sources = [(str(baseline), [Path(baseline)]), (str(out), [out])]
+    sources = [(str(baseline), [path_at(baseline)]), (str(out), [out])]
     found = compare_sources(sources, metrics=[*metrics], margins=[*margins], cluster=cluster)
     passed = _PASSED.get(exit_code(found.comparisons))
     words = "failed: proven worse" if passed is False else _WORDS[passed]

@@ -27,6 +27,7 @@ from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
 from pantrace.metrics import full_address
 from pantrace.model import Run, Sample
+from pantrace.places import path_at
 
 from .scores import Scores
 from .sources import Recordings, engine_for, listed, paths_of, pile_of, refuse_other
@@ -167,7 +168,7 @@ def measuring(
     started: list[str] = []
     executor = engine_for(sources, engine, selection, started.append)
     run = pile_of(sources, format, notes) if isinstance(executor, InProcess) else Run(samples=())
-    references = References.of(read_pile([Path(reference)], notes=Notes())) if reference is not None else None
+    references = References.of(read_pile([path_at(reference)], notes=Notes())) if reference is not None else None
     by_turn = per == "turn"
     found = Measuring(
         run,

@@ -16,6 +16,7 @@ from pantrace.engine.read import Notes
 from pantrace.engine.table import Table, Tabular
 from pantrace.errors import UsageError
 from pantrace.metrics import full_address
+from pantrace.places import path_at
 from pantrace.plots import DPI, render
 
 from .sources import listed, refuse_other
@@ -103,7 +104,7 @@ def plot(
     passk: all of k trials succeed. What is null is a gap, never a bar of zero. `labels` are names for the evaluations,
     in order, as a list or parted by commas. `.save(FILE)` writes the picture."""
     refuse_other("kind", kind, get_args(Kind))
-    paths = [Path(each) for each in sources]
+    paths = [path_at(each) for each in sources]
     notes = Notes.keeping()
     found = read_evaluations(paths, format=format, cluster=cluster, notes=notes)
     if not found:

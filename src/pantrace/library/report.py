@@ -15,6 +15,7 @@ from pantrace.engine.table import Table, Tabular
 from pantrace.errors import NothingWritten, UsageError
 from pantrace.model import Sample
 from pantrace.normalise.secrets import Redactor
+from pantrace.places import path_at
 from pantrace.viewer import write_report
 from pantrace.wire.output import writing
 
@@ -70,7 +71,7 @@ def report(
 
     `max_size` is in bytes: pictures are left out first, then long texts, then the steps of samples that passed.
     Secrets are replaced, unless `redact` is False."""
-    target, paths = Path(out), [Path(each) for each in sources]
+    target, paths = Path(out), [path_at(each) for each in sources]
     ending = target.suffix.lower()
     if ending not in (".html", ".htm", ".md"):
         raise UsageError(f"{target}: the name must end in .html or .md")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Iterator
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,6 +21,7 @@ from pantrace.engine.summary import EvalSummary, summarise
 from pantrace.engine.table import Table, Tabular
 from pantrace.errors import ReadError, UsageError
 from pantrace.model import RunHeader, Sample
+from pantrace.places import path_at
 from pantrace.store import RunDirectory, query
 
 from .gate import Gate, against_baseline, both, decide_as_planned, decide_by_profile, decision_table
@@ -41,7 +41,7 @@ class Results(Tabular):
         judging: Bench | None = None,
         ready: Ready | None = None,
     ):
-        self.path = Path(path)
+        self.path = path_at(path)
         self.done = done
         """What this evaluation measured and reused; None where the directory was only opened."""
         self.judging = judging

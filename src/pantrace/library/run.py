@@ -26,6 +26,7 @@ from pantrace.engine.simulated_user import SimulatedUser
 from pantrace.errors import MissingExtra, UsageError
 from pantrace.judges.providers import Provider
 from pantrace.model import Sample
+from pantrace.places import path_at, path_here
 from pantrace.store import WORKSPACES, require_analysis
 
 from .access import agent_keys, environment, reach
@@ -101,9 +102,9 @@ def run(
     if planned is not None:
         readiness(planned)
     ran = record(
-        [Path(each) for each in listed(dataset)],
+        [path_at(each) for each in listed(dataset)],
         {name: spec_of(each) for name, each in named.items()},
-        Path(out),
+        path_here(out),
         plan=plan,
         given=given,
         options={**(options or {}), **({"base_url": base_url} if base_url else {})},

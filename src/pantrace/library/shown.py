@@ -20,6 +20,7 @@ from pantrace.errors import MissingExtra, PantraceError, ReadError, UnknownForma
 from pantrace.formats import Format
 from pantrace.model import Run, Sample, header_of, with_samples
 from pantrace.normalise.secrets import Redactor
+from pantrace.places import is_url
 from pantrace.plots import render
 from pantrace.store import RunDirectory, is_run_directory
 from pantrace.viewer import Comparison, Plot, Shown, ShownRun, ShownSample
@@ -187,7 +188,7 @@ def _paced(samples: Iterator[ShownSample], source: Source) -> Iterator[ShownSamp
 def _roots(source: Source, directory: RunDirectory | None) -> tuple[Path, ...]:
     """Folders that the person named, or that the evaluation was given."""
     if directory is not None:
-        named = [Path(str(each)) for each in directory.header.dataset.get("inputs", [])]
+        named = [Path(text) for each in directory.header.dataset.get("inputs", []) if not is_url(text := str(each))]
         return tuple(each if each.is_dir() else each.parent for each in named)
     return tuple({place if place.is_dir() else place.parent for place, _, _ in source.places})
 

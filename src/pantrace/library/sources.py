@@ -15,6 +15,7 @@ from pantrace.engine.select import Selection, parse_since
 from pantrace.engine.where import parse_where
 from pantrace.errors import UsageError
 from pantrace.model import Run, Sample
+from pantrace.places import path_at
 
 Recordings = str | PathLike[str] | Run
 """A file, a directory, a run directory, an object of these (what `evaluate` gives), or a run."""
@@ -43,7 +44,7 @@ def pile_of(sources: Sequence[Recordings], format: str | None, notes: Notes) -> 
         notes.reading = sources[0].name
         return sources[0]
     if not any(isinstance(each, Run) for each in sources):
-        return read_pile([Path(each) for each in sources if not isinstance(each, Run)], format=format, notes=notes)
+        return read_pile([path_at(each) for each in sources if not isinstance(each, Run)], format=format, notes=notes)
     return Run(name=f"{len(sources)} sources", samples=_chained(sources, format, notes))
 
 
@@ -89,7 +90,7 @@ def outside_loop(work: Callable[[], T]) -> T:
 
 def paths_of(sources: Sequence[Recordings]) -> list[Path]:
     """The sources that are paths."""
-    return [Path(each) for each in sources if not isinstance(each, Run)]
+    return [path_at(each) for each in sources if not isinstance(each, Run)]
 
 
 def engine_for(

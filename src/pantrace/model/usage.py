@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .record import Count, Extra, Number, Record
+from .record import Count, Extra, Record
 
 
 class Usage(Record, frozen=True, kw_only=True, gc=False):
@@ -23,7 +23,7 @@ class Usage(Record, frozen=True, kw_only=True, gc=False):
     tool_prompt: Count | None = None
     """The part of `input` that tools of the provider wrote (Gemini's tool_use_prompt_token_count)."""
     total: Count | None = None
-    cost_usd: Number | None = None
+    cost_usd: Count | float | None = None
     derived: tuple[str, ...] = ()
     """Names of the numbers above that pantrace computed; the others stand as the source reports them."""
     partial: tuple[str, ...] = ()

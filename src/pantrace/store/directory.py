@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Collection, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +12,7 @@ import msgspec
 
 from pantrace.errors import UsageError
 from pantrace.model import Decision, Run, RunHeader, Sample, Score, header_of, with_samples
+from pantrace.places import BucketRun, bucket_run_of, path_at, run_path_at
 
 from .durable import remove_temporaries, sync, write_errors
 from .json_text import sayable
@@ -21,7 +21,7 @@ from .lock import Lock
 from .manifest import CommittedPart, Damaged, Intake, PartFile, committed_parts, damaged_manifest
 from .manifest_writer import Manifest
 from .opening import begun, refuse_foreign
-from .parquet import PartWriter, Staged, stage_part
+from .parquet import PartWriter, Staged, file_name, stage_part
 from .reading import (
     OnDamage,
     StoredScore,
@@ -43,7 +43,15 @@ from .verify import now_verified
 class RunDirectory:
     """A run directory, open for reading (`open`) or for writing too (`open_for_writing`)."""
 
-    def __init__(self, path: Path, content: RunFile, *, manifest: Manifest | None = None, lock: Lock | None = None):
+    def __init__(
+        self,
+        path: Path,
+        content: RunFile,
+        *,
+        manifest: Manifest | None = None,
+        lock: Lock | None = None,
+        remote: BucketRun | None = None,
+    ):
         """Use `open` or `open_for_writing`."""
         self.path = path
         self.content = content
@@ -52,39 +60,44 @@ class RunDirectory:
         files."""
         self._manifest = manifest
         self._lock = lock
+        self._remote = remote
+        """Where the directory really is, if that is a bucket and we write it."""
 
     @classmethod
     def open(cls, path: str | Path, *, writing: bool = False) -> RunDirectory:
         """A run that exists. Others may be writing it, unless `writing` asks for the writer's lock."""
-        folder = Path(path)
+        folder = path_at(path)
         content = read_run_file(folder)
         if not writing:
             return cls(folder, content)
-        lock = Lock(folder / LOCK)
+        lock, remote = Lock(folder / LOCK), None
         try:
+            remote = _entered(folder)
             content = read_run_file(folder)
             committed_parts(
                 folder / MANIFEST
             )  # says what is wrong; the writer would begin a new one where there is none
             with write_errors(folder):
                 manifest = Manifest(folder / MANIFEST)
+            _claim(remote, manifest)
         except Damaged as error:
-            lock.release()
+            _let_go(lock, remote)
             raise damaged_manifest(folder / MANIFEST, error) from None
         except BaseException:
-            lock.release()
+            _let_go(lock, remote)
             raise
-        return cls(folder, content, manifest=manifest, lock=lock)
+        return cls(folder, content, manifest=manifest, lock=lock, remote=remote)
 
     @classmethod
     def open_for_writing(cls, path: str | Path, header: RunHeader, plan: str, plan_hash: str) -> RunDirectory:
         """Begin a run, or go on with one of the same plan, whose header then stays. What is damaged is begun anew."""
-        folder = Path(path)
+        folder = run_path_at(path)
         refuse_foreign(folder)
         with write_errors(folder):
             (folder / PARTS).mkdir(parents=True, exist_ok=True)
-        lock = Lock(folder / LOCK)
+        lock, remote = Lock(folder / LOCK), None
         try:
+            remote = _entered(folder)
             with write_errors(folder):
                 wanted = RunFile(
                     store=VERSION, pantrace=_version(), plan_hash=plan_hash, plan=plan, run=header_of(header)
@@ -92,10 +105,11 @@ class RunDirectory:
                 content, manifest, renewed = begun(folder, wanted)
                 remove_temporaries(folder)
                 remove_temporaries(folder / PARTS)
+            _claim(remote, manifest)
         except BaseException:
-            lock.release()
+            _let_go(lock, remote)
             raise
-        directory = cls(folder, content, manifest=manifest, lock=lock)
+        directory = cls(folder, content, manifest=manifest, lock=lock, remote=remote)
         directory.renewed = renewed
         return directory
 
@@ -112,9 +126,14 @@ class RunDirectory:
                 now_verified(self.path)
             self._manifest.close()
             self._manifest = None
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        remote, self._remote = self._remote, None
+        try:
+            if remote is not None:
+                remote.leave()
+        finally:
+            if self._lock is not None:
+                self._lock.release()
+                self._lock = None
 
     @property
     def header(self) -> RunHeader:
@@ -148,19 +167,26 @@ class RunDirectory:
         parts = self.path / PARTS
         if keep:
             for each in staged.files:
-                (parts / each.temporary).unlink(missing_ok=True)
+                if not each.is_sent:
+                    (parts / each.temporary).unlink(missing_ok=True)
             return
         with write_errors(self.path):
             files = []
             for each in staged.files:
-                # With the hash in its name no file takes the place of another that still counts.
-                name = f"{_stem(staged.part)}.{each.table}.{each.sha256[:12]}.parquet"
-                (parts / each.temporary).replace(parts / name)
+                name = file_name(staged.part, each.table, each.sha256)
+                if not each.is_sent:
+                    (parts / each.temporary).replace(parts / name)
+                elif self._remote is not None:
+                    self._remote.note(name, each.bytes)
                 files.append(
                     PartFile(table=each.table, file=name, rows=each.rows, bytes=each.bytes, sha256=each.sha256)
                 )
             sync(parts)
             manifest.commit(staged.part, files, profile=profile)
+        if self._remote is not None:
+            here = [file.file for file, each in zip(files, staged.files, strict=True) if not each.is_sent]
+            self._remote.send(here)
+            self._remote.publish()
 
     def replace_decisions(self, profile: str, decisions: Iterable[Decision]) -> None:
         """Commit decisions that take the place of all earlier ones of the same profile.
@@ -263,6 +289,9 @@ class RunDirectory:
                     path.unlink(missing_ok=True)
             # Of workers that died, and of those whose part was done again elsewhere.
             remove_temporaries(self.path / PARTS)
+        if self._remote is not None:
+            self._remote.publish(now=True)
+            self._remote.sweep(needed)
         return left
 
     def _writer(self) -> Manifest:
@@ -309,8 +338,22 @@ def _version() -> str:
     return str(import_module("pantrace").__version__)
 
 
-def _stem(part: str) -> str:
-    """A file name for a part: itself where every file system takes it, else its hash."""
-    if re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,99}", part):
-        return part
-    return hashlib.sha256(part.encode()).hexdigest()
+def _entered(folder: Path) -> BucketRun | None:
+    """Be the one writer of a run directory in a bucket; None of any other."""
+    remote = bucket_run_of(folder)
+    if remote is not None:
+        remote.enter()
+    return remote
+
+
+def _claim(remote: BucketRun | None, manifest: Manifest) -> None:
+    """Change the manifest in the bucket, so that one who wrote it before and does not know of us can do so no more."""
+    if remote is not None:
+        manifest.note({"writer": remote.token})
+        remote.publish(now=True)
+
+
+def _let_go(lock: Lock, remote: BucketRun | None) -> None:
+    if remote is not None:
+        remote.abandon()
+    lock.release()

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
 from hashlib import sha256
+from os import fspath
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -109,7 +110,7 @@ def damaged_manifest(path: Path, why: Damaged) -> ReadError:
 def _read(path: Path) -> Content:
     if not path.is_file():
         raise Damaged("it is missing")
-    address = f"file:{quote(str(path.resolve()))}?mode=ro"
+    address = f"file:{quote(fspath(path.resolve()))}?mode=ro"
     try:
         with closing(sqlite3.connect(address, uri=True, timeout=30, isolation_level=None)) as database:
             # All tables as of one moment.

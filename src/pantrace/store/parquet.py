@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from os import fspath
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from pantrace.errors import MissingExtra
 from pantrace.model import Record
+from pantrace.places import BucketRun, bucket_run_of
 
 from .batch import Batch
 from .durable import sync, temporary_name, write_errors
@@ -34,6 +40,8 @@ class WrittenFile(Record, frozen=True, kw_only=True):
     rows: int
     bytes: int
     sha256: str
+    is_sent: bool = False
+    """Whether it is in the run directory's bucket already, by the name that it will have."""
 
 
 class Staged(Record, frozen=True, kw_only=True):
@@ -52,7 +60,23 @@ def stage_part(folder: Path, part: str, results: Iterable[Result | Kept]) -> Sta
         for number, result in enumerate(results):
             writer.batch.add(part, number, result)
             writer.flush_if_full()
-        return Staged(part=part, files=writer.finish())
+        staged = Staged(part=part, files=writer.finish())
+    remote = bucket_run_of(folder)
+    return staged if remote is None or not remote.stands_apart else _sent(remote, folder, staged)
+
+
+def _sent(remote: BucketRun, folder: Path, staged: Staged) -> Staged:
+    """The same part, in the bucket: who commits it does not see our disk."""
+    for each in staged.files:
+        remote.deliver(folder / "parts" / each.temporary, file_name(staged.part, each.table, each.sha256))
+    return replace(staged, files=tuple(replace(each, is_sent=True) for each in staged.files))
+
+
+def file_name(part: str, table: str, digest: str) -> str:
+    """The name of a part's file. With the hash in it no file takes the place of another that still counts."""
+    # The part itself where every file system takes it, else its hash.
+    stem = part if re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,99}", part) else hashlib.sha256(part.encode()).hexdigest()
+    return f"{stem}.{table}.{digest[:12]}.parquet"
 
 
 class PartWriter:
@@ -98,7 +122,7 @@ class PartWriter:
         if table not in self._open:
             pa, pq = _arrow()
             path = temporary_name(self._parts)
-            sink = pa.OSFile(str(path), "wb")
+            sink = pa.OSFile(fspath(path), "wb")
             schema = arrow_schema(PART_TABLES[table])
             writer = pq.ParquetWriter(
                 sink,
@@ -193,7 +217,7 @@ def read_columns(
     wanted = pa.array(list(only[1]), pa.string()) if only is not None else None
     columns = list(dict.fromkeys([*names, *([only[0]] if only is not None else [])]))
     try:
-        with pa.OSFile(str(path), "rb") as file, pq.ParquetFile(file) as parquet:
+        with pa.OSFile(fspath(path), "rb") as file, pq.ParquetFile(file) as parquet:
             # A file of an earlier version lacks the columns that came later.
             lacking = {*columns} & {*_ADDED} - {*parquet.schema_arrow.names}
             columns = [name for name in columns if name not in lacking]
@@ -214,7 +238,7 @@ def read_whole(table: str, path: Path, names: Sequence[str], listed: Collection[
     pa, pq = _arrow()
     schema = arrow_schema(PART_TABLES[table])
     try:
-        with pa.OSFile(str(path), "rb") as file:
+        with pa.OSFile(fspath(path), "rb") as file:
             told = pq.read_metadata(file)
             columns = told.schema.names
             there = [name for name in names if name not in _ADDED or name in columns]
@@ -237,8 +261,12 @@ def open_dataset(table: str, files: Sequence[str]) -> Any:
     _arrow()
     from pyarrow import dataset, fs
 
-    return dataset.dataset(
-        list(files), schema=arrow_schema(PART_TABLES[table]), format="parquet", filesystem=fs.LocalFileSystem()
+    # Not `dataset.dataset`, which looks for the files: those of a table that nobody asks for stay in their bucket.
+    return dataset.FileSystemDataset.from_paths(
+        list(files),
+        schema=arrow_schema(PART_TABLES[table]),
+        format=dataset.ParquetFileFormat(),
+        filesystem=fs.LocalFileSystem(),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from os import fspath
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import msgspec
 
 from pantrace.errors import MissingExtra, UsageError
 from pantrace.model import RunHeader
+from pantrace.places import bring_all, path_at
 from pantrace.wire.private_folder import private_folder
 
 from .json_text import column_json, sayable
@@ -36,7 +38,7 @@ def query(paths: str | Path | Sequence[str | Path], sql: str) -> Answer:
     committed parts be read."""
     duckdb = _duckdb()
     given = [paths] if isinstance(paths, str | Path) else paths
-    folders = list({Path(path).resolve(): Path(path) for path in given}.values())
+    folders = list({(found := path_at(path)).resolve(): found for path in given}.values())
     with private_folder() as spill, duckdb.connect(config=_config(spill)) as database:
         _create_tables(database, folders, _named_in(sql))
         try:
@@ -147,13 +149,15 @@ def _columns(table: str, pattern: str) -> str:
 def _groups(folder: Path, table: str, parts: list[CommittedPart], hashed: bool) -> Iterable[tuple[list[str], str]]:
     """Files of one table with the condition under which their rows count."""
     groups: dict[frozenset[str], list[str]] = {}
+    if hashed:
+        bring_all(folder / PARTS / file.file for part in parts if (file := part.file(table)) is not None)
     for part, replaced in with_replaced_profiles(parts):
         file = part.file(table)
         if file is None:
             continue
         path = folder / PARTS / file.file
         check(path, file, hashed=hashed)
-        groups.setdefault(replaced if table == "decisions" else frozenset(), []).append(str(path))
+        groups.setdefault(replaced if table == "decisions" else frozenset(), []).append(fspath(path))
     for replaced, files in groups.items():
         profiles = ", ".join(map(_text, sorted(replaced)))
         yield files, f"profile not in ({profiles})" if replaced else "true"

@@ -13,6 +13,7 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Case, Decision, Outcome, Record, Sample, Score, Trajectory
+from pantrace.places import bring_all
 from pantrace.wire.limits import limits
 from pantrace.wire.pace import tell_place
 
@@ -49,7 +50,7 @@ OnDamage = Callable[[ReadError], None]
 def read_results(folder: Path, *, with_decisions: bool = True, on_damage: OnDamage | None = None) -> Iterator[Result]:
     """Samples as they came, in the order of the inputs, each with what the run made of it. A damaged part ends the
     reading, unless somebody wants to be told of it."""
-    parts = committed_parts(folder / MANIFEST)
+    parts = _fetched(folder, "samples", "scores", "decisions")
     decisions: dict[tuple[str, int], list[Decision]] = {}
     if with_decisions:
         for name, number, decision in _decisions(folder, parts, on_damage):
@@ -65,6 +66,14 @@ def read_results(folder: Path, *, with_decisions: bool = True, on_damage: OnDama
             if on_damage is None:
                 raise
             on_damage(error)
+
+
+def _fetched(folder: Path, *tables: str) -> list[CommittedPart]:
+    """The parts that count. Of those that were left in a bucket, the files of these tables are fetched, several at a
+    time."""
+    parts = committed_parts(folder / MANIFEST)
+    bring_all(folder / PARTS / file.file for part in parts for name in tables if (file := part.file(name)) is not None)
+    return parts
 
 
 def read_kept(folder: Path, part: CommittedPart) -> list[Kept]:
@@ -106,7 +115,7 @@ def read_outlines(folder: Path) -> Iterator[Sample]:
 def read_scored(folder: Path, *, patiently: bool = True) -> Iterator[tuple[Sample, tuple[Score, ...]]]:
     """The same samples with the scores that came with them, and beside each the scores of the run. `patiently`: parts
     of earlier versions have no column for required evals, and are read whole for them."""
-    for part in committed_parts(folder / MANIFEST):
+    for part in _fetched(folder, "samples", "scores"):
         scores = _Groups(_records(folder, part, "scores", Score, "number", "origin"))
         for number, absent, name, epoch, case, scenario, labels, contract, required, count, *ended in read_rows(
             folder, part, "samples", *_OUTLINE
@@ -168,7 +177,7 @@ class _Groups:
 def read_scores(folder: Path, wanted: Collection[str] | None = None) -> Iterator[StoredScore]:
     """All scores, those that came with the samples included; or those of these names."""
     only = ("name", wanted) if wanted is not None else None
-    for part in committed_parts(folder / MANIFEST):
+    for part in _fetched(folder, "samples", "scores"):
         scores = _Groups(_records(folder, part, "scores", Score, "number", "origin", only=only))
         for name, number, sample, epoch, text in read_rows(folder, part, "samples", *_ADDRESS, ABSENT):
             found = [(origin, score) for _, origin, score in scores.of(number)]
@@ -180,13 +189,13 @@ def read_scores(folder: Path, wanted: Collection[str] | None = None) -> Iterator
 
 def read_decisions(folder: Path) -> Iterator[Decision]:
     """Decisions that no later ones of the same profile have replaced."""
-    return (decision for _, _, decision in _decisions(folder, committed_parts(folder / MANIFEST)))
+    return (decision for _, _, decision in _decisions(folder, _fetched(folder, "decisions")))
 
 
 def read_addresses(folder: Path) -> dict[str, list[Address]]:
     """Where the samples of each id are, in reading order; ids as their column has them."""
     found: dict[str, list[Address]] = {}
-    for part in committed_parts(folder / MANIFEST):
+    for part in _fetched(folder, "samples"):
         for row in read_rows(folder, part, "samples", *_ADDRESS):
             address = Address(*row)
             found.setdefault(address.sample, []).append(address)
@@ -250,7 +259,7 @@ def _records(
 def read_tables(folder: Path, table: str, names: Sequence[str], listed: Collection[str] = ()) -> Iterator[Any]:
     """Some columns of a table as Arrow has them, part by part; None for a part that has no rows of it. Texts of the
     columns `listed` are places in a list of them."""
-    for part in committed_parts(folder / MANIFEST):
+    for part in _fetched(folder, table):
         file = part.file(table)
         if file is None:
             yield None

@@ -10,6 +10,7 @@ import msgspec
 
 from pantrace.errors import ReadError, UsageError
 from pantrace.model import Record, RunHeader
+from pantrace.places import path_at
 from pantrace.wire import files
 from pantrace.wire.json import decode
 
@@ -52,7 +53,7 @@ class _Version(msgspec.Struct):
 def is_run_directory(path: str | Path) -> bool:
     """Whether a path is a run directory, of any version. One that has lost one of its three things is still one: it can
     be renewed."""
-    folder = Path(path)
+    folder = path_at(path)
     signs = ((folder / MANIFEST).is_file(), (folder / PARTS).is_dir())
     return sum((*signs, any(signs) and is_run_file(folder / RUN, _Version))) >= 2
 

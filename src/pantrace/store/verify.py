@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from pantrace.errors import ReadError
+from pantrace.places import bring, size_in_bucket
 
 from .durable import renewal
 from .manifest import PartFile
@@ -40,7 +41,7 @@ def file_hash(path: Path) -> str:
 
 def damage(path: Path, file: PartFile, *, hashed: bool = True) -> str | None:
     """What is wrong with a file of a part; None when it is as it was written. Without `hashed` only its size is
-    looked at."""
+    looked at, and so it is of a file that was left in its bucket."""
     try:
         size = path.stat().st_size
         if size != file.bytes:
@@ -52,13 +53,18 @@ def damage(path: Path, file: PartFile, *, hashed: bool = True) -> str | None:
             return None
         return None if file_hash(path) == file.sha256 else "its content is not what was written"
     except FileNotFoundError:
-        return "it is missing"
+        left = size_in_bucket(path)
+        if left is None:
+            return "it is missing"
+        return None if left == file.bytes else f"it has {left:,} bytes, and {file.bytes:,} were written"
     except OSError as error:
         return f"it cannot be read: {error.strerror}"
 
 
 def check(path: Path, file: PartFile, *, hashed: bool = True) -> None:
-    """A ReadError when a file is not as it was written."""
+    """A ReadError when a file is not as it was written. One that was left in its bucket is fetched to be read."""
+    if hashed:
+        bring(path)
     if why := damage(path, file, hashed=hashed):
         raise damaged_part(path, why)
 

@@ -8,7 +8,7 @@ maps cannot forget a key. The same table says what validation demands.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeGuard, TypeVar
 
 import msgspec
 
@@ -36,6 +36,14 @@ class Codec(NamedTuple):
     load: Callable[[Any], Any]
     dump: Callable[[Any], Any]
     shape: Any
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether a value can be reckoned with. JSON may have integers that no float holds: metrics and writers would
+    stumble over them, so they are kept as they stand, like a text in their place."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and value.bit_length() < 1000
+    return isinstance(value, float)
 
 
 def _as_it_is(value: Any) -> Any:

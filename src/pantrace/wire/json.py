@@ -123,7 +123,8 @@ def decode_each(texts: Sequence[bytes]) -> list[Any] | None:
     Only texts that are made for it could pass together and not alone: one that holds two values, beside two that are
     one value cut in a list. Whoever can write those could as well write what they are read as."""
     most = limits().depth
-    if any(len(text) > 2 * most and _opens_more_than(most, text) for text in texts):
+    long = [text for text in texts if len(text) > 2 * most]
+    if any(_opens_more_than(most, text) for text in long):
         return None
     try:
         values: list[Any] = _decoder.decode(b"[" + b",".join(texts) + b"]")
@@ -262,6 +263,14 @@ def typed_decoder(kind: type[T]) -> Callable[[bytes | memoryview], T]:
     return decoded
 
 
+def in_words(error: msgspec.ValidationError, around: str = "") -> str:
+    """Which value has a wrong type, and which; `around`: where the record stands that it is in."""
+    what, _, where = str(error).partition(" - at ")
+    inner = where.strip("`$.")
+    place = around + ("." if around and inner and not inner.startswith("[") else "") + inner
+    return f"{place or 'it'} has a wrong type: {what[:1].lower()}{what[1:]}"
+
+
 def misfit(record: Any, kind: type[T]) -> str | None:
     """The first value of a record that has not the type it should have, in words; None when all have."""
     try:
@@ -271,8 +280,7 @@ def misfit(record: Any, kind: type[T]) -> str | None:
     except RecursionError:
         return "it is nested too deeply, or holds itself"
     except msgspec.ValidationError as error:
-        what, _, where = str(error).partition(" - at ")
-        return f"{where.strip('`$.')} has a wrong type: {what[:1].lower()}{what[1:]}"
+        return in_words(error)
     except UnicodeEncodeError:
         return "half a character (a lone surrogate) stands where a known word is expected"
     return None

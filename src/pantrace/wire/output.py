@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterator
@@ -43,6 +44,7 @@ def staging(target: Path) -> Iterator[Path]:
     """A private path with the name of the target, to make a file or a folder at; it becomes the target at the end.
 
     The files of a folder join those that are in the target already, and replace those of the same name."""
+    _refuse_url(target)
     try:
         # A pipe is opened now, not at the end: whoever reads it shall see its end also when we fail.
         with _stream(target) or nullcontext() as stream:
@@ -59,6 +61,12 @@ def staging(target: Path) -> Iterator[Path]:
                     _send(staged, stream)
     except OSError as error:
         raise write_error(target, error) from None
+
+
+def _refuse_url(target: Path) -> None:
+    """A path that was a URL has lost one slash; nobody has a folder of that name in mind."""
+    if found := re.match(r"(\w+):/", str(target)):
+        raise WriteError(f"{target}: cannot be written to {found[1]}://; write a file here, and copy it")
 
 
 def write_error(target: Path, error: OSError) -> WriteError:

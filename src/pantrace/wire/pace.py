@@ -103,7 +103,7 @@ def size_of(path: Path) -> int:
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-    waiting = [str(folder)]
+    waiting = [os.fspath(folder)]
     while waiting:
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
             for each in entries:

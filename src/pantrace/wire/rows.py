@@ -259,6 +259,13 @@ def count_rows(path: Path) -> int:
     return sum(1 for _ in read_rows(path, raise_broken))
 
 
+def written_layout(target: Path, default: Layout) -> Layout:
+    """How rows are laid out in a file: as the name's suffix says, else the default."""
+    by_suffix: dict[str, Layout] = {".jsonl": "lines", ".ndjson": "lines", ".json": "array"}
+    layout = by_suffix.get(files.bare_suffix(target), default)
+    return default if default == "log" or (layout == "array" and default == "document") else layout
+
+
 class Seal(NamedTuple):
     """How many rows were written to a file, and the checksum of all its bytes (before they were packed)."""
 
@@ -269,10 +276,7 @@ class Seal(NamedTuple):
 def write_rows(rows: Iterable[Any], target: Path, *, default: Layout, indent: int = 2) -> Seal:
     """Write rows (values, or `Row`s whose bytes somebody may have looked at already) as lines or as an array, as the
     name's suffix says (else the default)."""
-    named: dict[str, Layout] = {".jsonl": "lines", ".ndjson": "lines", ".json": "array"}
-    layout = named.get(files.bare_suffix(target), default)
-    if default == "log" or (layout == "array" and default == "document"):
-        layout = default
+    layout = written_layout(target, default)
     count = checksum = 0
     with writing(target) as file:
         for count, row in enumerate(rows, 1):

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from pantrace.errors import ReadError
 from pantrace.model import Violation
 
 
@@ -131,6 +132,13 @@ def violations(value: Any, shape: Any, path: str = "") -> Iterator[Violation]:
             yield _wrong(path, f"must be null, is {_kind(value)}")
     elif not _is(value, shape):
         yield _wrong(path, f"must be {_NAMES[shape]}, is {_kind(value)}")
+
+
+def must_fit(value: Any, shape: Any) -> None:
+    """A ReadError that names the first place where a record is not of a shape: for readers that rely on it."""
+    wrong = next((each for each in violations(value, shape) if each.level == "error"), None)
+    if wrong is not None:
+        raise ReadError(wrong.message, place=wrong.place)
 
 
 def _object(value: Any, shape: dict[str, Any], path: str) -> Iterator[Violation]:

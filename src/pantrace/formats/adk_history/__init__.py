@@ -80,7 +80,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     header = header_of_file(lambda: header_from(found.header), source)
     epochs = found.epochs()
     numbers = range(1, len(found.cases) + 1)
-    records = ((f"case {number}", partial(_loaded, found, number, epochs.get(number))) for number in numbers)
+    records = ((f"case {number}", partial(loaded, found, number, epochs.get(number))) for number in numbers)
     return with_samples(header, samples_of(records, "a case of an eval history", source, on_broken))
 
 
@@ -103,7 +103,7 @@ def header_from(row: dict[str, Any]) -> RunHeader:
     return with_carried(header, row)
 
 
-def _loaded(found: Document, number: int, epoch: int | None) -> Sample:
+def loaded(found: Document, number: int, epoch: int | None) -> Sample:
     """The sample of one case, the repetition `epoch` of it unless it names its own."""
     case = found.case(number - 1)
     try:

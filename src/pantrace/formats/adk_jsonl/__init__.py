@@ -63,12 +63,13 @@ def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
     head = Head(path)
     source = Source(format=NAME, version=detect(head) or None, path=str(path))
     rows = _rows(path, source.version, on_broken, span, decode_line)
-    records = ((place, partial(_loaded, row)) for place, row in rows)
+    records = ((place, partial(loaded, row)) for place, row in rows)
     samples = samples_of(records, "a row of interactions", source, on_broken)
     return Run(name=path.name, source=source, samples=samples)
 
 
-def _loaded(row: Any) -> Sample:
+def loaded(row: Any) -> Sample:
+    """The sample of a row; one whose session was not decoded by type is looked at as a whole."""
     sample = load(row)
     is_typed = isinstance(row.get("final_session_state"), Session) and CARRIER not in row
     return sample if is_typed else fitting(sample)

@@ -5,33 +5,36 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.model import Agent, Tool, Trajectory
-from pantrace.wire.adk.expect import text
+from pantrace.wire.adk.expect import identifier, list_of, mapping, text
 
 from .extracted import RESERVED
 
 
 def agents_from(data: dict[str, Any], trajectory: Trajectory) -> tuple[Agent, ...]:
     """The agents that our writer declared, else those that the trajectory shows."""
-    declared = {
-        function["name"]: Tool(
-            name=text(function["name"], "a tool's name") or "",
-            description=text(function.get("description"), "a tool's description"),
-            parameters=function.get("parameters"),
-        )
-        for group in data.get("tool_declarations") or ()
-        for function in group.get("function_declarations") or ()
-    }
-    instructions = data.get("agent_instructions") or {}
+    declared: dict[str, Tool] = {}
+    for group in list_of(data.get("tool_declarations"), "tool_declarations"):
+        functions = (mapping(group, "a group of tool_declarations") or {}).get("function_declarations")
+        for each in list_of(functions, "function_declarations"):
+            function = mapping(each, "a function declaration") or {}
+            name = text(function.get("name"), "a tool's name") or ""
+            described = text(function.get("description"), "a tool's description")
+            declared[name] = Tool(name=name, description=described, parameters=function.get("parameters"))
+    instructions = mapping(data.get("agent_instructions"), "agent_instructions") or {}
     agents = []
-    for row in data.get("agents") or ():
-        tools = row.get("tools")
+    for each in list_of(data.get("agents"), "agents"):
+        row = mapping(each, "an agent") or {}
+        name = text(row.get("name"), "an agent's name") or ""
+        tools = [identifier(tool, "a tool of an agent") for tool in list_of(row.get("tools"), "an agent's tools")]
         agents.append(
             Agent(
-                name=text(row["name"], "an agent's name") or "",
-                model=row.get("model"),
-                parent=row.get("parent"),
-                instructions=instructions.get(row["name"]),
-                tools=tuple(declared.get(name, Tool(name=name)) for name in tools) if tools is not None else None,
+                name=name,
+                model=text(row.get("model"), "an agent's model"),
+                parent=text(row.get("parent"), "an agent's parent"),
+                instructions=text(instructions.get(name), "an agent's instructions"),
+                tools=tuple(declared.get(tool, Tool(name=tool)) for tool in tools)
+                if row.get("tools") is not None
+                else None,
             )
         )
     return tuple(agents) or trajectory.agents

@@ -8,6 +8,7 @@ import msgspec
 
 from pantrace.wire.adk.schema import CamelSession
 from pantrace.wire.json import decode_document, encode, typed_decoder
+from pantrace.wire.tap import listener
 
 _COLUMNS = typed_decoder(dict[str, msgspec.Raw])
 _SESSION = typed_decoder(CamelSession)
@@ -15,7 +16,12 @@ SESSION = "final_session_state"
 
 
 def decode_line(line: bytes | memoryview) -> Any:
-    """A row whose session is a `Session` where it is as google-adk has it; else all of it as a dictionary."""
+    """A row whose session is a `Session` where it is as google-adk has it; else all of it as a dictionary.
+
+    Of a key that stands twice in an object of the session, the last value counts. Whoever weighs what is read of a file
+    gets the dictionary, in which the earlier one is kept."""
+    if listener() is not None:
+        return decode_document(line)
     try:
         columns = _COLUMNS(line)
         session = _SESSION(columns[SESSION])

@@ -23,13 +23,13 @@ from pantrace.model import (
     is_prompt,
     said,
 )
-from pantrace.wire.adk.expect import text
+from pantrace.wire.adk.expect import list_of, mapping, misplaced, text
 from pantrace.wire.adk.residual import residual
 from pantrace.wire.adk.schema import Session
 from pantrace.wire.adk.sessions import app_name, camel_session, session_to, trajectory_from, user_id
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.carrying import Corner, carrying
-from pantrace.wire.json import encode, to_plain, unknown_keys
+from pantrace.wire.json import UNFIT, encode, in_words, to_plain, unknown_keys
 from pantrace.wire.times import time_text
 from pantrace.wire.unknown import with_unknown
 
@@ -101,9 +101,7 @@ def _load(row: Any) -> Sample:
         id=str(row["question_id"]),
         case=_case(row),
         trajectory=_trajectory(row, ours=ours),
-        expected=with_unknown(stated, Trajectory, NAME)
-        if ours and (stated := row.get("expected_trajectory")) is not None
-        else None,
+        expected=_column(row, "expected_trajectory", Trajectory) if ours else None,
         scores=tuple(scores_from(row)),
         extra={NAME: extra} if (extra := _extra(row)) else {},
     )
@@ -157,8 +155,7 @@ def _trajectory(row: dict[str, Any], *, ours: bool) -> Trajectory | None:
     if ours and isinstance(data, dict):
         trajectory = msgspec.structs.replace(trajectory, agents=agents_from(data, trajectory))
     spans = row.get("session_trace")
-    if ours and isinstance(stated := row.get("invocations"), list):
-        found = tuple([with_unknown(each, Invocation, NAME) for each in stated])
+    if ours and (found := _column(row, "invocations", tuple[Invocation, ...])) is not None:
         trajectory = msgspec.structs.replace(trajectory, invocations=found)
     elif is_measured(spans):
         known = {step.invocation for step in trajectory.steps if step.invocation}
@@ -167,6 +164,16 @@ def _trajectory(row: dict[str, Any], *, ours: bool) -> Trajectory | None:
     if (outcome := _outcome(row)) is not None:
         trajectory = msgspec.structs.replace(trajectory, outcome=outcome)
     return trajectory
+
+
+def _column(row: dict[str, Any], name: str, kind: Any) -> Any:
+    """A column in which our writer keeps a part of the model; None where the row has none."""
+    if row.get(name) is None:
+        return None
+    try:
+        return with_unknown(row[name], kind, NAME)
+    except msgspec.ValidationError as error:
+        raise ReadError(in_words(error, name), remedy=UNFIT) from None
 
 
 def _session_in(row: dict[str, Any]) -> Session | dict[str, Any] | None:
@@ -179,17 +186,19 @@ def _session_in(row: dict[str, Any]) -> Session | dict[str, Any] | None:
 
 def _from_contents(row: dict[str, Any]) -> Trajectory:
     """Without a session, what was said is all there is."""
-    contents = list((row.get("request") or {}).get("contents") or ())
-    for candidate in (row.get("response") or {}).get("candidates") or ():
-        if (content := candidate.get("content")) is not None and content not in contents[-1:]:
+    contents = list(list_of((mapping(row.get("request"), "request") or {}).get("contents"), "request.contents"))
+    candidates = (mapping(row.get("response"), "response") or {}).get("candidates")
+    for candidate in list_of(candidates, "response.candidates"):
+        content = (mapping(candidate, "a candidate") or {}).get("content")
+        if content is not None and content not in contents[-1:]:
             contents.append(content)
     steps = []
-    for content in contents:
-        texts = tuple(
-            Text(text=part["text"]) for part in content.get("parts") or () if isinstance(part.get("text"), str)
-        )
+    for each in contents:
+        content = mapping(each, "a content") or {}
+        parts = [mapping(part, "a part") or {} for part in list_of(content.get("parts"), "the parts of a content")]
+        texts = tuple([Text(text=part["text"]) for part in parts if isinstance(part.get("text"), str)])
         steps.append(Step(role="user" if content.get("role") == "user" else "agent", parts=texts))
-    return Trajectory(id=row.get("session_id"), steps=tuple(steps))
+    return Trajectory(id=text(row.get("session_id"), "session_id"), steps=tuple(steps))
 
 
 def _outcome(row: dict[str, Any]) -> Outcome | None:
@@ -214,16 +223,20 @@ def _case(row: dict[str, Any]) -> Case:
         agent=text(row.get("app_name"), "app_name"),
         question="\n".join(str(each) for each in asked) if isinstance(asked, list) and asked else None,
         reference=text(reference.get("reference_response"), "reference_response"),
-        expected_calls=tuple(
-            ExpectedCall(name=each["tool_name"], arguments=each.get("input_arguments")) for each in wanted
-        )
-        if isinstance(wanted, list)
-        else None,
+        expected_calls=tuple([_expected_call(each) for each in wanted]) if isinstance(wanted, list) else None,
         labels={key: value for key, value in metadata.items() if isinstance(value, str)}
         if isinstance(metadata, dict)
         else {},
         extra={"adk": {"eval_set_id": row["eval_set_id"]}} if row.get("eval_set_id") is not None else {},
     )
+
+
+def _expected_call(stated: Any) -> ExpectedCall:
+    call = mapping(stated, "a reference tool interaction") or {}
+    name = call.get("tool_name")
+    if not isinstance(name, str):
+        raise misplaced("the tool_name of a reference tool interaction", "text", name)
+    return ExpectedCall(name=name, arguments=call.get("input_arguments"))
 
 
 def _dump(sample: Sample, options: Options) -> dict[str, Any]:

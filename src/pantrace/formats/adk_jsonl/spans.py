@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeGuard
 
 from pantrace.model import CallPair, Invocation, Sample, Step, ToolCall, Trajectory, call_pairs
 from pantrace.wire import gemini
@@ -195,7 +195,7 @@ def is_measured(spans: Any) -> bool:
     """Whether a trace was recorded: the original converter invents steps of exactly one second, ours are marked."""
     if not isinstance(spans, list) or not all(isinstance(span, dict) for span in spans):
         return False
-    if any(MADE in (span.get("attributes") or {}) for span in spans):
+    if any(MADE in attributes for span in spans if isinstance(attributes := span.get("attributes"), dict)):
         return False
     inner = [span for span in spans if not _is_frame(span)]
     return bool(inner) and not all(_length(span) == 10**9 for span in inner)
@@ -207,7 +207,12 @@ def _is_frame(span: Span) -> bool:
 
 def _length(span: Span) -> int | None:
     start, end = span.get("start_time"), span.get("end_time")
-    return end - start if isinstance(start, int) and isinstance(end, int) else None
+    return end - start if _is_moment(start) and _is_moment(end) else None
+
+
+def _is_moment(nanoseconds: Any) -> TypeGuard[int]:
+    """Whether a number is a time: one of hundreds of digits cannot be reckoned with."""
+    return isinstance(nanoseconds, int) and abs(nanoseconds) < 1 << 63
 
 
 Interval = tuple[int, int]

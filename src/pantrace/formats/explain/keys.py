@@ -70,13 +70,6 @@ def is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def is_number(value: Any) -> bool:
-    """A number that can be averaged: an integer beyond the range of a float is none."""
-    if isinstance(value, float):
-        return True
-    return isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 1000
-
-
 def is_flag(value: Any) -> bool:
     return isinstance(value, bool)
 

@@ -10,6 +10,7 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.model import Aggregate, Run, RunHeader, Sample, Source
 from pantrace.wire import files
+from pantrace.wire.fields import is_number
 from pantrace.wire.json import decode_document, encode
 from pantrace.wire.output import writing
 from pantrace.wire.rest import rest_in
@@ -19,7 +20,6 @@ from pantrace.wire.times import from_iso, time_text
 from . import scored
 from .keys import (
     NAME,
-    is_number,
     is_object,
     is_text,
     restore,

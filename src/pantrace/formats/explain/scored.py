@@ -11,6 +11,7 @@ from pantrace.model import Case, Maker, Outcome, Sample, Scale, Score, Trajector
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.carrying import carrying
 from pantrace.wire.digest import agent_of
+from pantrace.wire.fields import is_number
 from pantrace.wire.rest import as_extra, rest_in
 
 from .bundle import EVALS
@@ -18,7 +19,6 @@ from .dataset import case_id
 from .keys import (
     NAME,
     is_flag,
-    is_number,
     is_objects,
     is_text,
     restore,
@@ -135,6 +135,9 @@ def _metric(row: dict[str, Any]) -> Score:
             note["probScore"] = values.pop("probScore")
         if status == "scored":
             status, reasoning = "unscored", UNREADABLE if reasoning is None else reasoning
+    if score is not None and score != value:
+        # The number beside a word or a yes is kept, since the totals were counted with it.
+        stored = score
     details = {
         "stored_value": stored,
         "prob_score": values.get("probScore"),
@@ -203,7 +206,7 @@ def _metric_row(score: Score) -> dict[str, Any]:
     note = rest_in(score.extra, NAME)
     number = score.value if is_number(score.value) else score.details.get("stored_value")
     if isinstance(score.value, bool):
-        number = int(score.value)
+        number = score.details.get("stored_value", int(score.value))
     stored = number == -1 and score.status == "unscored"
     row: dict[str, Any] = {
         "metricName": score.name,

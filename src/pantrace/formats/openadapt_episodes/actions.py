@@ -14,10 +14,10 @@ import msgspec
 
 from pantrace.model import Action, Box, Point, Target
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.fields import MISFIT, NUMBER, TEXT, Codec, FieldMap
+from pantrace.wire.fields import MISFIT, NUMBER, TEXT, Codec, FieldMap, is_number
 from pantrace.wire.rest import rest_in
 
-from .words import ACTION_TYPES, NAME, differing_fields, is_number, present, text_of, with_fields
+from .words import ACTION_TYPES, NAME, differing_fields, present, text_of, with_fields
 
 Viewport = tuple[int, int] | None
 

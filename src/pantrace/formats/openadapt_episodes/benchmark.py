@@ -9,6 +9,7 @@ from pantrace.errors import ReadError
 from pantrace.wire import files
 from pantrace.wire.json import decode_document, unknown_keys
 from pantrace.wire.rest import rest_of
+from pantrace.wire.shape import must_fit
 
 from .logs import with_reward
 from .older import flat_action
@@ -46,6 +47,7 @@ _STEP = {"step_idx", "screenshot_path", "action", "reasoning"}
 
 def execution_episode(execution: dict[str, Any], task: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
     """One task of a run. The id is the one in the file: its folder's name has lost every odd character."""
+    must_fit(execution, {"task_id": (str, int), "steps": [dict]})
     benchmark = run.get("benchmark_name")
     metadata = {
         "domain": task.get("domain"),

@@ -26,12 +26,13 @@ from pantrace.model import (
     Usage,
 )
 from pantrace.wire.carried import CARRIER
+from pantrace.wire.fields import is_number
 from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.times import from_iso
 
 from .actions import Viewport, action_from
 from .notes import NOTES, notes_in
-from .words import NAME, SCHEMA_VERSION, is_number, odd, text_of, with_fields
+from .words import NAME, SCHEMA_VERSION, odd, text_of, with_fields
 
 LABELS = ("domain", "difficulty")
 """Keys of `metadata` that label the case."""
@@ -117,7 +118,7 @@ def natural_outcome(success: Any, reward: Any) -> Outcome | None:
 
 def _scores(metadata: dict[str, Any]) -> Iterator[Score]:
     passed, total = metadata.get("milestones_passed"), metadata.get("milestones_total")
-    if isinstance(passed, int) and isinstance(total, int) and total > 0:
+    if is_number(passed) and is_number(total) and total > 0:
         yield Score(
             name="milestones",
             value=passed / total,

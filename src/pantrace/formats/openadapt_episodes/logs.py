@@ -8,13 +8,15 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Action, Outcome, Target
+from pantrace.wire.fields import is_number
 from pantrace.wire.gui_dsl import parse_reply
 from pantrace.wire.json import decode_patiently
 from pantrace.wire.rest import rest_of
+from pantrace.wire.shape import must_fit
 
 from .notes import NOTES, Notes
 from .older import flat_action, with_tree
-from .words import NAME, is_number, present, text_of
+from .words import NAME, present, text_of
 
 
 def is_step_log(row: dict[str, Any]) -> bool:
@@ -49,6 +51,7 @@ _STEP_LOG = {
 
 def step_log_episode(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """The lines of one episode: predictions are what was done, ground truth is what was expected."""
+    must_fit(rows, [{"pred_action": dict, "ground_truth_action": dict}])
     goal = text_of(rows[0].get("goal")) or ""
     return {
         "episode_id": rows[0]["episode_id"],

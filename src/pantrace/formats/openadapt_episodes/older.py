@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.model import Action, Box, Target
-from pantrace.wire.fields import FieldMap
+from pantrace.wire.fields import FieldMap, is_number
 from pantrace.wire.json import unknown_keys
+from pantrace.wire.shape import must_fit
 
 from .actions import FIELDS, action_to, flat_point, read_keys
-from .words import NAME, SCHEMA_VERSION, is_number, present, text_of
+from .words import NAME, SCHEMA_VERSION, present, text_of
 
 _KINDS = {"failed": "fail", "key_press": "key"}
 _FLAT = FieldMap(NAME, Action, FIELDS)
@@ -104,7 +105,11 @@ def _flat_box(value: Any) -> Box | None:
     return Box(left=value[0], top=value[1], right=value[2], bottom=value[3], space=space)
 
 
+_LEGACY = {"steps": [{"observation?": (dict, None), "action": dict}], "metadata?": (dict, None)}
+
+
 def _legacy(row: dict[str, Any]) -> dict[str, Any]:
+    must_fit(row, _LEGACY)
     moved = {"id", "goal", "instruction", "workflow_id", "summary", "steps", "metadata"}
     metadata = {**(row.get("metadata") or {}), **present({key: row.get(key) for key in ("summary", "workflow_id")})}
     return {
@@ -162,6 +167,7 @@ _DEMO_STEP = {
 
 
 def _demo(row: dict[str, Any]) -> dict[str, Any]:
+    must_fit(row, {"steps": [dict], "metadata?": (dict, None)})
     return {
         "schema_version": SCHEMA_VERSION,
         "episode_id": f"{row['task_id']}/{row['demo_id']}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +153,7 @@ def _full_eval(path: Path, source: Source, on_broken: OnBroken) -> Run:
             if isinstance(row, dict) and row.get("_meta") is True:
                 continue
             if isinstance(row, dict) and row_shape(row) == "full-eval":
-                yield place, logs.task_result_episode(row, model), path
+                yield place, partial(logs.task_result_episode, row, model), path
             else:
                 on_broken(ReadError("not a task's result", path=str(path), place=place))
 

@@ -10,6 +10,7 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Violation
+from pantrace.wire.fields import is_number
 from pantrace.wire.head import Head
 from pantrace.wire.rows import read_rows
 from pantrace.wire.shape import ANY, one_of, violations
@@ -19,7 +20,7 @@ from pantrace.wire.violation import error, under, warning
 from .older import is_episode, upgrade_row
 from .opening import open_run
 from .recognise import shape_of
-from .words import ACTION_TYPES, SOURCES, is_number
+from .words import ACTION_TYPES, SOURCES
 
 _BOUNDS = {"x": int, "y": int, "width": int, "height": int}
 _POINT = {"x": int, "y": int}

@@ -42,10 +42,6 @@ ACTION_TYPES = (
 SOURCES = ("waa", "webarena", "osworld", "miniwob", "human", "synthetic")
 
 
-def is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def text_of(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 

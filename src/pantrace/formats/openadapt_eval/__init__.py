@@ -15,6 +15,7 @@ from pantrace.errors import ReadError
 from pantrace.formats.format import Format
 from pantrace.model import Record, Run, RunHeader, Source, Violation
 from pantrace.wire import files
+from pantrace.wire.fields import is_number
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document, encode, unknown_keys
 from pantrace.wire.output import writing
@@ -22,7 +23,7 @@ from pantrace.wire.rows import OnBroken
 from pantrace.wire.times import from_iso, time_text
 from pantrace.wire.written import Row
 
-from .metrics import BY_TYPE, METRICS, NAME, aggregates, by_type, is_number, metrics_object
+from .metrics import BY_TYPE, METRICS, NAME, aggregates, by_type, metrics_object
 from .stored import STORED
 from .validation import check
 

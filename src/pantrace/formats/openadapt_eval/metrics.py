@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from pantrace.model import Aggregate, Record
+from pantrace.wire.fields import is_number
 
 NAME = "openadapt-eval"
 
@@ -39,13 +40,6 @@ METRICS = {
 SENTINEL = -1.0
 """Stands where a metric was withdrawn: the document never removes one, and no metric of it can be negative."""
 BY_TYPE = "metrics_by_action_type"
-
-
-def is_number(value: Any) -> bool:
-    """A number that can be calculated with: an integer beyond the range of a float is none."""
-    if isinstance(value, float):
-        return True
-    return isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 1000
 
 
 def is_withdrawn(value: Any) -> bool:

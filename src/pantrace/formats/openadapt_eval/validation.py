@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from pantrace.model import Violation
+from pantrace.wire.fields import is_number
 from pantrace.wire.violation import error, warning
 
-from .metrics import BY_TYPE, METRICS, Metric, interval_of, is_number, is_withdrawn
+from .metrics import BY_TYPE, METRICS, Metric, interval_of, is_withdrawn
 
 BACKENDS = ("qwen3", "qwen2_5", "claude", "openai", "dummy")
 DSL_MODES = ("coord", "som")

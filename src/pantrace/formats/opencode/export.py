@@ -24,15 +24,17 @@ from pantrace.model import (
     Trajectory,
     Unknown,
 )
+from pantrace.wire.carried import CARRIER
+from pantrace.wire.carrying import carrying
 
 from .messages import BESIDE, dump_error
 from .parts import UNKNOWN, dump_file, dump_reasoning, dump_text, dump_tool
 from .raw import NAME, UNREPORTED, Raw, fill, merge, put_times
-from .sessions import CALLER, ROWS, SAMPLE
+from .sessions import CALLER, ROWS, SAMPLE, load_document
 from .usage import OURS, put_usage
 
 CORNERS = (
-    *("caller", "note", "project", "sample", "session_diff", "session_input", "session_message", "todo"),
+    *(CARRIER, CALLER, SAMPLE, "note", "project", "session_diff", "session_input", ROWS, "todo"),
     *(f"{place}.{UNREPORTED}" for place in ("info", "messages[].info", "messages[].parts[]")),
     "messages[].parts[].state.full_output",
 )
@@ -40,7 +42,8 @@ CORNERS = (
 text of long outputs."""
 
 
-def dump(sample: Sample, options: NoOptions) -> Raw:
+def dump_document(sample: Sample, options: NoOptions) -> Raw:
+    """One sample as an export document, as far as OpenCode has words for it."""
     trajectory = sample.trajectory
     if trajectory is None:
         raise SampleRefused("an OpenCode session is a recording; this sample has not been run")
@@ -49,12 +52,11 @@ def dump(sample: Sample, options: NoOptions) -> Raw:
     rows = [step.extra[NAME]["row"] for step in trajectory.steps if _is_row(step)]
     if rows:
         document[ROWS] = rows
-    if trajectory.caller is not None:
-        document[CALLER] = trajectory.caller
-    if sample.id != writer.session:
-        document[SAMPLE] = sample.id
     beside = trajectory.extra.get(NAME, {})
     return {**document, **{key: value for key, value in beside.items() if key != "info"}}
+
+
+load, dump = carrying(load_document, dump_document, CARRIER)
 
 
 def _is_row(step: Step) -> bool:

@@ -15,10 +15,9 @@ from pantrace.wire.source import with_source
 from pantrace.wire.span import Span
 
 from . import database, storage, stream
-from .export import CORNERS, dump
+from .export import CORNERS, dump, load
 from .places import Place, claim, is_export, places
 from .raw import NAME
-from .sessions import load
 from .validation import check, validate
 
 

@@ -22,12 +22,13 @@ from .raw import NAME, Raw, take_text, take_times, without_invented
 from .usage import take_usage
 from .v2 import load_rows
 
-CALLER = "caller"
-SAMPLE = "sample"
+CALLER, SAMPLE = "caller", "sample"
+"""Where earlier versions of pantrace wrote the call that started a sub-agent, and the sample's id if it is another than
+the session's. Both are read; they are carried like all else now."""
 ROWS = "session_message"
 
 
-def load(document: Any) -> Sample:
+def load_document(document: Any) -> Sample:
     """One export document as a sample."""
     if not isinstance(document, dict) or not isinstance(document.get("info"), dict):
         raise ReadError("not an export of OpenCode: it has no object `info`", remedy="is --from right?")

@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import ReadError
-from pantrace.model import Agent, Sample, Step, Tool, Trajectory, final_response
+from pantrace.model import Agent, Part, Sample, Step, Tool, ToolResult, Trajectory, final_response
 from pantrace.wire.depth import must_be_shallow
 from pantrace.wire.json import decode_document, fitting, unknown_keys
+from pantrace.wire.shape import must_fit
 from pantrace.wire.times import from_iso
 from pantrace.wire.vertex.columns import column_text, columns_from
-from pantrace.wire.vertex.contents import Said, append_content, content_in
+from pantrace.wire.vertex.contents import append_content, content_in
 from pantrace.wire.vertex.parts import must_be_text
 from pantrace.wire.vertex.typed import part_of
 
@@ -49,6 +50,7 @@ def load_any(row: Any) -> Sample:
         data = decode_document(data.encode())
     if not isinstance(data, dict):
         raise ReadError("has no agent_data", remedy="is --from right?")
+    must_fit(data, {"turns?": ([{"events?": (list, None)}], None)})
     steps = _steps_from(data.get("turns") or [])
     return fitting(_sample(row, data.get("agents") or {}, steps, unknown_keys(data, {"agents", "turns"})))
 
@@ -78,24 +80,29 @@ def _typed_steps(turns: list[Turn]) -> list[Step]:
         invocation = turn.turn_id if turn.turn_id != f"turn_{place}" else None
         beside = {"turn_index": turn.turn_index} if turn.turn_index not in (None, place) else None
         for event in turn.events:
-            content, time, state = event.content, event.event_time, event.state_delta
-            said: Said = (None, (), None)
+            content, author, time, state = event.content, event.author, event.event_time, event.state_delta
+            role: str | None = None
+            parts: tuple[Part, ...] = ()
             if content is not None:
-                said = content.role, tuple([part_of(part, NAME) for part in content.parts]), None
+                role, parts = content.role, tuple([part_of(part, NAME) for part in content.parts])
             at = from_iso(time)
             rest: dict[str, Any] | None = {"event_time": time} if at is None and time is not None else None
             if beside is not None and len(steps) == start:
                 rest = {**(rest or {}), "turn": beside}
-            if said[0] == "model" and rest is None and state is None:
-                # As `append_content` would do it: half of all events go this way.
-                agent = event.author
-                steps.append(Step(role="agent", agent=agent, turn=number, invocation=invocation, parts=said[1], at=at))
-                continue
+            # What `append_content` would do with words and calls, which is three of four events: they join no step.
+            if rest is None and state is None and parts and type(parts[0]) is not ToolResult:
+                if role == "model":
+                    said = Step(role="agent", agent=author, turn=number, invocation=invocation, parts=parts, at=at)
+                    steps.append(said)
+                    continue
+                if role == "user" and author == "user":
+                    steps.append(Step(role="user", turn=number, invocation=invocation, parts=parts, at=at))
+                    continue
             append_content(
                 steps,
-                said,
+                (role, parts, None),
                 NAME,
-                author=event.author,
+                author=author,
                 start=start,
                 at=at,
                 turn=number,
@@ -158,7 +165,8 @@ def _agents_from(agents: Any) -> Iterator[Agent]:
     configs = {name: _snake(config) for name, config in agents.items()}
     for config in configs.values():
         must_be_text(description=config.get("description"), instruction=config.get("instruction"))
-        if not all(isinstance(child, str) for child in config.get("sub_agents", ())):
+        children = config.get("sub_agents", [])
+        if not isinstance(children, list) or not all(isinstance(child, str) for child in children):
             raise ReadError("must be names of agents", place="sub_agents")
     parents = {child: name for name, config in configs.items() for child in config.get("sub_agents", ())}
     for name, config in configs.items():

@@ -15,7 +15,7 @@ from pantrace.wire.json import as_kind, to_plain, unknown_keys
 from pantrace.wire.remainder import with_places
 
 from .contents import as_content
-from .expect import mapping
+from .expect import mapping, misplaced, text
 from .fast_events import Empty, note_empty, step_of, typed_event
 from .parts import NAME, TOGETHER, is_answer, part_from, parts_from, unwrap
 from .recase import DEEP, EVENT, is_camel, recase, snake, without_nulls
@@ -38,7 +38,7 @@ def steps_from(events: Iterable[Any], *, camel: bool = False, usual: Empty = Non
     streamed = False
     for raw in events:
         if not isinstance(raw, (dict, Event)):
-            raise TypeError(f"an event must be an object, is {type(raw).__name__}")
+            raise misplaced("an event", "an object", raw)
         event = typed_event(raw, camel=camel) if isinstance(raw, dict) else raw
         if event is not None and (quick := step_of(event, usual)) is not None:
             told.append((quick, None))
@@ -115,9 +115,9 @@ def _step(raw: dict[str, Any], camel: bool, usual: Empty) -> tuple[Step, dict[st
     usage = usage_from(counted := take("usage_metadata", None))
     if usage is None and counted is not None:
         event["usage_metadata"] = without_nulls(counted)
-    for text in (author, name, invocation, model, stop, code, message):
-        if text is not None and type(text) is not str:
-            raise TypeError(f"an event's author, id, model and the like must be text, one is {text!r}")
+    words = {"author": author, "id": name, "invocation_id": invocation, "model_version": model}
+    for key, word in {**words, "finish_reason": stop, "error_code": code, "error_message": message}.items():
+        text(word, f"an event's {key}")
     mapping(delta, "an event's state_delta")
     step = Step(
         id=name or None,

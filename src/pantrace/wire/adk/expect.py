@@ -1,4 +1,4 @@
-"""Values of foreign records with the type that the model promises; a TypeError names what is not."""
+"""Values of foreign records with the type that the model promises; a ReadError names what is not, and what it is."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ from typing import Any
 from pantrace.errors import ReadError
 
 
+def misplaced(what: str, kind: str, value: Any) -> ReadError:
+    """The error of a value that is of another kind than it should be."""
+    return ReadError(f"{what} must be {kind}, is {value!r:.60}")
+
+
 def text(value: Any, what: str) -> str | None:
     """Text or nothing."""
     if value is None or type(value) is str:
         return value
-    raise TypeError(f"{what} must be text, is {value!r:.60}")
+    raise misplaced(what, "text", value)
 
 
 def identifier(value: Any, what: str) -> str:
     """A name: text, or a number that stands for one."""
     if type(value) is str or type(value) is int:
         return str(value)
-    raise TypeError(f"{what} must be text, is {value!r:.60}")
+    raise misplaced(what, "text", value)
 
 
 def typed_header(row: dict[str, Any], ids: tuple[str, ...]) -> dict[str, Any]:
@@ -29,8 +34,9 @@ def typed_header(row: dict[str, Any], ids: tuple[str, ...]) -> dict[str, Any]:
             if row.get(key) is not None:
                 found[key] = identifier(row[key], key)
         number(row.get("creation_timestamp"), "creation_timestamp")
-    except TypeError as error:
-        raise ReadError(str(error), remedy="google-adk writes no such header; was the file edited by hand?") from None
+    except ReadError as error:
+        remedy = "google-adk writes no such header; was the file edited by hand?"
+        raise ReadError(error.message, remedy=remedy) from None
     return found
 
 
@@ -38,18 +44,18 @@ def number(value: Any, what: str) -> float | None:
     """A number or nothing."""
     if value is None or type(value) is float or type(value) is int or (isinstance(value, float)):
         return value
-    raise TypeError(f"{what} must be a number, is {value!r:.60}")
+    raise misplaced(what, "a number", value)
 
 
 def list_of(value: Any, what: str) -> list[Any]:
     """A list; an empty one for nothing."""
     if value is None or type(value) is list:
         return value or []
-    raise TypeError(f"{what} must be a list, is {value!r:.60}")
+    raise misplaced(what, "a list", value)
 
 
 def mapping(value: Any, what: str) -> dict[str, Any] | None:
     """An object or nothing."""
     if value is None or type(value) is dict:
         return value
-    raise TypeError(f"{what} must be an object, is {value!r:.60}")
+    raise misplaced(what, "an object", value)

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from pantrace.model import Step, StepError, ToolResult, Usage
+from pantrace.wire.depth import must_be_shallow
 
 from .parts import NAME, TOGETHER, usual_parts
 from .recase import snake
@@ -89,9 +90,9 @@ def step_of(event: Event, usual: Empty = None) -> Step | None:
         return None
     extra: dict[str, Any] = {}
     if custom is not None:
-        extra["custom_metadata"] = custom
+        extra["custom_metadata"] = must_be_shallow(custom, "custom_metadata")
     if event.long_running_tool_ids is not None:
-        extra["long_running_tool_ids"] = event.long_running_tool_ids
+        extra["long_running_tool_ids"] = must_be_shallow(event.long_running_tool_ids, "long_running_tool_ids")
     if event.branch is not None:
         extra["branch"] = event.branch
     delta = None
@@ -138,7 +139,7 @@ def step_of(event: Event, usual: Empty = None) -> Step | None:
         usage=usage,
         stop=event.finish_reason,
         error=StepError(kind=code, message=message) if code is not None or message is not None else None,
-        state_delta=delta or None,
+        state_delta=must_be_shallow(delta, "state_delta") or None,
         extra={NAME: extra} if extra else {},
     )
 
@@ -150,7 +151,7 @@ def _note_actions(extra: dict[str, Any], actions: dict[str, Any], usual: Empty) 
     note_empty(extra, empty, acted, usual)
     acted.pop("state_delta", None)
     if acted:
-        extra["actions"] = acted
+        extra["actions"] = must_be_shallow(acted, "actions")
 
 
 def _usage(counts: Counts) -> Usage | None:

@@ -8,6 +8,7 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import RunHeader, Sample, Source, Violation
+from pantrace.wire.json import in_words
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
 
@@ -26,9 +27,16 @@ def samples_of(
         except ReadError as error:
             on_broken(error.at(path=source.path, place=place))
         except MISSHAPEN as error:
-            on_broken(ReadError(f"not {what}: {error!r}", path=source.path, place=place))
+            on_broken(ReadError(f"not {what}: {_told(error)}", path=source.path, place=place))
         else:
             yield with_source(sample, msgspec.structs.replace(source, place=place))
+
+
+def _told(error: Exception) -> str:
+    """What is wrong with a record that its reader did not foresee."""
+    if isinstance(error, msgspec.ValidationError):
+        return in_words(error)
+    return f"key {error} is missing" if isinstance(error, KeyError) else str(error)
 
 
 def header_of_file(made: Callable[[], RunHeader], source: Source) -> RunHeader:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from operator import attrgetter
-from types import NoneType
 from typing import Any
 
 import msgspec
 
 from pantrace.model import Failure, Media, Part, Text, Thinking, ToolCall, ToolResult, Unknown
 from pantrace.wire import gemini
+from pantrace.wire.depth import must_be_shallow
 from pantrace.wire.json import encode
 
 from . import schema
 from .contents import as_content
+from .expect import text as expected_text
 
 NAME = "adk"
 """The key in `extra` that all four ADK formats share."""
@@ -50,8 +51,7 @@ def part_from(raw: Any) -> Part:
         return _hidden_thought(raw)
     part = gemini.part_from(raw, NAME)
     for key in _TEXTS.get(type(part), ()):
-        if type(getattr(part, key)) not in (str, NoneType):
-            raise TypeError(f"a part's {key} must be text, is {getattr(part, key)!r}")
+        expected_text(getattr(part, key), f"a part's {key}")
     if isinstance(part, ToolResult):
         failure, error = failure_in(part.output)
         if failure != part.failure or error != part.error:
@@ -200,11 +200,13 @@ def _typed(part: schema.Part) -> Part | None:
     if call is not None:
         if call.partial_args is not None or call.will_continue is not None:
             return None
-        return ToolCall(id=call.id, name=call.name or "", arguments=call.args)
+        arguments = must_be_shallow(call.args, "function_call.args")
+        return ToolCall(id=call.id, name=call.name or "", arguments=arguments)
     if answer is None or answer.will_continue is not None or answer.scheduling is not None or answer.parts is not None:
         return None
-    failure, error = failure_in(answer.response)
-    return ToolResult(call_id=answer.id, name=answer.name, output=answer.response, error=error, failure=failure)
+    output = must_be_shallow(answer.response, "function_response.response")
+    failure, error = failure_in(output)
+    return ToolResult(call_id=answer.id, name=answer.name, output=output, error=error, failure=failure)
 
 
 _FIELDS = frozenset(schema.Part.__struct_fields__)

@@ -12,6 +12,8 @@ from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 
 import msgspec
 
+from .expect import misplaced
+
 
 class Schema(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A record of google-adk, in which null and absent are the same."""
@@ -40,12 +42,12 @@ Fields: TypeAlias = Any
 
 
 def fields_of(raw: Any, what: str) -> Fields:
-    """A record that can be asked by attribute; a TypeError names what is none."""
+    """A record that can be asked by attribute; a ReadError names what is none."""
     if isinstance(raw, (Schema, Loose)):
         return raw
     if isinstance(raw, dict):
         return Loose(raw)
-    raise TypeError(f"{what} must be an object, is {raw!r:.60}")
+    raise misplaced(what, "an object", raw)
 
 
 Keys = Annotated[Any, "schema"]

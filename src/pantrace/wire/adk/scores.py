@@ -8,7 +8,7 @@ from typing import Any
 from pantrace.model import Maker, Scale, Score
 from pantrace.wire.json import unknown_keys
 
-from .expect import list_of, mapping, number
+from .expect import list_of, mapping, misplaced, number
 from .recase import without_nulls
 from .schema import Details, Fields, Metric, fields_of
 
@@ -55,13 +55,13 @@ def status_number(value: Any) -> int | None:
 
 
 def metrics_in(results: Any, what: str) -> list[Fields]:
-    """A list of metric results; a TypeError names what is none."""
+    """A list of metric results; a ReadError names what is none."""
     if isinstance(results, list) and results and isinstance(results[0], Metric):
         return results
     found = [fields_of(each, f"each of {what}") for each in list_of(results, what)]
     for each in found:
         if type(each.metric_name) is not str:
-            raise TypeError(f"each of {what} must have a metric_name of text, one has {each.metric_name!r:.60}")
+            raise misplaced(f"the metric_name of each of {what}", "text", each.metric_name)
     return found
 
 

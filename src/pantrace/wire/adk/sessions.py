@@ -11,6 +11,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Sample, Step, Trajectory, is_prompt
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.carrying import Corner
+from pantrace.wire.depth import must_be_shallow
 from pantrace.wire.json import unknown_keys
 
 from .agents import Declared, agents_of
@@ -60,7 +61,7 @@ def trajectory_from(raw: Any, declarations: Sequence[Declared] = ()) -> Trajecto
         ended=ended,
         agents=agents_of(declarations, steps),
         steps=tuple(steps),
-        state=mapping(state, "a session's state"),
+        state=must_be_shallow(mapping(state, "a session's state"), "state"),
         extra={NAME: rest} if rest else {},
     )
 

@@ -1,0 +1,68 @@
+"""Room: what the cache lets go of when it becomes too large, and what it has no room for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pantrace.errors import UsageError
+from pantrace.wire.limits import in_words
+
+_FREE = 100 << 20
+"""Bytes that stay free on the disk."""
+_RECENT = 3600.0
+"""Seconds for which a part of a run directory is taken to be in use."""
+
+
+def make_room(root: Path, size: int, most: int, url: str, is_held: Callable[[Path], bool]) -> None:
+    """Let go of what is oldest and not in use, if the cache becomes too large; refuse what does not fit."""
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{root}: cannot be made: {error.strerror}; PANTRACE_CACHE names another folder") from None
+    if _kept(root) + size > most:
+        _let_go(root, _kept(root) + size - most, is_held)
+    free = shutil.disk_usage(root).free - _FREE
+    if size > free:
+        raise UsageError(
+            f"{url}: {in_words(size)} are to be fetched, and {in_words(max(0, free))} are free at {root}; name fewer "
+            "of them, or set PANTRACE_CACHE to a folder with more room"
+        )
+
+
+def _files(root: Path) -> dict[Path, os.stat_result]:
+    """Copies of objects, and of parts of run directories."""
+    found = [*(root / "objects").glob("*/*"), *(root / "runs").glob("*/*/parts/*.parquet")]
+    return {each: state for each in found if each.suffix != ".lock" and (state := _stat(each)) is not None}
+
+
+def _kept(root: Path) -> int:
+    return sum(state.st_size for state in _files(root).values())
+
+
+def _let_go(root: Path, size: int, is_held: Callable[[Path], bool]) -> None:
+    """Remove so many bytes of what is oldest, views that no process uses first: they hold on to copies."""
+    for view in (root / "views").glob("*"):
+        if view.is_dir() and not is_held(view):
+            shutil.rmtree(view, ignore_errors=True)
+    files = _files(root)
+    recent = time.time() - _RECENT
+    for each in sorted(files, key=lambda each: files[each].st_atime):
+        state = _stat(each)
+        is_part = each.suffix == ".parquet"
+        if size <= 0:
+            return
+        if state is None or state.st_nlink > 1 or (is_part and state.st_atime > recent):
+            continue
+        each.unlink(missing_ok=True)
+        size -= state.st_size
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
