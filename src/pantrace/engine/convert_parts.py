@@ -66,7 +66,7 @@ class ConvertParts:
         notes = Notes() if self.strict else Notes.keeping()
         notes.unread = Balance() if self.measure and part.chosen is not RUN_DIRECTORY else None
         report = Report(to=self.to, notes=notes, measured=self.measure)
-        path, selection = Path(part.path), self.selection.fresh()
+        path, selection = part.place(), self.selection.fresh()
         opening = partial(open_run, path, part.chosen, part.variant, span=part.span)
         if notes.unread is None:
             run = opening(notes.on_broken)
