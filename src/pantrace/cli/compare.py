@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pantrace.errors import UsageError
+from pantrace.wire.markdown_text import as_text
 
 from .answer import few, sentence, short_name
 from .arguments import as_json, expand, keep_inputs, metric_names, unfold, verbose, within_limits
@@ -293,16 +294,12 @@ def as_markdown(found: Comparisons) -> str:
     """The comparison as Markdown: the sentences, then the table."""
     columns, rows = _rows(found)
     kept = [place for place, name in enumerate(columns) if name not in ("won/lost/tied", "could have seen")]
-    lines = [f"## {', '.join(found.runs[1:])} against {found.runs[0]}", ""]
-    lines += [f"- {_cell(each.sentence)}" for each in found.comparisons]
-    lines += ["", f"| {' | '.join(_cell(columns[place]) for place in kept)} |", "|---" * len(kept) + "|"]
+    lines = [f"## {as_text(', '.join(found.runs[1:]))} against {as_text(found.runs[0])}", ""]
+    lines += [f"- {as_text(each.sentence)}" for each in found.comparisons]
+    lines += ["", f"| {' | '.join(as_text(columns[place]) for place in kept)} |", "|---" * len(kept) + "|"]
     for row in rows:
-        cells = [f"**{row[place]}**" if place == len(columns) - 1 else _cell(row[place]) for place in kept]
+        cells = [f"**{row[place]}**" if place == len(columns) - 1 else as_text(row[place]) for place in kept]
         lines.append(f"| {' | '.join(cells)} |")
     methods = sorted({each.difference.method for each in found.comparisons if each.difference is not None})
     told = f"Methods: {'; '.join(methods) or 'none'}. 95 % intervals. Adjusted p: {found.correction}."
     return "\n".join([*lines, "", told, ""])
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")

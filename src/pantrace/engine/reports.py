@@ -11,6 +11,7 @@ import msgspec
 from pantrace.model import Decision, Maker, Record, Run, Sample, Score, Unit, in_words, with_samples
 from pantrace.stats import Estimate
 from pantrace.store import Result, RunDirectory, query
+from pantrace.wire.markdown_text import as_text
 
 from .check import xml_text
 from .decided_words import verdict_words
@@ -152,21 +153,21 @@ def _quoted(text: str) -> str:
 
 def as_markdown(summary: EvalSummary, title: str, decided: Sequence[DecidedSample] = ()) -> str:
     """The summary as a page that reads well in a pull request; with `decided`, each sample's decision and reasons."""
-    lines = [f"# {title}", "", f"{denominator_words(summary.denominator)}.", ""]
+    lines = [f"# {as_text(title)}", "", f"{denominator_words(summary.denominator)}.", ""]
     if summary.decisions:
         lines += ["## Decisions", "", "| profile | passed | failed | undecided | pass rate |", "|---|---|---|---|---|"]
         for each in summary.decisions:
             lines.append(
-                f"| {_cell(each.profile)} | {each.passed} | {each.failed} | {each.undecided} "
+                f"| {as_text(each.profile)} | {each.passed} | {each.failed} | {each.undecided} "
                 f"| {estimate_words(each.rate, 'share')} |"
             )
         reasons = [(reason, count) for each in summary.decisions for reason, count in each.reasons]
         if reasons:
             lines += ["", "Most frequent reasons:", ""]
             lines += [
-                f"- {count} × {_cell(reason)}" for reason, count in sorted(reasons, key=lambda item: -item[1])[:8]
+                f"- {count} × {as_text(reason)}" for reason, count in sorted(reasons, key=lambda item: -item[1])[:8]
             ]
-        lines += [f"\nRepeats, {_cell(name)}: {told}" for name, told in repeats(summary)]
+        lines += [f"\nRepeats, {as_text(name)}: {told}" for name, told in repeats(summary)]
         lines.append("")
     if decided:
         lines += ["## Samples", "", "| sample | profile | decision | why |", "|---|---|---|---|"]
@@ -187,7 +188,7 @@ def as_markdown(summary: EvalSummary, title: str, decided: Sequence[DecidedSampl
 def _decided_row(each: DecidedSample) -> str:
     word = {True: "passed", False: "failed", None: "undecided"}[each.passed]
     name = each.sample if each.epoch is None else f"{each.sample} (epoch {each.epoch})"
-    return f"| {_cell(name)} | {_cell(each.profile)} | {word} | {_cell('; '.join(each.reasons))} |"
+    return f"| {as_text(name)} | {as_text(each.profile)} | {word} | {as_text('; '.join(each.reasons))} |"
 
 
 def repeats(summary: EvalSummary) -> list[tuple[str, str]]:
@@ -251,9 +252,5 @@ def _table(metrics: tuple[MetricSummary, ...]) -> list[str]:
             str(each.not_applicable),
             str(each.unscored),
         ]
-        lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
+        lines.append(f"| {' | '.join(as_text(cell) for cell in cells)} |")
     return lines
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")

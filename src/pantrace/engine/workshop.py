@@ -22,6 +22,7 @@ from pantrace.model import (
 )
 from pantrace.store import Result, RunDirectory
 from pantrace.wire.json import encode
+from pantrace.wire.markdown_text import as_quotation, as_text
 from pantrace.wire.output import writing
 from pantrace.wire.times import time_text
 
@@ -172,6 +173,7 @@ def _entry(result: Result, number: int) -> str:
     scores = all_scores(sample, result.scores)
     waited = next((each.values.get("total_latency_seconds") for each in scores if each.name == "latency_metrics"), None)
     labels = sample.case.labels if sample.case is not None else {}
+    told = ", ".join(f"{key}: {value}" for key, value in labels.items())
     epoch = f" (run {sample.epoch})" if sample.epoch is not None else ""
     blocks = [
         f"## {number}. Question: `{_code(sample.id)}`{epoch}",
@@ -179,15 +181,15 @@ def _entry(result: Result, number: int) -> str:
             [
                 "| Property | Value |",
                 "|----------|-------|",
-                f"| **Agents** | {_cell(', '.join(map(str, row.get('agents_evaluated') or ())))} |",
+                f"| **Agents** | {as_text(', '.join(map(str, row.get('agents_evaluated') or ())))} |",
                 f"| **Latency** | {'N/A' if waited is None else f'{waited:.2f}s'} |",
-                f"| **Metadata** | {_cell(', '.join(f'{key}: {value}' for key, value in labels.items())) or 'None'} |",
+                f"| **Metadata** | {as_text(told) or 'None'} |",
             ]
         ),
         "### Conversation",
         *_conversation(sample),
         "### Final Response Summary",
-        _quoted(_short((final_response(sample.trajectory) if sample.trajectory else None) or "(no answer)")),
+        as_quotation(_short((final_response(sample.trajectory) if sample.trajectory else None) or "(no answer)")),
         "### Agent Trajectory",
         f"`{_code(' → '.join(row.get('trace_summary') or ()) or 'N/A')}`",
         "### Tool Calls",
@@ -202,10 +204,10 @@ def _conversation(sample: Sample) -> Iterator[str]:
     for turn in merged_turns(sample.trajectory) if sample.trajectory is not None else ():
         if turn.role == "user" and any(is_prompt(step) for step in turn.steps):
             asked += 1
-            yield f"**User Turn {asked}:**\n{_quoted(turn.text)}"
+            yield f"**User Turn {asked}:**\n{as_quotation(turn.text)}"
         elif turn.text:
             answered += 1
-            yield f"**Agent Turn {answered}:**\n{_quoted(turn.text)}"
+            yield f"**Agent Turn {answered}:**\n{as_quotation(turn.text)}"
 
 
 def _tools(sample: Sample) -> str:
@@ -216,7 +218,7 @@ def _tools(sample: Sample) -> str:
     for pair in pairs:
         keys = ", ".join(pair.call.arguments) if isinstance(pair.call.arguments, dict) else "none"
         ended = "no result" if pair.result is None else "error" if has_failed(pair.result) else "success"
-        lines.append(f"| `{_code(pair.call.name)}` | {_cell(keys) or 'none'} | {ended} |")
+        lines.append(f"| `{_code(pair.call.name)}` | {as_text(keys) or 'none'} | {ended} |")
     return "\n".join(lines)
 
 
@@ -224,13 +226,13 @@ def _scored(scores: list[Score]) -> Iterator[str]:
     stored = [score for score in scores if score.maker is None or score.maker.kind == "stored"]
     if stored:
         yield "### ADK Evaluation Scores"
-        yield "\n".join(f"- **{_cell(score.name)}:** {_value(score)}" for score in stored)
+        yield "\n".join(f"- **{as_text(score.name)}:** {_value(score)}" for score in stored)
     yield "### Evaluation Metrics"
     for score in scores:
         if score not in stored and score.status != "not_applicable":
-            yield f"#### {_cell(score.name)}: **{_value(score)}**"
+            yield f"#### {as_text(score.name)}: **{_value(score)}**"
             if said := _said(score):
-                yield _quoted(_short(said))
+                yield as_quotation(_short(said))
 
 
 def _said(score: Score) -> str:
@@ -245,20 +247,11 @@ def _value(score: Score) -> str:
         return score.status
     if isinstance(value, float):
         return f"{value:.2f}" if not value or abs(value) >= 0.01 else f"{value:.2g}"
-    return _cell(str(value))
+    return as_text(str(value))
 
 
 def _short(text: str) -> str:
     return f"{text[:_LONG]}..." if len(text) > _LONG else text
-
-
-def _quoted(text: str) -> str:
-    """A text of a recording as a quotation: what it says is no heading of the log."""
-    return "\n".join(f"> {line}" for line in text.splitlines() or [""])
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
 
 
 def _code(text: str) -> str:

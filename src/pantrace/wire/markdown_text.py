@@ -1,0 +1,24 @@
+"""Texts of recordings in Markdown: nothing but text, whatever they say."""
+
+from __future__ import annotations
+
+import re
+
+_MEANING = re.compile(r"[\\`*<>|~&]|\](?=[(\[])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+"""A bracket means something only where an address follows: [0.3, 0.54] is an interval."""
+_MENTION = re.compile(r"(?<!\w)@")
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
+
+
+def as_text(text: str) -> str:
+    """One line without markup, links, mentions or letters that cannot be seen; fit for a cell of a table."""
+    visible = "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in " ".join(text.split())
+    )
+    return _MENTION.sub("@\N{ZERO WIDTH NON-JOINER}", _MEANING.sub(r"\\\g<0>", visible))
+
+
+def as_quotation(text: str) -> str:
+    """A quotation that keeps its lines and its lists, but no tags and no pictures."""
+    lines = text.splitlines() or [""]
+    return "\n".join(f"> {_MARKUP.sub('&lt;', line).replace('![', '!&#91;')}" for line in lines)
