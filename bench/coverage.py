@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from pantrace.engine.compare import compare_sides, side_of
+from pantrace.engine.compare import compare_sides
 from pantrace.engine.compare_result import Comparison
+from pantrace.engine.compare_side import side_of
 from pantrace.model import Case, Run, Sample, Scale, Score
 from pantrace.stats import Estimate, mean, pooled_share, share_over_cases, tango, wilson
 

@@ -52,6 +52,8 @@ PAIRS = (
     ("native", "explain"),
     ("native", "vertex-flat"),
     ("claude-code", "atif"),
+    ("claude-code", "inspect"),
+    ("adk-history", "vertex-seed"),
 )
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from pantrace.engine.compare import compare_sides, side_of
+from pantrace.engine.compare import compare_sides
 from pantrace.engine.compare_result import Comparison
+from pantrace.engine.compare_side import side_of
 from pantrace.model import Case, Maker, Run, Sample, Scale, Score
 from pantrace.stats import mcnemar_power
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pantrace.engine.compare import compare_sides, side_of
+from pantrace.engine.compare import compare_sides
 from pantrace.engine.compare_result import Comparison
+from pantrace.engine.compare_side import side_of
 from pantrace.errors import UsageError
 from pantrace.model import Case, Run, Sample, Scale, Score
 

@@ -244,7 +244,8 @@ def test_a_history_of_one_run_or_of_nothing_is_refused(tmp_path: Path) -> None:
 
 
 def test_false_marks_in_a_history_are_rare(tmp_path: Path) -> None:
-    from pantrace.engine.compare import compare_metric, side_of
+    from pantrace.engine.compare import compare_metric
+    from pantrace.engine.compare_side import side_of
 
     dice, marked, draws = np.random.default_rng(3), 0, 60
     for _ in range(draws):

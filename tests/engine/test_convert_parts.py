@@ -16,12 +16,17 @@ from pantrace.errors import LossRefused
 TWO = Engine(jobs=2)
 
 
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pantrace.wire.cuts.SPAN_BYTES", 2_000)
+
+
 def both(source: Path, folder: Path, **options: Any) -> list[tuple[bytes, dict[str, Any], list[str]]]:
     """What one process and what two make of it."""
     found = []
     for engine in (ONE_PROCESS, TWO):
         out = folder / "out.jsonl"
-        report = convert(source, out, to="vertex", engine=engine, span_bytes=2_000, **options)
+        report = convert(source, out, to="vertex", engine=engine, **options)
         found.append((out.read_bytes(), report.to_dict(), report.by))
         out.unlink()
     assert [*folder.iterdir()] == []
@@ -63,7 +68,7 @@ def test_a_refused_loss_leaves_nothing_behind(tmp_path: Path) -> None:
     told = []
     for engine in (ONE_PROCESS, TWO):
         with pytest.raises(LossRefused) as refused:
-            convert(source, tmp_path / "out.jsonl", to="vertex", strict=True, engine=engine, span_bytes=2_000)
+            convert(source, tmp_path / "out.jsonl", to="vertex", strict=True, engine=engine)
         told.append(str(refused.value))
     assert told[0] == told[1]
     assert [*tmp_path.iterdir()] == [source]

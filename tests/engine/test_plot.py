@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pantrace.engine.compare import compare_sides, side_of
+from pantrace.engine.compare import compare_sides
+from pantrace.engine.compare_side import side_of
 from pantrace.engine.convert import write_run
 from pantrace.engine.metric_values import read_evaluations
 from pantrace.engine.plot import figure

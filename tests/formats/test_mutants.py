@@ -118,3 +118,18 @@ def test_a_reader_that_forgets_is_found_out(tmp_path: Path) -> None:
     load = honest.load
     forgets = _rows_format(load=lambda row: load({key: row[key] for key in ("id", "steps")}))
     assert unread(forgets, file).missing == {("rows", "rating"): 1}
+
+
+def test_a_reader_that_takes_values_out_of_its_row_is_found_out(tmp_path: Path) -> None:
+    """What a record says is noted before its reader gets it, and can be named after the reader has changed it."""
+    file = tmp_path / "rows.jsonl"
+    honest = _rows_format()
+    assert honest.dump is not None and honest.load is not None
+    file.write_text(json.dumps(honest.dump(SAMPLE, None)) + "\n")
+    load = honest.load
+
+    def empties(row: Any) -> Sample:
+        row.pop("rating")
+        return load(row)
+
+    assert unread(_rows_format(load=empties), file).missing == {("rows", "rating"): 1}

@@ -13,7 +13,8 @@ from corpus import CORPUS, needs_corpus
 from goldens import ROOT as GOLDEN
 from pantrace import read, validate
 from pantrace.engine.comparative import compare_evaluated, samples_of
-from pantrace.engine.compare import Side, case_of, compare_pairs
+from pantrace.engine.compare import compare_pairs
+from pantrace.engine.compare_side import Side, case_of
 from pantrace.engine.evaluate import evaluate_into
 from pantrace.engine.judge import Access, bench
 from pantrace.engine.pairwise import add_preferences, prefer

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from pantrace.errors import ReadError
 from pantrace.model import Sample
-from pantrace.wire.json import NonFinite, decode, decode_as, decode_document, encode, to_plain
+from pantrace.wire.json import NonFinite, decode, decode_as, decode_document, decode_each, encode, to_plain
+from pantrace.wire.limits import limits
 
 EXACT = [
     b"123456789012345678901234567890",
@@ -87,3 +88,25 @@ def test_non_finite_numbers_are_equal_by_what_they_say() -> None:
     assert NonFinite("NaN") == NonFinite("NaN")
     assert NonFinite("1e999") != NonFinite("Infinity")
     assert NonFinite("NaN") != 0.0
+
+
+def test_texts_that_are_decoded_together_are_what_each_of_them_says() -> None:
+    texts = [b'{"a":1}', b" [2, 3] ", b'"x"', b"null", b'{"deep":' + b"[" * 50 + b"]" * 50 + b"}"]
+    assert decode_each(texts) == [decode(text) for text in texts]
+    assert decode_each([]) == []
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b"",
+        b'{"a":',
+        b"1,2",
+        b"NaN",
+        b'"\\ud800"',
+        b"\xff",
+        b"[" * (limits().depth + 300) + b"]" * (limits().depth + 300),
+    ],
+)
+def test_a_text_that_must_be_looked_at_alone_is_not_decoded_with_others(odd: bytes) -> None:
+    assert decode_each([b"{}", odd, b"{}"]) is None

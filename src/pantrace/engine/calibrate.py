@@ -23,7 +23,7 @@ from pantrace.stats import (
     wilson,
 )
 
-from .compare import as_number
+from .compare_side import as_number
 from .labels import Label, Labels, Ranked, rank_labels
 
 Tried = Callable[[str, Callable[[], Estimate]], Estimate | None]

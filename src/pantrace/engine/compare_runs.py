@@ -19,8 +19,9 @@ from pantrace.store import RunDirectory, is_run_directory
 from pantrace.wire.meant import meant_by
 
 from .collector import seldom_collecting
-from .compare import MISHAPS, Margin, Side, address_among, compare_pairs, side_of, unknown_cluster
+from .compare import MISHAPS, Margin, compare_pairs
 from .compare_result import Comparison
+from .compare_side import Side, address_among, side_of, unknown_cluster
 from .compare_stored import compare_stored
 from .outlined import outlined
 from .read import Notes, read_pile

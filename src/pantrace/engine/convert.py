@@ -24,7 +24,6 @@ from pantrace.model import Loss, Record, Run, RunHeader, Sample, Trajectory, hea
 from pantrace.places import path_at
 from pantrace.wire import files
 from pantrace.wire.carried import carry_if, without_carried
-from pantrace.wire.cuts import SPAN_BYTES
 from pantrace.wire.depth import OURS, is_too_deep
 from pantrace.wire.file_names import FileNames
 from pantrace.wire.found import common_weight, weights
@@ -67,7 +66,6 @@ def convert(
     on_loss: OnLoss | None = None,
     on_sample: Callable[[Sample], None] | None = None,
     engine: Engine = ONE_PROCESS,
-    span_bytes: int = SPAN_BYTES,
 ) -> Report:
     """Write recordings as another format, and report what was lost.
 
@@ -83,7 +81,7 @@ def convert(
     if on_loss is None and engine != ONE_PROCESS and (format_ := by_name(to)).writes and not Path(target).is_dir():
         chosen = options if isinstance(options, Record) else parse_options(format_, options or {})
         task = ConvertParts(write_run, to, chosen, measure and format_.reads, carry, strict, selection or Selection())
-        done = in_parts(paths, Path(target), task, engine, format=format, on_sample=on_sample, span_bytes=span_bytes)
+        done = in_parts(paths, Path(target), task, engine, format=format, on_sample=on_sample)
         if done is not None:
             return done
     report = Report(to=to, notes=Notes() if strict else Notes.keeping(), measured=measure)

@@ -10,18 +10,19 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pantrace.errors import LossRefused, NothingWritten
 from pantrace.formats import by_name
 from pantrace.model import Record, Sample, with_samples
-from pantrace.wire.cuts import SPAN_BYTES, Cutting
-from pantrace.wire.output import staging, writing
+from pantrace.wire import cuts
+from pantrace.wire.cuts import Cutting
+from pantrace.wire.output import is_stream, staging, writing
 from pantrace.wire.pace import pace
 from pantrace.wire.rows import written_layout
 
 from .balance import Balance
-from .executor import Engine, InProcess
+from .executor import Engine, Executor, InProcess
 from .input_part import InputPart, parts_of, weight_of
 from .loss_report import Report
 from .read import RUN_DIRECTORY, GivenUp, Notes, inputs, open_run
@@ -94,22 +95,31 @@ class _ByOne(Exception):
     """One process must do it."""
 
 
-def in_parts(paths: list[Path], target: Path, task: ConvertParts, engine: Engine, **others: Any) -> Report | None:
-    """The report of a conversion that others did part by part; None where nothing was written, and one process must do
-    it."""
-    if task.strict and not task.measure:
-        return None
+def in_parts(
+    paths: list[Path],
+    target: Path,
+    task: ConvertParts,
+    engine: Engine,
+    *,
+    format: str | None = None,  # noqa: A002
+    on_sample: Callable[[Sample], None] | None = None,
+) -> Report | None:
+    """The report of a conversion that others did part by part. None where nothing was written and one process must do
+    it: the target is no file of lines, there is no single input of several parts, a copy is to be held against its
+    source, an id is there twice, or the loss of reading an archive or a database is to be measured."""
     notes = Notes() if task.strict else Notes.keeping()
     notes.unread = Balance() if task.measure else None
     report = Report(to=task.to, notes=notes, measured=task.measure)
-    try:
-        with staging(target) as place:
-            if not _convert(paths, place, task, report, engine, **others):
-                raise _ByOne
-            if task.strict:
-                refuse_losses(report)
-    except _ByOne:
-        return None
+    with ExitStack() as held:
+        if (planned := _planned(paths, target, task, report, engine, format, held)) is None:
+            return None
+        try:
+            with staging(target) as place:
+                _convert(planned, place, task, report, on_sample or (lambda _: None))
+                if task.strict:
+                    refuse_losses(report)
+        except _ByOne:
+            return None
     report.outputs.append(target)
     return report
 
@@ -123,62 +133,71 @@ def refuse_losses(report: Report) -> None:
         raise LossRefused(f"{count} losses and --strict: nothing was written; --loss FILE lists them")
 
 
-def _convert(
+class _Planned(NamedTuple):
+    path: Path
+    format: str
+    executor: Executor
+    parts: Iterator[InputPart]
+
+
+def _planned(
     paths: list[Path],
-    place: Path,
+    target: Path,
     task: ConvertParts,
     report: Report,
     engine: Engine,
-    *,
-    format: str | None = None,  # noqa: A002
-    on_sample: Callable[[Sample], None] | None = None,
-    span_bytes: int = SPAN_BYTES,
-) -> bool:
-    """Write one input as lines to `place`, part by part. False where one process must do it from the start: the target
-    is no file of lines, the input has one part, a copy is to be held against its source, an id is there twice, or the
-    loss of reading an archive or a database is to be measured."""
-    target = by_name(task.to)
-    is_rows = target.save is None and not target.is_split and written_layout(place, target.layout) == "lines"
-    if not is_rows or not task.selection.is_by_part:
-        return False
+    format: str | None,  # noqa: A002
+    held: ExitStack,
+) -> _Planned | None:
+    """Who does which parts; None where one process must do it."""
+    to = by_name(task.to)
+    is_rows = to.save is None and not to.is_split and written_layout(target, to.layout) == "lines"
+    if not is_rows or is_stream(target) or not task.selection.is_by_part or (task.strict and not task.measure):
+        return None
+    # Small input is not looked through twice.
+    executor = engine.executor(sum(map(weight_of, paths)), report.by.append)
+    if isinstance(executor, InProcess):
+        return None
     opened = [*inputs(paths, format, Notes.keeping())]
-    if len(opened) != 1:
-        return False
+    if len(opened) != 1 or opened[0][1].name == task.to:
+        return None
     path, chosen, variant = opened[0]
-    executor = engine.executor(weight_of(path), report.by.append)
-    if isinstance(executor, InProcess) or chosen.name == task.to:
-        return False
+    parts = parts_of(path, chosen, variant, Cutting(cuts.SPAN_BYTES, held))
+    begun = [*islice(parts, 2)]
+    if len(begun) < 2 or (task.measure and not _is_of_lines(begun[1])):
+        return None
+    return _Planned(path, chosen.name, executor, chain(begun, parts))
+
+
+def _convert(
+    planned: _Planned, place: Path, task: ConvertParts, report: Report, on_sample: Callable[[Sample], None]
+) -> None:
+    """Have the parts written, and put the pieces together at `place`."""
     task.selection.begin()
     ids: set[str] = set()
     watched, task.folder = pace(), place.parent
-    with ExitStack() as held:
-        parts = parts_of(path, chosen, variant, Cutting(span_bytes, held))
-        begun = [*islice(parts, 2)]
-        if len(begun) < 2 or (task.measure and not _is_of_lines(begun[1])):
-            return False
-        if watched is not None:
-            watched.expect([path])
-        held.enter_context(executor)
-        file = held.enter_context(writing(place))
-        for part, pieces in executor.map_parts(task, chain(begun, parts)):
+    if watched is not None:
+        watched.expect([planned.path])
+    with planned.executor, writing(place) as file:
+        for part, pieces in planned.executor.map_parts(task, planned.parts):
             if watched is not None:
                 watched.begin_part(part.weight)
             for piece in pieces:
                 if piece.report.renamed or not ids.isdisjoint(piece.report.ids) or _is_given_up(piece):
-                    return False
+                    raise _ByOne
                 ids |= piece.report.ids
-                _absorb(report, piece, chosen.name, task)
+                _absorb(report, piece, planned.format, task)
                 if piece.file.exists():
                     with piece.file.open("rb") as rows:
                         shutil.copyfileobj(rows, file, 1 << 20)
                     piece.file.unlink()
-                for _ in range(piece.selection.taken if on_sample is not None else 0):
-                    assert on_sample is not None
+                for _ in range(piece.selection.taken):
                     on_sample(_ELSEWHERE)
             if watched is not None:
                 watched.end()
+    if not report.samples:
+        raise _ByOne  # which says why there is nothing
     task.selection.settle()
-    return report.samples > 0
 
 
 def _is_of_lines(part: InputPart) -> bool:

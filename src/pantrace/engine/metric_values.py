@@ -16,7 +16,7 @@ from pantrace.model import Aggregate, Measure, Run, Sample, Scale, Score, number
 from pantrace.stats import Estimate, wilson
 from pantrace.wire.json import encode
 
-from .compare import as_number, cluster_of, is_yes_or_no
+from .compare_side import as_number, cluster_of, is_yes_or_no
 from .measure import case_of
 from .outlined import outlined
 from .read import Notes, inputs, open_run

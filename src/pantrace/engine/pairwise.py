@@ -10,7 +10,7 @@ from pantrace.judges import AnyRubric, Rubric
 from pantrace.model import Case, Maker, Sample, Scale, Score, Trajectory, final_response
 from pantrace.wire.digest import digest_of
 
-from .compare import Side
+from .compare_side import Side
 from .judge import Bench, judge_all
 
 SHARE = Scale(low=0, high=1)

@@ -24,8 +24,8 @@ from pantrace.plots import (
 from pantrace.stats import Estimate, pass_hat_k, pass_k
 from pantrace.wire.output import writing
 
-from .compare import unknown_cluster
 from .compare_cases import difference_of_cases
+from .compare_side import unknown_cluster
 from .metric_values import Evaluation, MetricValues, short_names
 from .reduce import within
 

@@ -25,9 +25,10 @@ from pantrace.stats import (
     ways,
 )
 
-from .compare import Side, address_among, clusters_of_both, shared_metrics
+from .compare import clusters_of_both, shared_metrics
 from .compare_cases import mean_of
 from .compare_runs import read_sides
+from .compare_side import Side, address_among
 from .table import Table, Tabular
 
 BETWEEN = 1 / 9

@@ -11,9 +11,10 @@ from pantrace.errors import UsageError
 from pantrace.model import Record, Unit
 from pantrace.stats import Estimate
 
-from .compare import Side, address_among, average_of, compare_metric
+from .compare import average_of, compare_metric
 from .compare_result import Comparison
 from .compare_runs import Source, read_sides
+from .compare_side import Side, address_among
 from .table import Table, Tabular
 
 

@@ -25,7 +25,7 @@ from pantrace.wire.carried import CARRIER, without_carried
 from pantrace.wire.census import Census, changes
 from pantrace.wire.compare import compare, is_same
 from pantrace.wire.found import MISSING, Counted, Found, Listed, common_weight, weights
-from pantrace.wire.json import as_builtins, decode_own, encode
+from pantrace.wire.json import as_builtins, decode_document, decode_own, encode
 from pantrace.wire.loss import as_loss, plain_without_source, reason, without_source
 from pantrace.wire.rows import Seal, count_rows, is_sealed, raise_broken
 from pantrace.wire.tap import listening
@@ -72,6 +72,8 @@ class Scales:
         self._is_container = format_.open is not None and format_.save is not None
         self._lost, self._hidden = Counted(), Counted()
         """What was lost (where it is not told with its values) and what is kept for pantrace only, of all samples."""
+        # Nothing that was just encoded has a key twice.
+        self._decode = decode_own if format_.decode is decode_document else format_.decode
         self._marks = [encode(corner.rpartition(".")[2].replace("[]", CARRIER)) for corner in format_.corners]
         """What a row without anything in its corners has nowhere in its bytes."""
 
@@ -87,13 +89,12 @@ class Scales:
         self._report.values += common_weight(before)
         self._rows += 1
         is_carrying = any(mark in row.data for mark in self._marks)
-        written = decode_own(row.data) if is_carrying or not self._is_container else None
-        seen = self._seen(written) if is_carrying else None
+        seen = self._seen(decode_own(row.data)) if is_carrying else None
         if self._is_container:
             self._spool_away((sample.id, sample.epoch), encode(before), None if seen is None else encode(seen))
             return
         try:
-            after = format_.load(written)
+            after = format_.load(self._decode(row.data))
         except ReadError as error:
             raise self._unreadable(f"sample {sample.id}: ", error) from None
         self._settle(sample.id, before, as_builtins(without_source(after)), seen)

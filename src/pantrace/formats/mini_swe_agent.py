@@ -83,7 +83,7 @@ def read(row: Any) -> Sample:
     told = Trajectory(
         agents=(Agent(name=NAME, model=_model(info)),),
         steps=tuple(steps),
-        response=submission.strip() if isinstance(submission, str) and submission.strip() else None,
+        response=submission.strip() if isinstance(submission, str) else None,  # "": it ended without an answer
         outcome=_outcome(info.get("exit_status")),
         usage=_stats(info, steps),
         extra=as_extra(NAME, rest),

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from pantrace.engine.comparative import compare_split, samples_of
-from pantrace.engine.compare import Side, case_of
 from pantrace.engine.compare_runs import Comparisons, Source, compare_sources
+from pantrace.engine.compare_side import Side, case_of
 from pantrace.engine.judge import Bench
 from pantrace.engine.pairwise import add_preferences, pairwise_rubrics, prefer
 from pantrace.engine.plan import JudgeTable

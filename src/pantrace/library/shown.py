@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from pantrace.engine.compare import compare_sides, side_of
+from pantrace.engine.compare import compare_sides
+from pantrace.engine.compare_side import side_of
 from pantrace.engine.metric_values import Evaluation, read_evaluations
 from pantrace.engine.plot import figure, label_names
 from pantrace.engine.read import Notes, inputs, open_run

@@ -102,9 +102,7 @@ class Bucket:
                 with content.open("rb") as file:
                     told = self._store.put(key, file, mode=mode)
         if not told["e_tag"]:
-            raise WriteError(
-                f"{self.url(key)}: the server gives no ETag, without which two writers cannot be told apart"
-            )
+            raise WriteError(f"{self.url(key)}: the server gives no ETag; two writers could not be told apart")
         return str(told["e_tag"])
 
     def delete(self, keys: list[str]) -> None:

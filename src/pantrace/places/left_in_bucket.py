@@ -18,7 +18,7 @@ _AT_ONCE = 16
 
 def bring(path: Path) -> None:
     """Fetch a file of a run directory that was left in its bucket until now."""
-    if os.path.exists(path) or (text := url_of(path)) is None:  # noqa: PTH110
+    if (text := url_of(path)) is None or os.path.exists(path):  # noqa: PTH110
         return
     url = parse(text)
     local = Path(os.fspath(path))

@@ -123,9 +123,7 @@ def decode_each(texts: Sequence[bytes]) -> list[Any] | None:
     Only texts that are made for it could pass together and not alone: one that holds two values, beside two that are
     one value cut in a list. Whoever can write those could as well write what they are read as."""
     most = limits().depth
-    long = [text for text in texts if len(text) > 2 * most]
-    # Who hears what is decoded hears it text by text.
-    if hearer() is not None or any(_opens_more_than(most, text) for text in long):
+    if any(len(text) > 2 * most and _opens_more_than(most, text) for text in texts):
         return None
     try:
         values: list[Any] = _decoder.decode(b"[" + b",".join(texts) + b"]")

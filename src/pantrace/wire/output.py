@@ -65,7 +65,7 @@ def staging(target: Path) -> Iterator[Path]:
 
 def _refuse_url(target: Path) -> None:
     """A path that was a URL has lost one slash; nobody has a folder of that name in mind."""
-    if found := re.match(r"(\w+):/", str(target)):
+    if found := re.match(r"(s3|gs|az|https?|file):/", str(target)):
         raise WriteError(f"{target}: cannot be written to {found[1]}://; write a file here, and copy it")
 
 

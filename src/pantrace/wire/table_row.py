@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
 from pantrace.errors import ReadError
 
-from .json import decode
+from .json import decode, decode_each
 
 
 class TableRow(NamedTuple):
@@ -17,9 +15,6 @@ class TableRow(NamedTuple):
 
     names: tuple[str, ...]
     values: tuple[Any, ...]
-
-
-_decode = msgspec.json.Decoder(list[Any]).decode
 
 
 def row_values(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
@@ -45,15 +40,9 @@ def row_values(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
 
 
 def _decode_all(texts: list[bytes]) -> list[Any]:
-    """Values of texts; the text itself where it only begins like JSON.
-
-    A session is many short texts: all of them at once take a quarter of the time."""
-    try:
-        found = _decode(b"[" + b",".join(texts) + b"]")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        found = []
-    # Two texts may be one value together, and one text may be two.
-    return found if len(found) == len(texts) else [_decoded(each) for each in texts]
+    """Values of texts; the text itself where it only begins like JSON."""
+    found = decode_each(texts)
+    return found if found is not None else [_decoded(each) for each in texts]
 
 
 def _decoded(text: bytes) -> Any:

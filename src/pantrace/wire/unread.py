@@ -85,6 +85,8 @@ class _Record:
         self.since = 0
         """How many samples had come before it."""
         self._rest = max(3, said // 10)
+        self._excused = 0
+        """Words that it was not to be asked for."""
         self._order: list[Word] = []
         self._places: dict[Word, int] = {}
         """Of many words, where each stands first."""
@@ -111,6 +113,7 @@ class _Record:
                 kept.add(word)
             else:
                 needed.add(reason)
+        self._excused = len(self.words - kept)
         self.words &= kept
         return needed
 
@@ -120,7 +123,8 @@ class _Record:
 
     def is_done(self, samples: int) -> bool:
         """Whether nearly all of it has been found, or the sample that was made of it must have come."""
-        return len(self.words) <= self._rest or (samples - self.since > AGE and not self.is_large)
+        is_found = not self.words or len(self.words) + self._excused <= self._rest
+        return is_found or (samples - self.since > AGE and not self.is_large)
 
     def drop(self, word: Word) -> None:
         """What a sample has."""

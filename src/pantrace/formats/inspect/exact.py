@@ -56,9 +56,9 @@ def is_usual(row: dict[str, Any]) -> bool:
         all(type(row.get(key)) is dict for key in _OBJECTS)
         and all(type(row.get(key)) is list for key in _LISTS)
         and all(iso(from_iso(row[key]) or 0.0) == row[key] for key in ("started_at", "completed_at") if key in row)
-        and all(_is_usual_message(message) for message in row["messages"])
-        and all(_is_usual_score(score) for score in row["scores"].values())
-        and all(_is_usual_usage(usage) for usage in row["model_usage"].values())
+        and all(map(_is_usual_message, row["messages"]))
+        and all(map(_is_usual_score, row["scores"].values()))
+        and all(map(_is_usual_usage, row["model_usage"].values()))
     )
 
 
@@ -72,11 +72,12 @@ def _is_usual_message(message: dict[str, Any]) -> bool:
     for call in message.get("tool_calls", ()):
         if call.keys() != _CALL or call["type"] != "function":
             return False
-    return type(content) is str or all(_is_usual_part(part) for part in content)
+    return type(content) is str or all(map(_is_usual_part, content))
 
 
 def _is_usual_part(part: dict[str, Any]) -> bool:
-    return part.keys() <= _PART.get(part.get("type", ""), set()) and all(part.values())
+    known = _PART.get(part.get("type", ""))
+    return known is not None and part.keys() <= known and all(part.values())
 
 
 def _is_usual_score(score: dict[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from pantrace.formats.format import Format
 from pantrace.model import Run, Sample, Source
 from pantrace.wire.cuts import Cutting
 from pantrace.wire.head import Head
+from pantrace.wire.rest import rest_in
 from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.source import with_source
 from pantrace.wire.span import Span
@@ -96,7 +97,8 @@ def _exports(path: Path, on_broken: OnBroken) -> Iterator[Sample]:
 
 def _stamped(sample: Sample, path: Path, place: str | None) -> Sample:
     assert sample.trajectory is not None
-    version = sample.trajectory.extra[NAME]["info"].get("version")
+    # A sample of another format that is carried whole has nothing of OpenCode's.
+    version = rest_in(rest_in(sample.trajectory.extra, NAME), "info").get("version")
     producer = f"opencode {version}" if isinstance(version, str) else None
     source = Source(format=NAME, version="export", producer=producer, path=str(path), place=place)
     return with_source(sample, source)

@@ -16,6 +16,7 @@ import msgspec
 from pantrace.model import Step, StepError, ToolResult, Usage
 from pantrace.wire.depth import must_be_shallow
 
+from .expect import mapping
 from .parts import NAME, TOGETHER, usual_parts
 from .recase import snake
 from .schema import Actions, CamelEvent, Counts, Event
@@ -45,7 +46,7 @@ Empty = frozenset[str] | None
 def usual_empty(event: Any) -> Empty:
     """The empty actions that the events of a session have, as its first one shows: google-adk writes some or all of
     its fields without a value, depending on its version."""
-    actions = event.get("actions") if isinstance(event, dict) else event.actions
+    actions = mapping(event.get("actions"), "an event's actions") if isinstance(event, dict) else event.actions
     if actions is None:
         return None
     return frozenset([snake(key) for key, value in actions.items() if value == {}] + ["state_delta"])

@@ -11,6 +11,7 @@ from pantrace.wire.json import unknown_keys
 
 from .agents import app_details_of
 from .event_writer import content_of, events_to
+from .expect import list_of
 from .parts import NAME, part_to
 from .schema import Event, Fields, Schema, fields_of
 from .sessions import invocation_ids, main_agent
@@ -162,6 +163,7 @@ def _chosen(events: Sequence[Fields]) -> _Chosen:
 
 
 _EVENT = frozenset(Event.__struct_fields__)
+_EVENT_OF_IT = "an event of an invocation"
 _REPEATED = ("grounding_metadata", "usage_metadata", "model_version")
 
 
@@ -222,5 +224,6 @@ def repeats(raw: Fields, events: Sequence[Fields], *, bare: bool) -> bool:
         return apart == (None, None, None) and _repeats_by_type(data.invocation_events, chosen, bare=bare)
     if [key for key, value in data.items() if value is not None] != ["invocation_events"]:
         return False
-    told, short = data.invocation_events, _shortened(chosen, bare=bare)
+    short = _shortened(chosen, bare=bare)
+    told = [fields_of(each, _EVENT_OF_IT) for each in list_of(data.invocation_events, "invocation_events")]
     return [{key: value for key, value in each.items() if value is not None} for each in told] == short

@@ -136,6 +136,7 @@ def _strange(data: Any) -> dict[str, Any]:
 
 def _with_final(events: list[Any], final: Any, agents: Sequence[Agent]) -> list[Step]:
     """Events with the final response at its place: 2.13 leaves an empty event there, earlier versions none."""
+    events = [fields_of(event, "an event of an invocation") for event in events]
     if isinstance(final, dict) and not any(event.get("content") == final for event in events):
         empty = [number for number, event in enumerate(events) if event.get("content") is None]
         if empty:

@@ -1,0 +1,184 @@
+"""Compare's sides: the numbers of one run, by measure and case."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import isfinite
+
+from pantrace.errors import UsageError
+from pantrace.metrics import full_address, measure_named
+from pantrace.model import Measure, Run, Sample, Scale, Score, Unit
+from pantrace.wire.grades import GRADES
+from pantrace.wire.meant import meant_by
+
+LARGEST = 1e70
+"""No measurement is larger, and fourth powers of larger numbers are none."""
+
+
+@dataclass
+class Side:
+    """The numbers of one run, by measure and case."""
+
+    name: str
+    values: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    """metric or measure -> case -> values, one for each epoch."""
+    binary: dict[str, bool] = field(default_factory=dict)
+    scales: dict[str, Scale | None] = field(default_factory=dict)
+    """Where numbers end; None where nobody says."""
+    better: dict[str, str | None] = field(default_factory=dict)
+    units: dict[str, Unit | None] = field(default_factory=dict)
+    spare: set[str] = field(default_factory=set)
+    """Measures that are compared only when they are named: each one more makes all others harder to prove."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """metric -> scores that are not numbers: unscored, failed, not applicable."""
+    clusters: dict[str, str] = field(default_factory=dict)
+    """case -> cluster."""
+    tasks: dict[str, str] = field(default_factory=dict)
+    """case -> the task or scenario that it names, where nobody asked for clusters."""
+    labels: set[str] = field(default_factory=set)
+    """Names of the cases' labels, where somebody asked for clusters."""
+    cases: set[str] = field(default_factory=set)
+    created: float | None = None
+    """When the run was made."""
+    _addresses: dict[str, dict[str, str]] = field(default_factory=dict)
+    """score -> its key -> their address."""
+
+    def add(self, name: str, case: str, number: float, score: Score) -> None:
+        """Keep one number of a case, with what is declared of it; one that is too large for its square is left out."""
+        if abs(number) > LARGEST:
+            self.left_out[name] += 1
+            return
+        cases = self.values.get(name)
+        if cases is None:
+            cases = self._first(name, score)
+        if (found := cases.get(case)) is None:
+            cases[case] = [number]
+        else:
+            found.append(number)
+        if self.binary[name]:
+            measure = _declared(name)
+            self.binary[name] = (
+                is_yes_or_no(score, number) if measure is None else measure.yes_or_no and number in (0.0, 1.0)
+            )
+
+    def add_values(self, score: Score, case: str) -> None:
+        """Keep the named numbers of a score, which `numbers_of` would give one by one. There are dozens in each sample:
+        this is where a comparison spends its time."""
+        addresses = self._addresses.setdefault(score.name, {})
+        for key, number in score.values.items():
+            if (address := addresses.get(key)) is None:
+                address = addresses[key] = f"{score.name}.{key}"
+            if number is None:
+                self.left_out[address] += 1
+            elif address in self.values and not self.binary[address] and -LARGEST <= number <= LARGEST:
+                cases = self.values[address]
+                if case in cases:
+                    cases[case].append(float(number))
+                else:
+                    cases[case] = [float(number)]
+            elif isfinite(number):
+                self.add(address, case, float(number), score)
+
+    def _first(self, name: str, score: Score) -> dict[str, list[float]]:
+        """A place for the numbers of a name, with what is declared of it, or what its first score says."""
+        measure = _declared(name)
+        self.binary[name] = True
+        if measure is None:
+            self.scales[name] = score.scale
+            self.better[name] = score.scale.better if score.scale is not None else None
+        else:
+            self.scales[name] = Scale(low=measure.low, high=measure.high, better=measure.better or "higher")
+            self.better[name] = measure.better
+            self.units[name] = measure.unit
+            if not measure.headline:
+                self.spare.add(name)
+        self.values[name] = {}
+        return self.values[name]
+
+
+@lru_cache(maxsize=1024)
+def _declared(address: str) -> Measure | None:
+    """What is declared of a measure; None of rubrics, and of scores that a source stores, be their name an alias."""
+    found = measure_named(address)
+    return found if found is not None and found.address == address else None
+
+
+def address_among(name: str, *sides: Side) -> str:
+    """What a name means here: a number of that name if there is one, else the measure that it is short for."""
+    return name if any(name in side.values for side in sides) else full_address(name)
+
+
+def side_of(run: Run, samples: Iterable[Sample], *, cluster: str | None = None, pair_by: str = "case") -> Side:
+    """Collect the numbers of a run."""
+    side = Side(name=run.name or "run", created=run.created)
+    for sample in samples:
+        case = case_of(sample, pair_by)
+        side.cases.add(case)
+        if cluster is not None and sample.case is not None:
+            side.labels.update(sample.case.labels)
+        if cluster is not None and (found := cluster_of(sample, cluster)):
+            side.clusters[case] = found
+        elif cluster is None and sample.case is not None and (task := cluster_of(sample, "task")) != sample.case.id:
+            side.tasks[case] = task or ""
+        for score in sample.scores:
+            if score.values:
+                side.add_values(score, case)
+            if not score.values or not _is_measured(score.name):
+                number_of_all = as_number(score)
+                if number_of_all is None:
+                    side.left_out[score.name] += 1
+                else:
+                    side.add(score.name, case, number_of_all, score)
+    return side
+
+
+@lru_cache(maxsize=1024)
+def _is_measured(metric: str) -> bool:
+    """Whether a metric's numbers are all declared, so that its main value is one of them."""
+    return measure_named(metric) is not None
+
+
+def is_yes_or_no(score: Score, number: float) -> bool:
+    """Whether a score stands for no or yes. What counts something may happen to count none or one: numbers whose scale
+    does not end at 1, and those of a metric without a scale."""
+    if number not in (0.0, 1.0) or isinstance(score.value, bool):
+        return number in (0.0, 1.0)
+    if score.scale is None:
+        return score.maker is None or score.maker.kind != "check"
+    return (score.scale.low, score.scale.high) == (0, 1)
+
+
+def as_number(score: Score) -> float | None:
+    """A score as a number; None where there is none. Grades of Inspect count as Inspect counts them."""
+    if score.status != "scored" or score.value is None:
+        return None
+    if isinstance(score.value, str):
+        return GRADES.get(score.value)
+    return float(score.value) if isfinite(score.value) else None
+
+
+def case_of(sample: Sample, pair_by: str = "case") -> str:
+    """What pairs a sample with those of other runs."""
+    if pair_by == "case" and sample.case is not None and sample.case.id:
+        return sample.case.id
+    return sample.id
+
+
+def cluster_of(sample: Sample, name: str) -> str | None:
+    """What a sample belongs to: its task, scenario or agent, or the value of that label; None where it does not say."""
+    case = sample.case
+    if case is None:
+        return None
+    own = {"task": case.scenario or case.id, "scenario": case.scenario, "agent": case.agent}
+    return case.labels.get(name) or own.get(name)
+
+
+def unknown_cluster(cluster: str, labels: Iterable[str]) -> UsageError:
+    """The error of a name that no case has anything under."""
+    known = ["task", "scenario", "agent", *sorted(set(labels))]
+    meant = meant_by(cluster, known)
+    hint = f"did you mean {meant}?" if meant else f"cases can be grouped by {', '.join(known)}"
+    return UsageError(f"--cluster {cluster!r}: no case has it; {hint}")
