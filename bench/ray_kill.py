@@ -80,10 +80,12 @@ def main() -> None:
                 in_time, now = killed(cluster, source, out, dice.uniform(0, 0.9 * whole))
                 late += not in_time
                 found += [now] if in_time else []
+                told = "too late" if not in_time else "equal" if now == expected else "DIFFERS"
+                print(f"{len(found) + late}: {told}", flush=True)
     finally:
         cluster.shutdown()
-    told = {"kills": len(found), "equal": sum(each == expected for each in found), "too_late": late}
-    print(json.dumps({**told, "seed": given.seed, "seconds": round(time.perf_counter() - begun)}))
+    counts = {"kills": len(found), "equal": sum(each == expected for each in found), "too_late": late}
+    print(json.dumps({**counts, "seed": given.seed, "seconds": round(time.perf_counter() - begun)}))
 
 
 if __name__ == "__main__":

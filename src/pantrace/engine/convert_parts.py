@@ -66,7 +66,7 @@ class ConvertParts:
         notes = Notes() if self.strict else Notes.keeping()
         notes.unread = Balance() if self.measure and part.chosen is not RUN_DIRECTORY else None
         report = Report(to=self.to, notes=notes, measured=self.measure)
-        path, selection = Path(part.path), self.selection.fresh()
+        path, selection = part.place(), self.selection.fresh()
         opening = partial(open_run, path, part.chosen, part.variant, span=part.span)
         if notes.unread is None:
             run = opening(notes.on_broken)
@@ -154,6 +154,8 @@ def _planned(
     is_rows = to.save is None and not to.is_split and written_layout(target, to.layout) == "lines"
     if not is_rows or is_stream(target) or not task.selection.is_by_part or (task.strict and not task.measure):
         return None
+    if engine.name != "local":
+        return None  # pieces wait beside the output, which other machines do not see
     # Small input is not looked through twice.
     executor = engine.executor(sum(map(weight_of, paths)), report.by.append)
     if isinstance(executor, InProcess):
