@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import re
+import string
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -106,3 +108,17 @@ def test_junit_is_xml_with_one_case_for_each_sample(folder: Path) -> None:
     }  # fmt: skip
     names = [each.get("name", "") for each in root.findall(".//testcase")]
     assert any("</details><img" in name for name in names) and any("failure message=" in name for name in names)
+
+
+def test_no_page_that_is_sent_to_others_holds_a_secret(tmp_path: Path) -> None:
+    token = "ghp_" + "".join(random.Random(3).choices(string.ascii_letters + string.digits, k=36))
+    (tmp_path / "a.trace.jsonl").write_text('{"pantrace": "2"}\n' + json.dumps(sample(1, f"use {token}")) + "\n")
+    (tmp_path / "p.toml").write_text(PROFILE)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    run(tmp_path, *EVAL, "--markdown", "DIR/eval.md", "--junit", "DIR/eval.xml")
+    for name, words in WRITTEN.items():
+        run(tmp_path, *words) if name not in ("eval.md", "compare.md") else None
+    for name in (*(each for each in WRITTEN if each != "compare.md"), "eval.xml"):
+        text = (tmp_path / name).read_text().replace("\\", "")
+        assert token not in text, name
+        assert "[redacted:" in text.replace("&#91;", "["), name

@@ -489,7 +489,7 @@ def test_rules_metrics_and_other_formats_take_the_stated_response(tmp_path: Path
     assert [each.trajectory.response for each in read(tmp_path / "out.jsonl").samples if each.trajectory] == [
         "Final agent response"
     ]
-    report = write_run(Run(samples=[sample]), tmp_path / "out", to="opencode")
+    report = write_run(Run(samples=[sample]), tmp_path / "out", to="opencode", carry=False)
     assert ("trajectory.response", "absent") in {loss[:2] for loss in report.losses}
 
 

@@ -64,6 +64,7 @@ FOUND: tuple[tuple[str, str, tuple[Any, ...], Any], ...] = (
     ("mini-swe-agent/note.traj.json", ".", ("messages", 2, "extra", "response", "model"), "x" * 100_000),
     ("atif/every_field.trajectory.json", ".", ("agent", "tool_definitions"), 10**30),
     ("openadapt-eval/v1_without_dsl_mode.json", ".", ("metrics", "num_steps"), 0.25),
+    ("gemini-cli/old_document.json", ".", ("sessionId",), "x" * 300),
 )
 """What once ended in a traceback: the golden, where in it, and what was put there."""
 
@@ -165,3 +166,14 @@ def test_a_database_that_lost_pages_is_told_in_words(tmp_path: Path) -> None:
     os.truncate(copy / "opencode.db", 161_036)
     for seed in range(6):
         attempt(copy, "opencode", out, random.Random(seed))
+
+
+def test_a_name_that_no_file_can_have_is_a_reference_to_nothing(tmp_path: Path) -> None:
+    copy, out = tmp_path / "copy", tmp_path / "out"
+    shutil.copytree(ROOT / "atif/by_reference", copy)
+    out.mkdir()
+    path = copy / "trajectory.json"
+    path.write_text(path.read_text().replace("trajectory.summ", "x" * 300))
+    assert "x" * 300 in path.read_text()
+    for seed in range(6):
+        attempt(copy, "atif", out, random.Random(seed))

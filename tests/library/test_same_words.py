@@ -112,6 +112,7 @@ ONLY_COMMAND = {
         "--dpi": ".save(FILE, dpi=...)",
     },
     "convert": {
+        **ENGINE,
         "--output": "the second argument, `target`",
         "--loss": "on_loss=list.append, or .losses",
         "--no-loss": "measure=False: `loss` is the list in the command",

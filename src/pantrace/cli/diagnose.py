@@ -93,6 +93,7 @@ def command(
 
     from pantrace.diagnosis import as_markdown
     from pantrace.library.diagnose import diagnose
+    from pantrace.normalise.secrets import Redactor
     from pantrace.wire.json import encode
     from pantrace.wire.output import writing
 
@@ -128,7 +129,9 @@ def command(
         _print_questions(found.questions)
         return
     if out is not None:
-        text = as_markdown(found) if ending == ".md" else encode(found.to_dict(), indent=2).decode() + "\n"
+        # A page is sent to others; the document is for programs.
+        shown = found if no_redact else Redactor().record(found)[0]
+        text = as_markdown(shown) if ending == ".md" else encode(found.to_dict(), indent=2).decode() + "\n"
         with writing(Path(out)) as file:
             file.write(text.encode("utf-8", "replace"))
     if trace_analysis is not None:

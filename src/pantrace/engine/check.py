@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from pantrace.errors import ReadError
 from pantrace.model import Sample, Score, ToolCall, all_trajectories
+from pantrace.normalise.secrets import Redactor
 from pantrace.rules import RuleFile, rule_scores, tool_names
 from pantrace.wire.times import time_text
 
@@ -229,12 +230,14 @@ def as_junit(report: CheckReport) -> bytes:
         errors=str(total["errored"]),
         skipped=str(total["not_applicable"]),
     )
+    redactor = Redactor()  # it is sent to others
     for sample, scores in report.sessions:
         counts = report.count(scores)
+        name = xml_text(redactor.text(sample.id)[0])
         suite = ElementTree.SubElement(
             root,
             "testsuite",
-            name=xml_text(sample.id),
+            name=name,
             tests=str(len(scores)),
             failures=str(counts["failed"]),
             errors=str(counts["errored"]),
@@ -242,11 +245,11 @@ def as_junit(report: CheckReport) -> bytes:
         )
         for score in scores:
             case = ElementTree.SubElement(
-                suite, "testcase", classname=xml_text(sample.id), name=xml_text(f"{score.name} {_title(score)}")
+                suite, "testcase", classname=name, name=xml_text(f"{score.name} {_title(score)}")
             )
             kind = {"failed": "failure", "errored": "error", "not_applicable": "skipped"}.get(report.verdict(score))
             if kind:
-                ElementTree.SubElement(case, kind, message=xml_text(score.explanation or ""))
+                ElementTree.SubElement(case, kind, message=xml_text(redactor.text(score.explanation or "")[0]))
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import msgspec
 
 from pantrace.model import Decision, Maker, Record, Run, Sample, Score, Unit, in_words, with_samples
+from pantrace.normalise.secrets import Redactor
 from pantrace.stats import Estimate
 from pantrace.store import Result, RunDirectory, query
 from pantrace.wire.markdown_text import as_text
@@ -61,6 +62,8 @@ def as_junit(out: Path, only: str | None = None, summary: EvalSummary | None = N
         ).rows
         if only in (None, row[0])
     ]
+    # A report is sent to others.
+    rows = Redactor().value([[*row[:4], decode(row[4])] for row in rows])
     root = ElementTree.Element("testsuites", name="pantrace eval", tests=str(len(rows)))
     suites: dict[str, ElementTree.Element] = {}
     counts: dict[str, list[int]] = {}
@@ -76,7 +79,7 @@ def as_junit(out: Path, only: str | None = None, summary: EvalSummary | None = N
         if passed is not True:
             count[1 if passed is False else 2] += 1
             kind = "failure" if passed is False else "skipped"
-            ElementTree.SubElement(case, kind, message=xml_text("; ".join(decode(reasons))))
+            ElementTree.SubElement(case, kind, message=xml_text("; ".join(reasons)))
     for profile, suite in suites.items():
         tests, failures, skipped = counts[profile]
         suite.set("tests", str(tests))
@@ -153,6 +156,8 @@ def _quoted(text: str) -> str:
 
 def as_markdown(summary: EvalSummary, title: str, decided: Sequence[DecidedSample] = ()) -> str:
     """The summary as a page that reads well in a pull request; with `decided`, each sample's decision and reasons."""
+    redactor = Redactor()  # it is sent to others
+    summary, decided = redactor.record(summary)[0], redactor.value(list(decided))
     lines = [f"# {as_text(title)}", "", f"{denominator_words(summary.denominator)}.", ""]
     if summary.decisions:
         lines += ["## Decisions", "", "| profile | passed | failed | undecided | pass rate |", "|---|---|---|---|---|"]

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -208,12 +209,17 @@ def test_what_is_asked_of_a_run_directory_is_answered_from_the_bucket(
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as viewer:
         try:
             assert viewer.stdout is not None
-            with urlopen(f"{viewer.stdout.readline().strip()}index", timeout=60) as index:
-                (run,) = json.load(index)["runs"]
+            address = viewer.stdout.readline().strip()
+            found: list[dict[str, Any]] = []
+            while not found or found[0]["samples"] < SAMPLES:  # it answers before all is read
+                assert viewer.poll() is None
+                with urlopen(f"{address}index", timeout=60) as index:
+                    found = json.load(index)["runs"]
+                time.sleep(0.2)
         finally:
             viewer.kill()
-    assert run["path"] == url
-    assert run["header"]["dataset"] == {"inputs": [f"s3://{bucket}/runs"]}
+    assert [run["path"] for run in found] == [url]
+    assert found[0]["header"]["dataset"] == {"inputs": [f"s3://{bucket}/runs"]}
 
 
 def test_a_part_that_is_gone_or_changed_is_told_and_renewed(

@@ -240,6 +240,7 @@ def _extra(
         if any(isinstance(each, Schema) for each in actual):
             raise Unusual
         extra[_ACTUAL] = actual
+    # Decoded by type, a block has no other keys.
     beside = [unknown_keys(block, _BLOCK) if isinstance(block, dict) else {} for block in blocks]
     if any(beside):
         extra[_BESIDE] = beside
@@ -279,6 +280,7 @@ def _dump(sample: Sample, options: Any) -> dict[str, Any]:
         "user_id": extra.pop("user_id", None) or user_id(sample),
         **extra,
     }
+    # Not strict: invocations may have come or gone since the file was read.
     for block, rest in zip(row["eval_metric_result_per_invocation"], beside, strict=False):
         block.update(rest)
     return row
@@ -305,6 +307,7 @@ def _verdict(sample: Sample) -> tuple[tuple[Score, ...], int]:
 
 def _blocks(sample: Sample, absent: list[str], silent: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The per-invocation results: what was done, what was expected, and the scores of each."""
+    # Without a session the invocations are all that tells what happened, in the lists in which they were read.
     plain = bool({"session_details", "events"} & set(absent))
     done = [row for _, row in invocations_to(sample.trajectory, plain=plain)] if sample.trajectory else silent
     wanted = _wanted(sample)

@@ -61,6 +61,7 @@ class Document:
                 case = _CASE(self.cases[number])
             except (msgspec.DecodeError, UnicodeDecodeError):
                 return self.plain_case(number)
+            # Without a session, what stands in the invocations is all there is, and is read with its nulls.
             if case.session_details is not None and case.eval_id is not None:
                 return case
         return self.plain_case(number)

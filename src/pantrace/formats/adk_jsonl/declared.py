@@ -12,6 +12,7 @@ from .extracted import RESERVED
 
 def agents_from(data: dict[str, Any], trajectory: Trajectory) -> tuple[Agent, ...]:
     """The agents that our writer declared, else those that the trajectory shows."""
+    # Tools are declared once for all agents, which name those that they have.
     declared: dict[str, Tool] = {}
     for group in list_of(data.get("tool_declarations"), "tool_declarations"):
         functions = (mapping(group, "a group of tool_declarations") or {}).get("function_declarations")

@@ -29,6 +29,7 @@ def decode_line(line: bytes | memoryview) -> Any:
         return decode_document(line)
     if session.events is None or not _is_all(line, columns):
         return decode_document(line)
+    # A null keeps its place among the columns.
     columns[SESSION] = msgspec.Raw(b"null")
     return {**decode_document(encode(columns)), SESSION: session}
 

@@ -154,6 +154,7 @@ def _trajectory(row: dict[str, Any], *, ours: bool) -> Trajectory | None:
     data = row.get("extracted_data")
     if ours and isinstance(data, dict):
         trajectory = msgspec.structs.replace(trajectory, agents=agents_from(data, trajectory))
+    # Our own trace is made of events and says nothing that they do not; measured times have their column.
     spans = row.get("session_trace")
     if ours and (found := _column(row, "invocations", tuple[Invocation, ...])) is not None:
         trajectory = msgspec.structs.replace(trajectory, invocations=found)
@@ -207,6 +208,7 @@ def _outcome(row: dict[str, Any]) -> Outcome | None:
     if status is None:
         status = "unscored" if word is not None else None
     said_so = row.get("status")
+    # The original writes "success" for every row, also where inference failed.
     if isinstance(said_so, dict) and said_so.get("boolean") not in (None, "success"):
         return Outcome(status="error", reason=text(said_so.get("message"), "status.message"))
     return Outcome(status=status) if status is not None else None  # type: ignore[arg-type]

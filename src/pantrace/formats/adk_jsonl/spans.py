@@ -197,6 +197,7 @@ def is_measured(spans: Any) -> bool:
         return False
     if any(MADE in attributes for span in spans if isinstance(attributes := span.get("attributes"), dict)):
         return False
+    # Invocations and agents last as long as what is inside them: only that can look invented.
     inner = [span for span in spans if not _is_frame(span)]
     return bool(inner) and not all(_length(span) == 10**9 for span in inner)
 

@@ -23,7 +23,7 @@ class _Counts(msgspec.Struct, gc=False):
     input_tokens_cache_write: _Tokens | None = None
     input_tokens_cache_read: _Tokens | None = None
     reasoning_tokens: _Tokens | None = None
-    total_cost: int | float | None = None
+    total_cost: _Tokens | float | None = None
 
 
 _KNOWN = frozenset(_Counts.__struct_fields__)

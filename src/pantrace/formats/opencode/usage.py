@@ -44,7 +44,7 @@ def take_usage(rest: Raw, by_version: bool | None = False) -> Usage | None:
     tokens, cost = rest.get("tokens"), rest.get("cost")
     if tokens is None and cost is None:
         return None
-    if type(cost) not in (int, float):
+    if type(cost) is not float and not (type(cost) is int and -_MOST < cost < _MOST):
         cost = None
     left = dict(tokens) if type(tokens) is dict else {}
     cached = left.get("cache")

@@ -67,6 +67,7 @@ def _step(raw: dict[str, Any], camel: bool, usual: Empty) -> tuple[Step, dict[st
     content, author = as_content(take("content", None)), take("author", None)
     parts = parts_from(content)
     actions = mapping(take("actions", None), "an event's actions")
+    # An empty object is what google-adk writes where nothing was done; which fields have one is noted apart.
     acted = {key: value for key, value in (actions or {}).items() if value is not None and value != {}}
     empty = [key for key, value in actions.items() if value == {}] if actions is not None else None
     done = set(acted)
@@ -106,6 +107,7 @@ def _step(raw: dict[str, Any], camel: bool, usual: Empty) -> tuple[Step, dict[st
             event["content"] = unheard
     note = _tidy(event)
     code, message = take("error_code", None), take("error_message", None)
+    # What is no number stays in `extra`, and the step has no time; True would pass as 1.
     at = event.get("timestamp")
     if isinstance(at, (int, float)) and at is not True and at is not False:
         take("timestamp")

@@ -82,11 +82,13 @@ def step_of(event: Event, usual: Empty = None) -> Step | None:
         return None
     content, author = event.content, event.author
     parts = usual_parts(content) if content is not None and content.parts is not None else ()
+    # Our own note changes the step behind it, and must be read together with those of the events around it.
     custom, at, actions = event.custom_metadata, event.timestamp, event.actions
     if parts is None or (custom is not None and (type(custom) is not dict or "pantrace" in custom)):
         return None
     if content is not None and content.parts is None:
         return None
+    # An empty name is no name, but has to be written again as it was: the general way keeps it.
     if event.id == "" or event.invocation_id == "" or event.model_version == "" or event.finish_reason == "":
         return None
     extra: dict[str, Any] = {}
@@ -106,6 +108,7 @@ def step_of(event: Event, usual: Empty = None) -> Step | None:
         # Nearly all events do nothing but change the state: one comparison tells.
         if delta is None or done != _nothing_done(usual):
             _note_actions(extra, {"state_delta": delta, **dict(zip(_ACTED, done, strict=True))}, usual)
+    # `content.role` tells nothing of who speaks: tools answer as "user".
     answered = 0
     for part in parts:
         if type(part) is ToolResult:
@@ -123,10 +126,12 @@ def step_of(event: Event, usual: Empty = None) -> Step | None:
         if not parts or spoken != ("model" if role == "agent" else "user"):
             extra["content_role"] = spoken or ""
     if (node := event.node_info) is not None:
+        # The path alone stands in nearly every event of 2.x.
         plain = node.output_for is None and node.message_as_output is None and node.path is not None
         extra["node_info"] = {"path": node.path} if plain else dict(node.items())
     code, message = event.error_code, event.error_message
     usage = None
+    # A usage of nulls only is no usage; that it was there is a note.
     if event.usage_metadata is not None and (usage := _usage(event.usage_metadata)) is None:
         extra["usage_metadata"] = {}
     return Step(

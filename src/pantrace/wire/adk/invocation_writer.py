@@ -137,6 +137,7 @@ def _chosen(events: Sequence[Fields]) -> _Chosen:
     for event in events:
         asked: Any = map(event.get, _ASKED) if type(event) is dict else _ASKED_OF(event)
         author, content, actions, long_running, partial, error, grounding = asked
+        # Files by hand have "User"; google-adk itself compares in small letters, too.
         if author is not None and author.lower() == "user":
             prompt = content if content is not None else prompt
             continue
@@ -197,6 +198,7 @@ def _repeats_by_type(told: Any, chosen: _Chosen, *, bare: bool) -> bool:
             return False
         if short.grounding_metadata != event.grounding_metadata:
             return False
+        # Up to google-adk 2.9, what is repeated has neither usage nor model.
         usage, model = (None, None) if bare else (event.usage_metadata, event.model_version)
         if short.usage_metadata != usage or short.model_version != model:
             return False

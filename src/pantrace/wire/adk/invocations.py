@@ -85,6 +85,7 @@ def names_of(invocations: Sequence[Fields]) -> list[str]:
     names: dict[str, None] = {}
     for place, raw in enumerate(invocations, 1):
         name = text(raw.invocation_id, "invocation_id") or f"invocation-{place}"
+        # Steps are told apart by the name of their invocation, so no two may have the same.
         while name in names:
             name = f"{name}#{place}"
         names[name] = None
@@ -99,9 +100,11 @@ def steps_of(raw: Fields, name: str, agents: Sequence[Agent] = ()) -> list[Step]
     final = as_content(raw.final_response)
     data = fields_of(raw.intermediate_data or {}, "intermediate_data")
     events = list_of(data.invocation_events, "invocation_events")
+    # A file may have both, one of them empty: events count, unless only the lists say something.
     apart = data.tool_uses or data.tool_responses or data.intermediate_responses
     if events or (data.invocation_events is not None and not apart):
         if isinstance(raw, Schema):
+            # There is no session that tells the same: all keys of these events count, nulls included.
             raise Unusual
         steps = _with_final(events, final, agents)
     else:
@@ -220,6 +223,7 @@ def with_invocations(
     for raw, name, declared in zip(raws, names, declarations, strict=True):
         invocation = invocation_from(raw, name)
         kept: dict[str, Any] = {}
+        # google-adk repeats all declarations in each invocation; only what differs is worth a note.
         own = [agent.name for agent in declared.agents]
         if any(is_declared(agent) and agent.name not in own for agent in known.values()):
             kept["agents"] = own

@@ -205,6 +205,7 @@ def _typed(part: schema.Part) -> Part | None:
     if answer is None or answer.will_continue is not None or answer.scheduling is not None or answer.parts is not None:
         return None
     output = must_be_shallow(answer.response, "function_response.response")
+    # ADK has no field for a failed tool: it can only be told by what the tool answers.
     failure, error = failure_in(output)
     return ToolResult(call_id=answer.id, name=answer.name, output=output, error=error, failure=failure)
 

@@ -21,6 +21,7 @@ class Schema(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=
     def items(self) -> list[tuple[str, Any]]:
         return [each for each in msgspec.structs.asdict(self).items() if each[1] is not None]
 
+    # As with a dictionary: `{}` and a record of nothing but nulls say nothing.
     def __bool__(self) -> bool:
         return self != _empty(type(self))
 
@@ -190,6 +191,7 @@ class Event(Schema):
     timestamp: _Number = None
 
 
+# What google-adk repeats of an event in an invocation.
 class ShortEvent(Schema):
     author: str | None = None
     content: Content | None = None

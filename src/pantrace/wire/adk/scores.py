@@ -57,7 +57,7 @@ def status_number(value: Any) -> int | None:
 def metrics_in(results: Any, what: str) -> list[Fields]:
     """A list of metric results; a ReadError names what is none."""
     if isinstance(results, list) and results and isinstance(results[0], Metric):
-        return results
+        return results  # decoded by type, all of them
     found = [fields_of(each, f"each of {what}") for each in list_of(results, what)]
     for each in found:
         if type(each.metric_name) is not str:
@@ -73,6 +73,7 @@ def scores_from(overall: Sequence[Fields], blocks: Sequence[Sequence[Fields]], m
             entries = per_metric.setdefault(result.metric_name, [None] * len(blocks))
             entries[place] = result
     names = {metric.metric_name for metric in overall}
+    # A metric may have been computed for single invocations and never for the case.
     alone = [Metric(metric_name=name) for name in per_metric if name not in names]
     return [_score(metric, per_metric.get(metric.metric_name), maker) for metric in (*overall, *alone)]
 
@@ -153,6 +154,7 @@ def _entry(result: Fields | None, metric: Fields) -> dict[str, Any] | None:
     entry = {"score": result.score, "status": STATUS.get(status or 0, result.eval_status), **_details(result)}
     if beside := _beside(result):
         entry["beside"] = beside
+    # google-adk repeats threshold and criterion in every result: a note only where they are others.
     if result.threshold != metric.threshold:
         entry["threshold"] = result.threshold
     if result.criterion != metric.criterion:

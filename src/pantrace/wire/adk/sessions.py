@@ -46,6 +46,7 @@ def trajectory_from(raw: Any, declarations: Sequence[Declared] = ()) -> Trajecto
         rest["app_name"] = session.app_name
     if session.user_id is not None:
         rest["user_id"] = session.user_id
+    # Which fields google-adk writes without a value depends on its version: noted once for all events.
     if usual is not None:
         rest["empty_actions"] = sorted(usual)
     state, ended = session.state, session.last_update_time
@@ -95,6 +96,7 @@ def invocation_ids(steps: tuple[Step, ...]) -> list[str]:
     current: str | None = next((step.invocation for step in steps if step.invocation), None)
     turn = 0
     for step in steps:
+        # Other formats know no invocations: a prompt is where ADK would begin one.
         if is_prompt(step):
             turn += 1
         if step.invocation:
@@ -167,6 +169,7 @@ def _with_note(row: Any, rest: Any) -> Any:
     events = row["events"] if isinstance(row, dict) else row
     if not events or not rest:
         return row
+    # Written as the events beside it are written, or google-adk would not find its own keys again.
     key = "customMetadata" if "invocationId" in events[0] else "custom_metadata"
     custom = events[0].get(key, {})
     first = {**events[0], key: {**custom, CARRIER: {**custom.get(CARRIER, {}), "sample": rest}}}
