@@ -364,3 +364,13 @@ def test_words_that_no_scorer_of_inspect_made_are_no_numbers(tmp_path: Path) -> 
     (letter,) = [each for each in summary.metrics if each.metric == "letter"]
     assert grade.estimate is not None and grade.estimate.value == 1.0
     assert (letter.estimate, letter.scored) == (None, 1)
+
+
+def test_the_scale_is_that_of_a_score_not_of_what_does_not_apply(tmp_path: Path) -> None:
+    made, scale = Maker(kind="check", name="rule"), Scale(low=0, high=1)
+    scores = [Score(name="RULE", status="not_applicable", maker=made)]
+    scores += [Score(name="RULE", value=value, scale=scale, maker=made) for value in (True, True, False)]
+    samples = tuple(Sample(id=str(n), case=Case(id=str(n)), scores=(each,)) for n, each in enumerate(scores))
+    found = line(summarise(evaluated(samples, tmp_path)), "RULE")
+    assert found.estimate is not None
+    assert (found.better, found.estimate.method, found.estimate.n) == ("higher", "Wilson", 3)

@@ -56,8 +56,8 @@ class MadeScores:
     """Its measures, by the last part of their address."""
     booleans: bool = False
     """Values are true or false."""
-    has_row: bool = False
-    """Whether a row has told the three that follow."""
+    has_scored: bool = False
+    """Whether a row with a score has told the three that follow."""
     scale_low: float | None = None
     scale_high: float | None = None
     better: Any = None
@@ -173,13 +173,17 @@ class Columns:
         table = _without_doubles(table)
         names, kinds = table.column("name").chunk(0), table.column("maker_kind").chunk(0)
         pairs = _codes(names) * (len(kinds.dictionary) + 1) + _codes(kinds)
-        _, first, codes = np.unique(pairs, return_index=True, return_inverse=True)
-        made = [self._made(table, int(row)) for row in first]
-        ids = np.array([each.id for each in made], np.uint16)[codes]
-        where = places[table.column("number").to_numpy()]
         status_column = table.column("status").chunk(0)
         words = [STATUSES.get(word, 3) for word in status_column.dictionary.to_pylist()]
         statuses = np.array(words, np.uint8)[_codes(status_column)]
+        # Scored ones first: what does not apply tells no scale.
+        order = np.argsort(statuses != 0, kind="stable")
+        _, first, ordered = np.unique(pairs[order], return_index=True, return_inverse=True)
+        codes = np.empty_like(ordered)
+        codes[order] = ordered
+        made = [self._made(table, int(row), scored=not statuses[row]) for row in order[first]]
+        ids = np.array([each.id for each in made], np.uint16)[codes]
+        where = places[table.column("number").to_numpy()]
         self._wait("statuses", where, ids, statuses)
         # What a source tells of a sample, it tells of a run, also where it does not keep the trajectory.
         self._wait("told", np.unique(where[_is(table.column("origin").chunk(0), "source")]))
@@ -194,11 +198,11 @@ class Columns:
             )
         return self.made[key]
 
-    def _made(self, table: Any, row: int) -> MadeScores:
-        """The same of scores like that of a row; the first of them says which scale they have."""
+    def _made(self, table: Any, row: int, *, scored: bool) -> MadeScores:
+        """The same of scores like that of a row; the first of them that is scored says which scale they have."""
         found = self._made_by((table.column("name")[row].as_py(), table.column("maker_kind")[row].as_py()))
-        if not found.has_row:
-            found.has_row = True
+        if not found.has_scored:
+            found.has_scored = scored
             found.scale_low, found.scale_high, found.better, kind = (
                 table.column(name)[row].as_py() for name in _SCALE_COLUMNS
             )
