@@ -14,7 +14,7 @@ from .reduce import Total, usual_reason
 from .reliability import Reliability
 from .score_columns import Columns
 
-MEMORY = "60MB"
+MEMORY = "160MB"
 """What the database may hold; the rest goes to the disk."""
 
 
