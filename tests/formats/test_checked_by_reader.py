@@ -21,7 +21,7 @@ from wrong_values import VALUES, Unit, places, replaced, units
 ODD = (*VALUES, 2**53 + 1, -(2**60))
 TRIES = 60
 """For each golden input, at places of different kinds; the seed is fixed, so that a failure can be seen again."""
-GOLDENS = [(name, path) for name, path in golden_inputs() if by_name(name).checked == "by the reader"]
+GOLDENS = [(name, path) for name, path in golden_inputs() if by_name(name).checks_itself]
 
 
 def kinds_of_places(path: Path) -> list[tuple[Unit, tuple[Any, ...]]]:

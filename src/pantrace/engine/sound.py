@@ -2,7 +2,7 @@
 
 Structs do not check what they are made of. A foreign value that a reader hands on as it found it (an id that is a
 number) would make a sample that metrics stumble over, and that can be written and never read again. Checking all of a
-sample takes as long as decoding it; a format that promises more is spared the most of it (`Format.checked`).
+sample takes as long as decoding it; a format that promises more is spared the most of it (`Format.checks_itself`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.formats import Format
 from pantrace.model import Run, RunHeader, Sample, header_of
-from pantrace.wire.declared_types import fits
 from pantrace.wire.json import UNFIT, misfit
 from pantrace.wire.rows import OnBroken
 
@@ -28,13 +27,12 @@ def sound(run: Run, format_: Format, path: Path, on_broken: OnBroken) -> Run:
         return run
     if (why := misfit(header_of(run), RunHeader)) is not None:
         raise ReadError(f"the run's {why}", path=str(path), remedy=UNFIT)
-    return msgspec.structs.replace(run, samples=_sound(run, format_.checked, path, on_broken))
+    return msgspec.structs.replace(run, samples=_sound(run, format_.checks_itself, path, on_broken))
 
 
-def _sound(run: Run, checked: str, path: Path, on_broken: OnBroken) -> Iterator[Sample]:
+def _sound(run: Run, is_checked: bool, path: Path, on_broken: OnBroken) -> Iterator[Sample]:
     for sample in run.samples:
-        right = checked == "by the reader" or (checked == "fields" and fits(sample))
-        if right or (why := misfit(sample, Sample)) is None:
+        if is_checked or (why := misfit(sample, Sample)) is None:
             yield with_notes(sample)
         else:
             source = sample.trajectory.source if sample.trajectory is not None else None

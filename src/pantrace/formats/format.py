@@ -93,9 +93,9 @@ class Format:
     """The usual ending of a file."""
     typed: bool = False
     """Whether it is decoded into the model's own types; what any other format reads is checked against them."""
-    checked: Literal["all", "fields", "by the reader"] = "all"
-    """What is checked of a sample against the types of the model: "all" of it; the "fields" of its structs, where what
-    they keep as it is came out of JSON; or nothing, since the reader puts no value where it does not belong."""
+    checks_itself: bool = False
+    """Whether its reader puts no value where it does not belong, so that samples need no second look: a look at all of
+    them costs as much as decoding."""
     nests: bool = False
     """Whether a sample holds the trajectories of its sub-agents; if not, they are written as samples of their own."""
     repeats: bool = False

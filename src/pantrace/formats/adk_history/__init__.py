@@ -213,7 +213,7 @@ FORMAT = Format(
     validate=validate,
     layout="document",
     suffix=".evalset_result.json",
-    checked="by the reader",
+    checks_itself=True,
     note="read with files of 1.21 and 2.13; versions between were read in source only",
     corners=("pantrace", "session_details.events[].custom_metadata.pantrace"),
 )

@@ -162,7 +162,7 @@ FORMAT = Format(
     validate=validate,
     options=Options,
     suffix=".jsonl",
-    checked="by the reader",
+    checks_itself=True,
     repeats=True,
     corners=(CARRIER, SEAL, "final_session_state.events[].customMetadata.pantrace"),
 )

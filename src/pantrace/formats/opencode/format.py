@@ -120,7 +120,7 @@ FORMAT = Format(
     validate=validate,
     layout="document",
     suffix=".json",
-    checked="by the reader",
+    checks_itself=True,
     lost={
         "case": "a session records what was done, not what was expected",
         "expected": "a session records what was done, not what was expected",

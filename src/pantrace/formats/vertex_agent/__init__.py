@@ -32,7 +32,7 @@ FORMAT = Format(
     load=load,
     dump=dump,
     check=check,
-    checked="by the reader",
+    checks_itself=True,
     lost={
         "trajectory.children": "sub-agents with a trajectory of their own are rows of their own",
         "trajectory.steps[].id": "events have no ids",
