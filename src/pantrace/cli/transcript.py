@@ -24,8 +24,11 @@ from pantrace.model import (
     Trajectory,
     Unknown,
     Usage,
+    active_steps,
+    add_usage,
     agent_trajectories,
     all_trajectories,
+    counts_usage,
     has_failed,
     in_words,
     turns,
@@ -105,9 +108,23 @@ def _trajectory(trajectory: Trajectory, numbers: dict[int, int], out: Console, f
     total = usage_total(trajectory)
     if total is not None:
         out.print(Line(f"\n{indent}total: {usage_words(total)}", style="dim"))
+    _given_up(trajectory, out, indent)
     for child in trajectory.children:
         out.print(Line(f"\n{indent}sub-agent {harmless(child.id or '')}", style="bold"))
         _trajectory(child, numbers, out, full, indent + "    ")
+
+
+def _given_up(trajectory: Trajectory, out: Console, indent: str) -> None:
+    """What stands in the recording and is not shown: somebody went back and took another way. It was paid all the
+    same."""
+    kept = set(map(id, active_steps(trajectory)))
+    left = [step for step in trajectory.steps if id(step) not in kept]
+    if not left:
+        return
+    spent = add_usage([step.usage for step in left if step.usage is not None and counts_usage(step)])
+    words = f": {usage_words(spent)}" if spent is not None else ""
+    steps = "1 step" if len(left) == 1 else f"{len(left)} steps"
+    out.print(Line(f"{indent}given up, and not counted: {steps}{words}", style="dim"))
 
 
 def _step(step: Step, number: int, out: Console, full: bool, indent: str) -> None:
