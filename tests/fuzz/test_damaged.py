@@ -22,7 +22,7 @@ from pantrace.engine.read import Notes, open_run, read_pile
 from pantrace.engine.validate import validate
 from pantrace.errors import ReadError
 from pantrace.formats import Format, by_name
-from pantrace.model import Run, Sample
+from pantrace.model import Run, Sample, usage_total
 from wrong_values import replaced, units
 
 TRIES = 10
@@ -120,14 +120,19 @@ def test_a_writer_that_stumbles_leaves_one_sample_out(tmp_path: Path) -> None:
     assert name == "inf" and why.startswith("a value is not what the writer expects: OverflowError")
 
 
-def test_a_cost_that_nobody_can_reckon_with_is_refused_by_its_place(tmp_path: Path) -> None:
+def test_a_cost_that_nobody_can_reckon_with_is_kept_and_not_reckoned_with(tmp_path: Path) -> None:
     # Added to any other, it ended the writers that sum costs up.
     path = tmp_path / "recorded.json"
     exported = json.loads((ROOT / "opencode" / "subagent_child.json").read_bytes())
     next(each["info"] for each in exported["messages"] if "cost" in each["info"])["cost"] = 10**399
     path.write_text(json.dumps(exported))
-    with pytest.raises(ReadError, match=r"usage\.cost_usd has a wrong type: expected `int` <= "):
-        list(read_pile([path], format="opencode", notes=Notes()).samples)
+    (sample,) = read_pile([path], format="opencode", notes=Notes()).samples
+    assert sample.trajectory is not None
+    total = usage_total(sample.trajectory)
+    assert total is not None and total.partial == ("cost_usd",)
+    assert convert(path, tmp_path / "again.json", to="opencode").samples == 1
+    assert str(10**399) in (tmp_path / "again.json").read_text()
+    assert convert(path, tmp_path / "out.atif.json", to="atif").samples == 1
 
 
 def test_numbers_that_json_has_no_word_for_come_back(tmp_path: Path) -> None:
