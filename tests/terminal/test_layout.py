@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pantrace.cli.layout import fit
+from pantrace.cli.layout import fit, parted
 
 NAMES = ["metric", "tool_success_rate", "token_usage"]
 NUMBERS = ["mean", "0.5429", "0.005377"]
@@ -48,3 +48,20 @@ def test_a_table_fits_or_is_as_narrow_as_can_be(room: int) -> None:
 
 def test_two_columns_of_one_name_stay_two() -> None:
     assert list(fit([["n", "1"], ["n", "22"]], 80).widths.values()) == [1, 2]
+
+
+LONG = ["metric", "latency_metrics.total_seconds", "tool_utilization.total_tool_calls", "exact_match"]
+WIDE = ["difference", "+0.0016 s [-0.0076, +0.0093]", "0 [-0.46, +0.46]", "0 points [-39, +39]"]
+
+
+def test_names_are_parted_at_their_dot_where_that_saves_a_column() -> None:
+    pairs = ["pairs", "12", "6", "6"]
+    layout = fit([LONG, WIDE, pairs], 60, ("pairs",), firm=True)
+    assert (layout.names_parted, layout.left_out, layout.widths) == (True, (), {0: 18, 1: 28, 2: 5})
+    assert parted(LONG[1]) == "latency_metrics.\n  total_seconds"
+
+
+def test_one_number_is_folded_rather_than_many_names() -> None:
+    numbers = ["interval", "1 to 2", "1 to 2", "$0.0000044 to $0.000028"]
+    layout = fit([[*LONG[:3], LONG[2]], numbers], 50, firm=True)
+    assert (layout.names_parted, layout.widths) == (False, {0: 33, 1: 15})

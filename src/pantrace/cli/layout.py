@@ -30,20 +30,41 @@ def fit(columns: Sequence[Sequence[str]], room: int, spare: Sequence[str] = (), 
 
     Where it is too wide, the widest texts are folded first; then the columns `spare` are left out one by one; what
     still does not fit has its longest words broken. `firm`: columns are left out before anything is folded, and names
-    in the first column are parted at their dot before any number is."""
+    in the first column are parted at their dot where that saves a column, or lines."""
     wanted = [_widest(line for cell in cells for line in cell.split("\n")) for cells in columns]
     least = [_widest(word for cell in cells for word in cell.split()) for cells in columns]
     shown = dict(enumerate(cells[0] for cells in columns))
-    left_out: list[str] = []
     if sum(wanted) + 3 * (len(wanted) - 1) <= room:
         return Layout(dict(enumerate(wanted)))
     if firm and (layout := _unfolded(wanted, shown, room, spare)) is not None:
         return layout
-    if firm:
-        lines = [line for name in columns[0] for line in parted(name).split("\n")]
-        layout = _unfolded([_widest(lines), *wanted[1:]], shown, room, spare)
-        if layout is not None:
-            return replace(layout, names_parted=True)
+    if not firm:
+        return _folded(wanted, least, shown, room, spare)
+    needed = {place: head for place, head in shown.items() if head not in spare}
+    left_out = tuple(name for name in spare if name in shown.values())
+    folded = replace(_folded(wanted, least, needed, room, ()), left_out=left_out)
+    lines = [line for name in columns[0] for line in parted(name).split("\n")]
+    layout = _unfolded([_widest(lines), *wanted[1:]], shown, room, spare)
+    if layout is None:
+        return folded
+    names = sum(_widest([name]) > layout.widths[0] for name in columns[0])
+    if (len(folded.left_out), _more_lines(columns, folded)) <= (len(layout.left_out), names):
+        return folded
+    return replace(layout, names_parted=True)
+
+
+def _more_lines(columns: Sequence[Sequence[str]], layout: Layout) -> int:
+    """How many lines more than rows a folded table has, about."""
+    rows = zip(*(columns[place] for place in layout.widths), strict=True)
+    widths = [*layout.widths.values()]
+    return sum(max((_widest([cell]) - 1) // width for cell, width in zip(row, widths, strict=True)) for row in rows)
+
+
+def _folded(
+    wanted: Sequence[int], least: Sequence[int], shown: dict[int, str], room: int, spare: Sequence[str]
+) -> Layout:
+    """The layout that folds the widest texts first, with the fewest columns left out in which no word is broken."""
+    left_out: list[str] = []
     for name in [None, *(name for name in spare if name in shown.values())]:
         if name is not None:
             shown = {place: head for place, head in shown.items() if head != name}
