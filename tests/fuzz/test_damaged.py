@@ -39,6 +39,7 @@ def test_a_damaged_recording_is_read_or_refused_in_words(name: str, tmp_path: Pa
 
 
 FOUND: tuple[tuple[str, str, tuple[Any, ...], Any], ...] = (
+    ("qwen-code/fc82f104-05ba-432b-b4e1-2475262504d2.jsonl", ".:1", ("type",), [{"type": "unknown"}]),
     ("atif/every_field.trajectory.json", ".", ("steps", 2, "tool_calls"), -1),
     ("atif/every_field.trajectory.json", ".", ("steps", 2, "metrics"), {"completion_tokens": 10**399}),
     ("codex/exec_stdout.jsonl", ".:6", ("item", "id"), {"a": 1}),
@@ -81,7 +82,7 @@ def test_what_was_found_stays_mended(
     found.write(replaced(found.value, place, value), copy)
     list(validate(copy, path.parent.name))
     for seed in range(6):
-        attempt(copy, path.parent.name, out, random.Random(seed))
+        attempt(copy, path.parent.name if seed % 2 else None, out, random.Random(seed))
 
 
 def _stumbling(path: Path, on_broken: Any) -> Run:

@@ -63,10 +63,15 @@ def detect(head: Head) -> str | None:
 def _is_line(row: Any) -> bool:
     if not isinstance(row, dict) or not {"uuid", "parentUuid", "sessionId"} <= row.keys():
         return False
-    message = row.get("message")
-    return row.get("type") in ROLES and (
-        isinstance(row.get("systemPayload"), dict)
-        or (isinstance(message, dict) and isinstance(message.get("parts"), list))
+    kind, message = row.get("type"), row.get("message")
+    # A list could not even be looked for there.
+    return (
+        isinstance(kind, str)
+        and kind in ROLES
+        and (
+            isinstance(row.get("systemPayload"), dict)
+            or (isinstance(message, dict) and isinstance(message.get("parts"), list))
+        )
     )
 
 
