@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pantrace.model import Measure, Sample, Score
 from pantrace.wire.grades import GRADES
 
@@ -10,40 +12,20 @@ from .metric import Found, Measurement, NoSettings, NotApplicable, Numbers, metr
 _BROKEN = {"error": "the run broke down", "cancelled": "the run was cancelled", "unscored": "nobody scored the run"}
 
 
+def _share(name: str, better: Literal["higher", "lower"], what: str) -> Measure:
+    """Of the runs, those that ended so."""
+    return Measure(
+        name=name, unit="share", better=better, high=1.0, yes_or_no=True, pooling="rate", headline=True, what=what
+    )
+
+
 @metric(
     per_turn=False,
     measures=(
-        Measure(
-            name="success",
-            unit="share",
-            better="higher",
-            high=1.0,
-            yes_or_no=True,
-            pooling="rate",
-            headline=True,
-            what="runs that reached their goal",
-        ),
+        _share("success", "higher", "runs that reached their goal"),
         Measure(name="reward", low=None, better="higher", headline=True, what="reward that the source gives"),
-        Measure(
-            name="limit",
-            unit="share",
-            better="lower",
-            high=1.0,
-            yes_or_no=True,
-            pooling="rate",
-            headline=True,
-            what="runs that were stopped at a limit",
-        ),
-        Measure(
-            name="broken",
-            unit="share",
-            better="lower",
-            high=1.0,
-            yes_or_no=True,
-            pooling="rate",
-            headline=True,
-            what="runs that broke down",
-        ),
+        _share("limit", "lower", "runs that were stopped at a limit"),
+        _share("broken", "lower", "runs that broke down"),
     ),
 )
 def outcome(sample: Sample, settings: NoSettings) -> Found:
