@@ -3,6 +3,7 @@
 PantraceError             a sentence for the user; `exit_code` says how the command line ends
 ├── ReadError             an input could not be read: file, place, what was expected, what to do
 │   └── UnknownFormat     no format claims the input
+│       └── TornFile      because it breaks off: it may be a recording that was not copied whole
 ├── WriteError            an output could not be written
 │   ├── SampleRefused     one sample cannot be said in the target format; the others can
 │   ├── LossRefused       `--strict` was given and the target cannot hold everything
@@ -45,6 +46,11 @@ class ReadError(PantraceError):
 
 class UnknownFormat(ReadError):
     """No format claims the input."""
+
+
+class TornFile(UnknownFormat):
+    """No format claims a file that breaks off. In a folder it counts as a record that could not be read, and is not
+    passed over as something that is none of ours."""
 
 
 class WriteError(PantraceError):

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _GATE = {0: "Passed", 1: "Failed", 3: "Could not decide, which is not a pass"}
 
 
-def tell_verdict(summary: EvalSummary, code: int | None, rate: float, out: str, profile: str | None = None) -> None:
+def tell_verdict(summary: EvalSummary, code: int | None, rate: float, out: str) -> None:
     """The first sentence; with the exit code of a gate, how that went."""
     from pantrace.engine.decided_words import decision_words
 
-    decisions = [each for each in summary.decisions if profile in (None, each.profile)]
+    decisions = summary.decisions
     must = "" if rate == 1 else f"; at least {rate * 100:.4g} % must pass"
     if not decisions:
         told = f"{few(summary.samples, 'sample')}, none decided: no case names a profile"
@@ -35,16 +35,18 @@ def tell_verdict(summary: EvalSummary, code: int | None, rate: float, out: str, 
         return
     words = decision_words(decisions)
     if code is not None:
-        verdict(f"{_GATE[code]}: {words}{must}.", {0: True, 1: False, 3: None}[code])
+        unread = summary.denominator.refused
+        also = f"; {few(unread, 'record')} could not be read, so not decided" if unread else ""
+        verdict(f"{_GATE[code]}: {words}{also}{must}.", {0: True, 1: False, 3: None}[code])
     else:
         sentence(f"{words}.")
 
 
-def tell_failures(summary: EvalSummary, out: Path, verbose: bool, profile: str | None = None) -> None:
+def tell_failures(summary: EvalSummary, out: Path, verbose: bool) -> None:
     """The samples that did not pass, by name, with every reason."""
     from pantrace.engine.reports import decided_samples
 
-    decisions = [each for each in summary.decisions if profile in (None, each.profile)]
+    decisions = summary.decisions
     several = len(decisions) > 1
     for passed, words, attribute in ((False, "failed", "failed"), (None, "could not be decided", "undecided")):
         total = sum(getattr(each, attribute) for each in decisions)
@@ -57,7 +59,7 @@ def tell_failures(summary: EvalSummary, out: Path, verbose: bool, profile: str |
                 + (f" ({each.profile})" if several else ""),
                 (each.reasons if verbose else joined(each.reasons)) or ("no reason given",),
             )
-            for each in decided_samples(out, profile, passed=(passed,), limit=most)
+            for each in decided_samples(out, summary.profiles, passed=(passed,), limit=most)
         ]
         named_reasons(f"{few(total, 'sample')} {words}:", rows, total, "-v lists all of them")
 

@@ -191,8 +191,8 @@ def tell_evaluation(
 
     out = results.path
     summary = results.summary
-    sides = write_files(out, summary, files)
     decided = results.as_planned(summary, min_pass_rate=min_pass_rate) if gating else None
+    sides = write_files(out, summary, files, decided.sentence if decided is not None else "")
     if as_json:
         print_json(results.to_dict(summary))
         if decided is not None:
@@ -215,7 +215,7 @@ def tell_evaluation(
     return decided.exit_code
 
 
-def write_files(out: Path, summary: EvalSummary, files: Files) -> Comparisons | None:
+def write_files(out: Path, summary: EvalSummary, files: Files, gate: str) -> Comparisons | None:
     """The files that were asked for; gives the two sides of cases that have two, compared."""
     from pathlib import Path
 
@@ -227,7 +227,7 @@ def write_files(out: Path, summary: EvalSummary, files: Files) -> Comparisons | 
 
     sides = compare_evaluated(out)
     more = compared_markdown(sides) if sides is not None else ""
-    write_reports(out, summary, files.junit, files.markdown, more=more)
+    write_reports(out, summary, files.junit, files.markdown, gate=gate, more=more)
     if files.report:
         write_explain_report(out, Path(files.report))
     if files.workshop:
@@ -281,8 +281,8 @@ def write_reports(
     summary: EvalSummary,
     junit: str | None,
     markdown: str | None,
-    profile: str | None = None,
     *,
+    gate: str = "",
     more: str = "",
 ) -> None:
     """The files that were asked for, before any exit."""
@@ -293,8 +293,8 @@ def write_reports(
 
     if junit:
         with writing(Path(junit)) as file:
-            file.write(as_junit(out, profile, summary))
+            file.write(as_junit(out, summary, gate))
     if markdown:
         with writing(Path(markdown)) as file:
-            page = as_markdown(summary, f"Evaluation of {out.name}", decided_samples(out, profile))
+            page = as_markdown(summary, f"Evaluation of {out.name}", decided_samples(out, summary.profiles), gate)
             file.write("\n".join(filter(None, (page, more))).encode())

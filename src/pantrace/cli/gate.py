@@ -83,29 +83,19 @@ def command(
     """
 
     from pantrace.errors import UsageError
-    from pantrace.library.gate import against_baseline, both, decide_by_profile
+    from pantrace.library.gate import against_baseline, both, decide_as_stored, decide_by_profile
     from pantrace.policy import profile_names
     from pantrace.store import is_run_directory
 
     from .compare import tell_comparisons
-    from .gate_stored import gate_by_stored
 
     run = run_directory(directory)
     if not is_run_directory(run):
         raise UsageError(f"{directory} is not a run directory; `pantrace eval … --out DIR` makes one")
-    alone = not (profile or baseline or margins or metrics or cluster or junit or markdown or report or complete)
-    if alone and gate_by_stored(run, min_pass_rate, verbose=verbose, as_json=as_json):
-        return
-    if profile is None and baseline is None:
-        raise UsageError(
-            "nothing to decide by, and nothing is decided yet: name a profile (--profile NAME), a baseline "
-            "(--baseline DIR), or both; "
-            f"built-in profiles are {', '.join(profile_names())} (`pantrace profiles`)"
-        )
     if baseline is None and (margins or metrics or cluster):
         raise UsageError("--margin, --metric and --cluster need --baseline DIR")
-    if profile is None and (junit or markdown or report or calibrations or complete):
-        raise UsageError("--junit, --markdown, --report, --calibration and --complete need --profile")
+    if profile is None and baseline is not None and (junit or markdown or report or calibrations or complete):
+        raise UsageError("with --baseline, --junit, --markdown, --report, --calibration and --complete need --profile")
     keep_inputs([directory], beside=[profile, baseline, *calibrations], recordings=[report], others=[junit, markdown])
     # Before anything is decided: a baseline that cannot be compared with is an error, not a decision.
     against = None
@@ -116,6 +106,15 @@ def command(
         decided = decide_by_profile(
             run, profile, min_pass_rate=min_pass_rate, complete=complete, calibrations=calibrations
         )
+    elif baseline is None:
+        decided = decide_as_stored(run, min_pass_rate=min_pass_rate, complete=complete, calibrations=calibrations)
+        if decided is None:
+            raise UsageError(
+                "nothing to decide by, and nothing is decided yet: name a profile (--profile NAME), a baseline "
+                "(--baseline DIR), or both; "
+                f"built-in profiles are {', '.join(profile_names())} (`pantrace profiles`)"
+            )
+    if decided is not None:
         _tell_decided(decided, directory, junit, markdown, report, verbose=verbose, as_json=as_json)
     if against is not None:
         if against.baseline is not None and not as_json:
@@ -149,18 +148,20 @@ def _tell_decided(
 
     out, summary, chosen = run_directory(directory), decided.summary, decided.profile
     assert summary is not None
-    assert chosen is not None
-    write_reports(out, summary, junit, markdown, chosen.name)
+    write_reports(out, summary, junit, markdown, gate=decided.sentence)
     if report:
-        write_explain_report(out, Path(report), chosen.name)
+        write_explain_report(out, Path(report), summary.profiles)
+    if chosen is None:
+        *others, last = summary.profiles
+        named = " and ".join(filter(None, (", ".join(others), last)))
+        say(f"By {named}, which the plan or the cases of this run name; --profile NAME decides by another.")
     if as_json:
-        mine = [each for each in summary.decisions if each.profile == chosen.name]
-        say(f"{'passed' if decided else 'not passed'}: {decision_words(mine)}")
+        say(f"{'passed' if decided else 'not passed'}: {decision_words(summary.decisions)}")
     else:
-        tell_verdict(summary, decided.exit_code, decided.min_pass_rate, directory, chosen.name)
-        tell_failures(summary, out, verbose, chosen.name)
-        tell_numbers(summary, verbose, only=_deciding(chosen))
-    tell_doubts(out, summary, decided.calibrations, chosen.name, decided.complete)
+        tell_verdict(summary, decided.exit_code, decided.min_pass_rate, directory)
+        tell_failures(summary, out, verbose)
+        tell_numbers(summary, verbose, only=_deciding(chosen) if chosen is not None else None)
+    tell_doubts(out, summary, decided.calibrations, chosen.name if chosen is not None else None, decided.complete)
 
 
 def _deciding(profile: Profile) -> set[str]:

@@ -235,8 +235,9 @@ def _tell_results(found: RunResult, files: Files, gate: bool, as_json: bool) -> 
     for each in found.results:
         if as_json:
             # They are printed already, as a part of the whole.
-            write_files(each.path, each.summary, files)
-            codes.append(each.gate().exit_code if gate else 0)
+            decided = each.gate() if gate else None
+            write_files(each.path, each.summary, files, decided.sentence if decided is not None else "")
+            codes.append(decided.exit_code if decided is not None else 0)
         else:
             codes.append(tell_evaluation(each, files, gate, None, None))
     if found.comparison is not None and not as_json:

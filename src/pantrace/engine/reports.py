@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -50,9 +50,10 @@ def estimate_words(
     return f"{value} [{', '.join(ends)}]{count}"
 
 
-def as_junit(out: Path, only: str | None = None, summary: EvalSummary | None = None) -> bytes:
-    """One test case for each decision (of one profile): failed, skipped when it could not be decided, else passed. Its
-    counts are samples; with a `summary`, what a gate asks for stands beside them as properties."""
+def as_junit(out: Path, summary: EvalSummary | None = None, gate: str = "") -> bytes:
+    """One test case for each decision (of the summary's profiles): failed, skipped when it could not be decided, else
+    passed. Its counts are samples; with a `summary`, what a gate asks for stands beside them as properties, and with
+    the sentence of a `gate`, how that went: a gate may pass although some samples failed."""
     from msgspec.json import decode
 
     rows = [
@@ -60,7 +61,7 @@ def as_junit(out: Path, only: str | None = None, summary: EvalSummary | None = N
         for row in query(
             out, "select profile, sample, epoch, passed, reasons from decisions order by profile, sample, epoch"
         ).rows
-        if only in (None, row[0])
+        if summary is None or row[0] in summary.profiles
     ]
     # A report is sent to others.
     rows = Redactor().value([[*row[:4], decode(row[4])] for row in rows])
@@ -70,7 +71,7 @@ def as_junit(out: Path, only: str | None = None, summary: EvalSummary | None = N
     for profile, sample, epoch, passed, reasons in rows:
         if profile not in suites:
             suites[profile] = ElementTree.SubElement(root, "testsuite", name=xml_text(profile))
-            _add_rate(suites[profile], profile, summary)
+            _add_rate(suites[profile], profile, summary, gate)
         suite = suites[profile]
         count = counts.setdefault(profile, [0, 0, 0])
         count[0] += 1
@@ -92,12 +93,13 @@ def as_junit(out: Path, only: str | None = None, summary: EvalSummary | None = N
     return text + b"\n"
 
 
-def _add_rate(suite: ElementTree.Element, profile: str, summary: EvalSummary | None) -> None:
+def _add_rate(suite: ElementTree.Element, profile: str, summary: EvalSummary | None, gate: str) -> None:
     """The share over cases, which no counting of test cases gives where a case was repeated."""
     for each in summary.decisions if summary is not None else ():
         if each.profile == profile:
             properties = ElementTree.SubElement(suite, "properties")
             told = {"cases": str(each.cases), "pass_rate": repr(each.pass_rate), "decisions": verdict_words(each)}
+            told |= {"gate": gate} if gate else {}
             for name, value in told.items():
                 ElementTree.SubElement(properties, "property", name=name, value=xml_text(value))
 
@@ -117,12 +119,12 @@ class DecidedSample(Record, frozen=True, kw_only=True):
 
 def decided_samples(
     out: Path,
-    profile: str | None = None,
+    profiles: Collection[str] | None = None,
     *,
     passed: Sequence[bool | None] = (False, None, True),
     limit: int | None = None,
 ) -> list[DecidedSample]:
-    """Every decision (of one profile, of those that went so, the first of them), failures first, then what could not
+    """Every decision (of these profiles, of those that went so, the first of them), failures first, then what could not
     be decided."""
     from msgspec.json import decode
 
@@ -131,7 +133,7 @@ def decided_samples(
     select d.sample, d.epoch, x.case_id, d.profile, d.passed, d.composite, d.reasons
     from decisions d join samples x using (run, part, number)
     where coalesce(d.passed::varchar, 'null') in ({", ".join(f"'{each}'" for each in wanted)})
-    {"" if profile is None else f"and d.profile = {_quoted(profile)}"}
+    {"" if profiles is None else f"and d.profile in ({', '.join(map(_quoted, profiles)) or 'null'})"}
     order by d.profile, case when d.passed then 2 when d.passed is null then 1 else 0 end, d.sample, d.epoch
     {"" if limit is None else f"limit {limit}"}
     """
@@ -154,11 +156,13 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def as_markdown(summary: EvalSummary, title: str, decided: Sequence[DecidedSample] = ()) -> str:
-    """The summary as a page that reads well in a pull request; with `decided`, each sample's decision and reasons."""
+def as_markdown(summary: EvalSummary, title: str, decided: Sequence[DecidedSample] = (), gate: str = "") -> str:
+    """The summary as a page that reads well in a pull request; with `decided`, each sample's decision and reasons; with
+    the sentence of a `gate`, how that went."""
     redactor = Redactor()  # it is sent to others
     summary, decided = redactor.record(summary)[0], redactor.value(list(decided))
-    lines = [f"# {as_text(title)}", "", f"{denominator_words(summary.denominator)}.", ""]
+    lines = [f"# {as_text(title)}", "", *([f"**{as_text(gate)}**", ""] if gate else [])]
+    lines += [f"{denominator_words(summary.denominator)}.", ""]
     if summary.decisions:
         lines += ["## Decisions", "", "| profile | passed | failed | undecided | pass rate |", "|---|---|---|---|---|"]
         for each in summary.decisions:
@@ -203,25 +207,25 @@ def repeats(summary: EvalSummary) -> list[tuple[str, str]]:
     return [(name, reliability_words(found)) for name, found in (*decided, *measured) if found is not None]
 
 
-def write_explain_report(out: Path, target: Path, profile: str | None = None) -> None:
+def write_explain_report(out: Path, target: Path, profiles: Collection[str] | None = None) -> None:
     """A run directory as the report of the Explain policy: the evals of each case, its composite, pass and reasons."""
     from .convert import write_run
 
     options = {"kind": "report"}
-    write_run(decided_run(out, profile), target, to="explain", options=options, measure=False)
+    write_run(decided_run(out, profiles), target, to="explain", options=options, measure=False)
 
 
-def decided_run(out: Path, profile: str | None = None) -> Run:
+def decided_run(out: Path, profiles: Collection[str] | None = None) -> Run:
     """The samples of a run directory with their evals and, as a score named composite, how they were decided."""
     directory = RunDirectory.open(out)
-    return with_samples(directory.header, (_decided(each, profile) for each in directory.results()))
+    return with_samples(directory.header, (_decided(each, profiles) for each in directory.results()))
 
 
-def _decided(result: Result, profile: str | None) -> Sample:
+def _decided(result: Result, profiles: Collection[str] | None) -> Sample:
     sample = result.sample
     required = (sample.case.required_evals or ()) if sample.case is not None else ()
     # Decisions of another profile that were made again come last.
-    found = [each for each in result.decisions if profile in (None, each.profile)][-1:]
+    found = [each for each in result.decisions if profiles is None or each.profile in profiles][-1:]
     composite = [_composite(each) for each in found]
     scores = [score for score in all_scores(sample, result.scores) if not composite or score.name != "composite"]
     evals = [score for score in scores if _kind(score) != "check" or score.name in required]

@@ -10,7 +10,7 @@ from errno import ELOOP
 from pathlib import Path
 from typing import NamedTuple
 
-from pantrace.errors import ReadError, UnknownFormat
+from pantrace.errors import ReadError, TornFile, UnknownFormat
 from pantrace.formats import NO_FORMAT, Format
 from pantrace.wire.claim import Claim, everything
 from pantrace.wire.files import special
@@ -121,6 +121,8 @@ class Search:
             return
         try:
             format_, variant = self._recognise(path)
+        except TornFile as error:
+            self._on_broken(error)
         except UnknownFormat as error:
             self._leave_out(path, "no known format" if error.message.startswith(NO_FORMAT) else error.message)
         except ReadError as error:

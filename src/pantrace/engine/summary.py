@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import closing
 from math import fsum
 from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
 
 from pantrace.metrics import measures
 from pantrace.model import Measure, Record, Scale, Unit
@@ -79,6 +81,16 @@ class EvalSummary(Record, frozen=True, kw_only=True):
     groups: tuple[MetricSummary, ...]
     decisions: tuple[DecisionSummary, ...]
 
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """The profiles that these decisions are of."""
+        return tuple(each.profile for each in self.decisions)
+
+    def only_by(self, profiles: Collection[str]) -> EvalSummary:
+        """Without the decisions of other profiles: a run directory keeps those of every gate that was tried on it."""
+        chosen = tuple(each for each in self.decisions if each.profile in profiles)
+        return msgspec.structs.replace(self, decisions=chosen)
+
 
 def summarise(out: Path, own: Iterable[Chosen] = ()) -> EvalSummary:
     """The numbers of a run directory, from the rows that it holds. `own`: metrics of plugins, whose measures are then
@@ -142,10 +154,12 @@ select profile, sum(trials)::bigint, count(mean), coalesce(favg(mean), 0), var_s
 from cases group by profile order by profile
 """
 
-# A long reason tells the same by what stands before its colon: the numbers behind it differ from sample to sample.
+# The same reason has another number in each sample: "Below threshold: tone=0.31 (<0.50)" is counted without it. One
+# that is still long is told by what stands before its colon.
 _REASONS = """
-with each_reason as (select profile, unnest(from_json(reasons, '["VARCHAR"]')) as reason from decisions)
-select profile, case when length(reason) > 60 then split_part(reason, ':', 1) else reason end as kind, count(*) as n
+with told as (select profile, unnest(from_json(reasons, '["VARCHAR"]')) as reason from decisions),
+each_reason as (select profile, regexp_replace(reason, '=-?[0-9][0-9.]*(e-?[0-9]+)?', '', 'g') as reason from told)
+select profile, case when length(reason) > 120 then split_part(reason, ':', 1) else reason end as kind, count(*) as n
 from each_reason group by profile, kind order by profile, n desc, kind
 """
 
@@ -187,15 +201,16 @@ def _tasks(database: Any, profile: str) -> list[tuple[int, int, int]]:
     return [(trials, successes, count) for trials, successes, count in database.execute(question, [profile]).fetchall()]
 
 
-def gate_code(summary: EvalSummary, min_pass_rate: float, profile: str | None = None, *, complete: bool = False) -> int:
+def gate_code(summary: EvalSummary, min_pass_rate: float, *, complete: bool = False) -> int:
     """0 pass, 1 fail, 3 could not decide: the share of cases that pass, repeats averaged within the case. What could
-    not be decided does not pass; with `complete`, nor does a run that lacks a case."""
-    chosen = [each for each in summary.decisions if profile is None or each.profile == profile]
-    cases = sum(each.cases for each in chosen)
-    if cases == 0:
+    not be decided does not pass, and a record that could not be read is a case that could not be decided; with
+    `complete`, nor does a run pass that lacks a case."""
+    unread = summary.denominator.refused
+    cases = sum(each.cases for each in summary.decisions) + unread
+    if not summary.decisions:
         return 3
-    least = fsum(each.pass_rate * each.cases for each in chosen) / cases
-    most = fsum(each.pass_rate_at_best * each.cases for each in chosen) / cases
+    least = fsum(each.pass_rate * each.cases for each in summary.decisions) / cases
+    most = (fsum(each.pass_rate_at_best * each.cases for each in summary.decisions) + unread) / cases
     # Thirds of a case may add up to a hair less than what was asked for.
     wanted = min_pass_rate - 1e-12
     # Even if every undecided sample passed, the rate would be too low: that is a failure, not a doubt.

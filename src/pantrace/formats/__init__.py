@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from pantrace.errors import ReadError, UnknownFormat, UsageError
+from pantrace.errors import ReadError, TornFile, UnknownFormat, UsageError
 from pantrace.wire.depth import refusal
 from pantrace.wire.files import read_error
 from pantrace.wire.head import Head
@@ -193,10 +193,12 @@ def detect(path: Path) -> tuple[Format, str]:
     if head.kind == "json" and (why := refusal(head.data)) is not None:
         raise UnknownFormat(why.message, path=str(path), place=why.place, remedy=why.remedy)
     if head.kind == "json" and (torn := _cut_json(head)) is not None:
-        raise UnknownFormat(torn.message, path=str(path), place=torn.place, remedy=torn.remedy)
+        raise TornFile(torn.message, path=str(path), place=torn.place, remedy=torn.remedy)
     if head.kind == "zip" and not head.members:
         torn = cut(str(path))
-        raise UnknownFormat(torn.message, path=torn.path, remedy=torn.remedy)
+        # Any zip may be torn; this ending says that it was a log.
+        kind = TornFile if path.suffix == ".eval" else UnknownFormat
+        raise kind(torn.message, path=torn.path, remedy=torn.remedy)
     if head.kind != "directory":
         from .recognised import recognised
 

@@ -23,6 +23,7 @@ from pantrace.judges import Calibrations
 from pantrace.model import Record
 from pantrace.places import path_at
 from pantrace.policy import Profile, load_profile, profile_names
+from pantrace.store import RunDirectory
 
 _PASSED = {0: True, 1: False}
 _WORDS = {True: "passed", False: "failed", None: "could not decide, which is not a pass"}
@@ -102,7 +103,23 @@ def decide_by_profile(
     known = calibrations_for(out, [Path(each) for each in calibrations])
     decide_again(out, chosen, known)
     demanded = complete or chosen.complete
-    return _gate(out, summarise(out), min_pass_rate, demanded, chosen, known)
+    return _gate(out, summarise(out).only_by({chosen.name}), min_pass_rate, demanded, chosen, known)
+
+
+def decide_as_stored(
+    out: Path,
+    *,
+    min_pass_rate: float = 1.0,
+    complete: bool = False,
+    calibrations: Iterable[str | PathLike[str]] = (),
+) -> Gate | None:
+    """Decide by the profiles that the plan or the cases of a run name; None where they name none. Profiles that only
+    an earlier gate tried on the directory do not count."""
+    own = RunDirectory.open(out).evaluated_profiles()
+    if not own:
+        return None
+    known = calibrations_for(out, [Path(each) for each in calibrations])
+    return _gate(out, summarise(out).only_by(own), min_pass_rate, complete, None, known)
 
 
 def decide_as_planned(
@@ -154,12 +171,12 @@ def _gate(
     profile: Profile | None,
     calibrations: Calibrations,
 ) -> Gate:
-    name = profile.name if profile is not None else None
-    passed = _PASSED.get(gate_code(summary, rate, name, complete=complete))
-    decided = tuple(decided_samples(out, name))
-    counted = [each for each in summary.decisions if name in (None, each.profile)]
-    told = "; ".join(verdict_words(each) for each in counted)
+    passed = _PASSED.get(gate_code(summary, rate, complete=complete))
+    decided = tuple(decided_samples(out, summary.profiles))
+    told = "; ".join(verdict_words(each) for each in summary.decisions)
     why = told or "no sample was decided: name a profile"
+    if summary.denominator.refused:
+        why += f"; {summary.denominator.refused:,} could not be read, so not decided"
     if complete and not summary.denominator.complete:
         why += f"; not complete: {denominator_words(summary.denominator)}"
     return Gate(

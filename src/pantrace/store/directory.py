@@ -27,6 +27,7 @@ from .reading import (
     StoredScore,
     read_addresses,
     read_decisions,
+    read_evaluated_profiles,
     read_kept,
     read_outlines,
     read_results,
@@ -331,6 +332,10 @@ class RunDirectory:
     def decisions(self) -> Iterator[Decision]:
         """Decisions that no later ones of the same profile have replaced."""
         return read_decisions(self.path)
+
+    def evaluated_profiles(self) -> tuple[str, ...]:
+        """The profiles by which the evaluation itself decided; a gate that was tried later adds none."""
+        return read_evaluated_profiles(self.path)
 
 
 def _version() -> str:

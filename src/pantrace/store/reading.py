@@ -192,6 +192,13 @@ def read_decisions(folder: Path) -> Iterator[Decision]:
     return (decision for _, _, decision in _decisions(folder, _fetched(folder, "decisions")))
 
 
+def read_evaluated_profiles(folder: Path) -> tuple[str, ...]:
+    """Profiles of decisions that came with the samples, also where a gate has decided by the same name since."""
+    parts = [part for part in _fetched(folder, "decisions") if part.profile is None]
+    found = {profile for part in parts for (profile,) in read_rows(folder, part, "decisions", "profile")}
+    return tuple(sorted(found))
+
+
 def read_addresses(folder: Path) -> dict[str, list[Address]]:
     """Where the samples of each id are, in reading order; ids as their column has them."""
     found: dict[str, list[Address]] = {}
