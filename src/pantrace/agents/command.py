@@ -8,11 +8,13 @@ gets the question on standard input. The variable PANTRACE_QUESTION_FILE names t
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from glob import glob
 from pathlib import Path
 from uuid import uuid4
@@ -62,6 +64,7 @@ class Command:
                 raise UsageError(f"the command {line!r} cannot be split into words: {error}") from None
             if not words:
                 raise UsageError("cmd: needs a command, such as cmd:'python agent.py {question}'")
+            _refuse_misspelt(line)
 
     def missing(self, environment: Mapping[str, str]) -> str | None:
         """The program, where it is nowhere on the PATH; one with a path of its own may lie in the workspace."""
@@ -207,6 +210,14 @@ def from_here(word: str, *, folders: bool = False) -> str:
         return f"{named.resolve()}{at}{name}" if place and there and not named.is_absolute() else word
     except (OSError, ValueError):
         return word  # far too long for a name, or none at all
+
+
+def _refuse_misspelt(line: str) -> None:
+    """A word in braces that is nearly one of ours would reach the program as it stands, for every case."""
+    for word in re.findall(r"\{([a-z_0-9]+)\}", line):
+        close = get_close_matches(word, WORDS, n=1, cutoff=0.75)
+        if close and word not in WORDS:
+            raise UsageError(f"cmd: {{{word}}} is not filled in; did you mean {{{close[0]}}}?")
 
 
 def _fill(text: str, filled: dict[str, str]) -> str:

@@ -7,7 +7,7 @@ import sys
 import click
 
 from .arguments import as_json, unfold
-from .output import print_json, table
+from .output import print_json, say, table
 
 
 @click.command("query")
@@ -38,4 +38,16 @@ def command(words: tuple[str, ...], as_csv: bool, as_json: bool) -> None:
         for row in (answer.columns, *answer.rows):
             sys.stdout.write(csv_line("" if cell is None else str(cell) for cell in row).decode())
     else:
-        table(list(answer.columns), [["" if cell is None else str(cell) for cell in row] for row in answer.rows])
+        _tell(list(answer.columns), [["" if cell is None else str(cell) for cell in row] for row in answer.rows])
+
+
+LONGEST = 48
+"""Characters of a cell that a table shows: some columns hold whole trajectories as JSON."""
+
+
+def _tell(columns: list[str], rows: list[list[str]]) -> None:
+    """Rows as a table that fits: of long cells the beginning, and the last columns only where there is room."""
+    short = [[cell if len(cell) <= LONGEST else f"{cell[: LONGEST - 1]}…" for cell in row] for row in rows]
+    table(columns, short, spare=tuple(reversed(columns[1:])), firm=True)
+    if short != rows:
+        say("long cells are cut; --json and --csv have them whole")

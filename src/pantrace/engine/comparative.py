@@ -14,8 +14,8 @@ from pantrace.errors import UsageError
 from pantrace.model import Case, Run, Sample, Scale, Score, with_samples
 from pantrace.store import RunDirectory
 
-from .compare import shared_metrics
-from .compare_runs import PASSED, Comparisons, compare_cases, with_outcome
+from .compare import PASSED, shared_metrics
+from .compare_runs import Comparisons, compare_cases, with_outcome
 from .compare_side import Side, cluster_of, side_of
 from .evaluate_sample import all_scores
 

@@ -28,6 +28,9 @@ from .compare_words import sentence_of
 MISHAPS = ("outcome.limit", "outcome.broken")
 """Measures of what should not happen, which are compared where it did."""
 
+PASSED = "passed"
+"""Whether a sample's one verdict, which came with it, is a pass."""
+
 Margin = Callable[[str, Estimate | None], float | None]
 """From a metric and the baseline's mean, the difference that does not matter; None where none is set."""
 
@@ -89,12 +92,17 @@ def average_of(side: Side, metric: str) -> Estimate | None:
 
 
 def shared_metrics(*sides: Side) -> list[str]:
-    """What all sides have numbers of, but for measures that must be named and for what happened nowhere."""
-    return [
+    """What all sides have numbers of, but for measures that must be named, for what happened nowhere, and for a verdict
+    that only says again what a score says."""
+    shared = [
         name
         for name in sides[0].values
         if name not in sides[0].spare and all(name in each.values for each in sides) and _is_news(name, sides)
     ]
+    others = [name for name in shared if name != PASSED]
+    if any(all(side.values[PASSED] == side.values[name] for side in sides) for name in others if PASSED in shared):
+        return others
+    return shared
 
 
 def silent_metrics(first: Side, second: Side) -> list[str]:

@@ -19,7 +19,7 @@ from pantrace.store import RunDirectory, is_run_directory
 from pantrace.wire.meant import meant_by
 
 from .collector import seldom_collecting
-from .compare import MISHAPS, Margin, compare_pairs
+from .compare import MISHAPS, PASSED, Margin, compare_pairs
 from .compare_result import Comparison
 from .compare_side import Side, address_among, side_of, unknown_cluster
 from .compare_stored import compare_stored
@@ -29,8 +29,6 @@ from .table import Table, Tabular
 
 OUTCOME = "outcome"
 """The metric of how a run ended, which recordings tell without being measured."""
-PASSED = "passed"
-"""Whether a sample's one verdict, which came with it, is a pass."""
 
 
 class Comparisons(Record, Tabular, frozen=True, kw_only=True):

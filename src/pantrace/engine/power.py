@@ -116,6 +116,8 @@ def power(
         if metric is not None or cluster is not None:
             raise UsageError("--metric and --cluster go with --run DIR")
         spread, assumptions = _assumed(variance, sampling_variance, scores)
+    if delta is not None and abs(delta) > 1 and spread.pass_or_fail:
+        raise UsageError(f"--delta {delta:g}: two shares differ by at most 1 (5 points are 0.05; --scores for others)")
     exact = spread.pass_or_fail and trials == 1
     found: list[Option] = []
     reached = wanted
@@ -127,7 +129,10 @@ def power(
         size = None if least == inf else least
     elif delta is not None:
         found = ways(delta, spread, alpha, wanted, case_cost=case_cost, trial_cost=trial_cost) if spread.within else []
-        cases = max(2, ceil(planned_cases(delta, spread, trials, alpha, wanted) - 1e-9))
+        enough = planned_cases(delta, spread, trials, alpha, wanted)
+        if enough == inf:
+            raise UsageError(f"no number of cases shows a difference of {delta:g} with these variances")
+        cases = max(2, ceil(enough - 1e-9))
     return Plan(
         delta=size,
         cases=cases,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from pantrace.errors import ReadError, UnknownFormat
+from pantrace.errors import ReadError, UnknownFormat, UsageError
 from pantrace.model import Case, Extra, Sample
 from pantrace.wire import files
 from pantrace.wire.json import encode
@@ -44,6 +45,11 @@ def is_table(path: Path) -> bool:
 
 def table(path: Path, columns: dict[str, str]) -> Iterator[Sample]:
     """A case for each row."""
+    for field in columns:
+        if field not in COLUMNS:
+            close = next(iter(get_close_matches(field, COLUMNS, n=1)), None)
+            hint = f"did you mean {close}?" if close else f"fields are {', '.join(COLUMNS)}"
+            raise UsageError(f"--column {field}={columns[field]}: a case has no field {field!r}; {hint}")
     for number, row in enumerate(_rows(path), 1):
         if not isinstance(row, dict):
             raise ReadError("a row of cases must be an object", path=str(path), place=f"row {number}")

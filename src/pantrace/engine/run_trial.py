@@ -87,7 +87,7 @@ def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) ->
         stopped=conditions.stopped,
     )
     before = contents(workspace)
-    began = time.monotonic()
+    created, began = time.time(), time.monotonic()
     told, outcome, remarks = _converse(asked, agent, trial, conditions)
     remarks = [*asked.remarks, *unplaced, *remarks]
     if (changed := changes(before, contents(workspace))) is not None:
@@ -99,7 +99,7 @@ def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) ->
         id=asked.id,
         epoch=number,
         case=asked.case,
-        trajectory=replace(told, outcome=outcome, created=told.created or began, source=None),
+        trajectory=replace(told, outcome=outcome, created=told.created or created, source=None),
         expected=asked.expected,
         extra=extra,
     )

@@ -230,6 +230,5 @@ FORMAT = Format(
     open=open_run,
     check=check,
     corners=(CARRIER,),
-    reencoded={"messages[].content[].image_url.url": "a picture is held as its type and its data"},
     lost={"": "a conversation holds messages, calls, results and tools"},
 )

@@ -90,6 +90,9 @@ class Held:
             return at in self.words
         if word[:1] in ("{", "["):
             return self._holds_decoded(word)
+        if word.startswith("data:"):
+            # A picture in an address is held as its type and its data.
+            return word.partition(",")[2] in self.words
         return len(word) < KEY and _bare(word) in self._bare_words
 
     @cached_property

@@ -70,7 +70,6 @@ FORMAT = Format(
     layout="log",
     suffix=".jsonl",
     corners=("[]", "[].pantrace"),
-    reencoded={"payload.*.image_url": "a picture is held as its type and its data"},
     lost={"": "a rollout of Codex holds messages, reasoning, calls, results and tokens"},
 )
 

@@ -85,7 +85,6 @@ FORMAT = Format(
     dump=dump,
     open=open_run,
     corners=(CARRIER,),
-    reencoded={"input[].*image_url": "a picture is held as its type and its data"},
     lost={"": "a conversation holds messages, reasoning, calls, results and tools"},
 )
 
