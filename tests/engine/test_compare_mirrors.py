@@ -104,7 +104,11 @@ def test_proven_worse_is_not_proven_worse_by_more_than_the_margin() -> None:
     before = dice.normal(10, 1, 50)
     after = before + dice.normal(1, 0.5, 50)
     runs = samples(before.tolist(), "c", COST), samples(after.tolist(), "c", COST)
-    for margin, no_worse, words in ((0.5, False, "proven wrong"), (1.0, None, "not proven"), (1.5, True, "proven")):
+    for margin, no_worse, words in (
+        (0.5, False, "is disproved"),
+        (1.0, None, "is not proven"),
+        (1.5, True, "is proven"),
+    ):
         found = both_ways(*runs, None, margin)[0]
         assert found.difference is not None and found.difference.low is not None and found.difference.high is not None
         assert 0.5 < found.difference.low < 1.0 < found.difference.high < 1.5

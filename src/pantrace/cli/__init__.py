@@ -122,6 +122,10 @@ def cli() -> None:
     """
 
 
+_NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
+"""A group that is named without a command; older versions of click print the help themselves."""
+
+
 def main(arguments: list[str] | None = None) -> Any:
     """Run a command; every foreseen trouble ends in one sentence and an exit code."""
     _open_closed_streams()
@@ -132,6 +136,9 @@ def main(arguments: list[str] | None = None) -> Any:
         sys.exit(code if isinstance(code, int) else 0)
     except click.Abort:
         sys.exit(130)
+    except _NO_ARGUMENTS as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
     except click.ClickException as error:
         _complain(error.format_message())
         context = getattr(error, "ctx", None)

@@ -214,7 +214,7 @@ def tell(report: Report, *, verbose: bool = False, listed: bool = False) -> None
     for old, new in report.renamed:
         say(f"renamed: {old} occurs more than once, here as {new}")
     for sample, name in report.named:
-        say(f"file name: {sample} cannot be one, so it is in {name}; its id in the file is unchanged")
+        say(f"{sample} cannot be a file name, so it was written to {name}; its id in the file is unchanged")
     tell_left_out(report.notes)
     for words in report.by:
         say(f"done by {words}")

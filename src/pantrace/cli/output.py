@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -44,11 +45,23 @@ def _visible(letter: str) -> str:
 
 def console(*, err: bool = False) -> Console:
     """A console as wide as the terminal; where there is none, wide enough that little is folded."""
-    from rich.console import Console
-
     stream = sys.stderr if err else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else 200
-    return Console(stderr=err, width=width, highlight=False, markup=False, soft_wrap=False)
+    return _console_kind()(stderr=err, width=width, highlight=False, markup=False, soft_wrap=False)
+
+
+@cache
+def _console_kind() -> type[Console]:
+    from rich.console import Console
+
+    class PipedConsole(Console):
+        """One that lets the command line decide how it ends when nobody reads on: rich would exit with 1, which says
+        that a gate has failed."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return PipedConsole
 
 
 def table(

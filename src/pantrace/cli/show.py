@@ -197,7 +197,7 @@ def _print(
             place = sample.trajectory.source if sample.trajectory is not None else None
             say(f"  pantrace show {place.path if place is not None else 'FILE'} --sample {sample.id}")
         return
-    say("--sample ID prints one" + (", --sort cost lists the dearest first" if sort is None else ""))
+    say("--sample ID prints one" + (", --sort cost puts the most expensive first" if sort is None else ""))
 
 
 def _heading(batch: Batch, number: int | None) -> str:

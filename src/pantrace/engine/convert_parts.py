@@ -127,10 +127,10 @@ def in_parts(
 def refuse_losses(report: Report) -> None:
     """A LossRefused where anything was lost."""
     if (unread := report.notes.unread) is not None and (sentence := unread.sentence()) is not None:
-        raise LossRefused(f"{sentence} and --strict: nothing was written")
+        raise LossRefused(f"{sentence}; --strict refuses that, and nothing was written")
     if report.losses:
         count = sum(report.losses.values())
-        raise LossRefused(f"{count} losses and --strict: nothing was written; --loss FILE lists them")
+        raise LossRefused(f"{count} losses; --strict refuses them, and nothing was written (--loss FILE lists them)")
 
 
 class _Planned(NamedTuple):

@@ -54,7 +54,7 @@ def refuse_unknown_of(ready: Ready, out: Path) -> None:
             try:
                 refuse_unknown(profile, out, own=own)
             except UsageError as error:
-                remedy = f"scores are kept: `pantrace gate {out} --profile FILE` decides by the mended profile"
+                remedy = f"scores are kept: `pantrace gate {out} --profile FILE` decides by the corrected profile"
                 raise UsageError(f"{error}; {remedy}") from None
 
 

@@ -22,6 +22,16 @@ def answer(sample: Sample) -> str | None:
     return "" if recording_of(sample.trajectory).has_acted else None
 
 
+def no_answer_because(sample: Sample) -> str:
+    """Why nothing of an agent was recorded that could be an answer."""
+    if sample.trajectory is None:
+        return "the case was not run"
+    outcome = sample.trajectory.outcome
+    if outcome is not None and outcome.status in ("error", "cancelled", "limit"):
+        return f"the run ended without an answer{': ' + outcome.reason if outcome.reason else ''}"
+    return "nothing of the agent was recorded"
+
+
 def reference(sample: Sample) -> str | None:
     """The ideal answer: the case's, else the final response of the expected trajectory; None when neither is stated."""
     if sample.case is not None and sample.case.reference is not None:

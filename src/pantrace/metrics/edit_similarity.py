@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pantrace.matching.answers import answer, reference
+from pantrace.matching.answers import answer, no_answer_because, reference
 from pantrace.model import Measure, Sample
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
@@ -33,7 +33,7 @@ def edit_similarity(sample: Sample, settings: NoSettings) -> Found:
         return NotApplicable("the case has no reference answer")
     given = answer(sample)
     if given is None:
-        return NotApplicable("the case was not run")
+        return NotApplicable(no_answer_because(sample))
     from rapidfuzz.distance import Levenshtein
 
     given, wanted = given.strip(), wanted.strip()

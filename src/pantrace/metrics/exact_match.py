@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pantrace.matching.answers import answer, even_out, reference
+from pantrace.matching.answers import answer, even_out, no_answer_because, reference
 from pantrace.model import Record, Sample
 
 from .metric import Found, Measurement, NotApplicable, metric
@@ -33,7 +33,7 @@ def exact_match(sample: Sample, settings: Settings) -> Found:
         return NotApplicable("the case has no reference answer")
     given = answer(sample)
     if given is None:
-        return NotApplicable("the case was not run")
+        return NotApplicable(no_answer_because(sample))
     if settings.ignore_space:
         given, wanted = even_out(given), even_out(wanted)
     if settings.ignore_case:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from pantrace.errors import ReadError, UsageError
-from pantrace.matching.answers import answer
+from pantrace.matching.answers import answer, no_answer_because
 from pantrace.model import Measure, Record, Sample
 from pantrace.wire.json import decode
 
@@ -86,7 +86,7 @@ def output_contract(sample: Sample, settings: Settings) -> Found:
         return NotApplicable(f"not checked: unknown contract {wanted}")
     given = answer(sample)
     if given is None:
-        return NotApplicable("the case was not run")
+        return NotApplicable(no_answer_because(sample))
     fence = _FENCE.match(given)
     text = fence[1] if fence is not None else given
     met: list[str] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pantrace.errors import UsageError
-from pantrace.matching.answers import answer
+from pantrace.matching.answers import answer, no_answer_because
 from pantrace.model import Record, Sample
 from pantrace.wire.patterns import search
 
@@ -43,7 +43,7 @@ def regex(sample: Sample, settings: Settings) -> Found:
         return NotApplicable("no pattern is set")
     given = answer(sample)
     if given is None:
-        return NotApplicable("the case was not run")
+        return NotApplicable(no_answer_because(sample))
     found = search(settings.pattern, given, re.MULTILINE | (re.IGNORECASE if settings.ignore_case else 0))
     if found is None:
         return Measurement(value=False, explanation=None if given else "the agent gave no answer")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pantrace.matching.answers import answer, reference, words
+from pantrace.matching.answers import answer, no_answer_because, reference, words
 from pantrace.model import Measure, Sample
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
@@ -38,7 +38,7 @@ def rouge_1(sample: Sample, settings: NoSettings) -> Found:
         return NotApplicable("the case has no reference answer")
     given = answer(sample)
     if given is None:
-        return NotApplicable("the case was not run")
+        return NotApplicable(no_answer_because(sample))
     ours, theirs = Counter(words(given)), Counter(words(wanted))
     if not theirs:
         return NotApplicable("the reference answer has no words")
