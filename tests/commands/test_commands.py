@@ -28,6 +28,7 @@ def test_commands(file: Path, tmp_path: Path) -> None:
     ran = 0
     for kind, name, text in BLOCK.findall(file.read_text()):
         if kind == "file":
+            (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_text(text)
             continue
         for command, expected, code in _commands(text):

@@ -113,7 +113,7 @@ def test_proven_worse_is_not_proven_worse_by_more_than_the_margin() -> None:
         assert found.difference is not None and found.difference.low is not None and found.difference.high is not None
         assert 0.5 < found.difference.low < 1.0 < found.difference.high < 1.5
         assert found.no_worse is no_worse
-        assert found.sentence.endswith(f"No worse by more than {margin:g}: {words}.")
+        assert found.sentence.endswith(f"That it is no worse by more than {margin:g} {words}.")
 
 
 def test_clusters_of_one_case_change_nothing() -> None:

@@ -253,7 +253,7 @@ def test_a_broken_rule_points_at_its_step() -> None:
 def test_a_call_with_other_arguments_is_not_told_as_no_call() -> None:
     file = rules({"called": "bash", "arguments": {"command": "make"}})
     score = rule_score(sample(user("a"), agent(BASH)), file.rule[0], file)
-    assert score.explanation == "bash with such command was not called"
+    assert score.explanation == "bash with a matching command was not called"
 
 
 HANDOFF = "📦 STATELESS HANDOFF\n**Layer 1 — Local Context:** a\n**Layer 2 — Global Context:** b"

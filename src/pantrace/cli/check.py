@@ -117,8 +117,8 @@ def command(
     tell_left_out(report.notes)
     for words in started:
         say(f"done by {words}")
-    for word in report.unknown_tools():
-        say(f"warning: no recording has a tool {word!r}; is it spelt as the agent calls it?")
+    for each in report.warnings():
+        say(f"warning: {each}")
     raise click.exceptions.Exit(code)
 
 

@@ -185,6 +185,9 @@ def tell(report: Report, *, verbose: bool = False, listed: bool = False) -> None
     from .left_out import tell_left_out
 
     read = ", ".join(f"{count} {name}" for name, count in report.notes.formats.items())
+    # A target that cannot hold sub-agents inside a sample gets each as a sample of its own.
+    if (split := report.samples - sum(report.notes.formats.values())) > 0:
+        read += f", with {few(split, 'sub-agent')}"
     say(f"Wrote {few(report.samples, 'sample')} as {report.to}{_where(report.outputs)} (read {read or 'nothing'}).")
     for line in loss_lines(report, None if verbose else 6):
         say(line)

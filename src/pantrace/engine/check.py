@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pantrace.errors import ReadError
 from pantrace.model import Sample, Score, ToolCall, all_trajectories
 from pantrace.normalise.secrets import Redactor
-from pantrace.rules import RuleFile, rule_scores, tool_names
+from pantrace.rules import RuleFile, demanded_arguments, rule_scores, tool_names
 from pantrace.wire.times import time_text
 
 from .measure import Chosen, scores_of
@@ -28,7 +28,8 @@ class CheckReport(Tabular):
     inputs: list[str]
     not_applicable_passes: bool = False
     sessions: list[tuple[Sample, list[Score]]] = field(default_factory=list)
-    tools_seen: set[str] = field(default_factory=set)
+    tools_seen: dict[str, set[str]] = field(default_factory=dict)
+    """The tools that were called, and the arguments that they were given."""
     rules: list[RuleFile] = field(default_factory=list)
     min_pass_rate: float = 1.0
     """The share of checks that must pass."""
@@ -78,11 +79,29 @@ class CheckReport(Tabular):
         recorded = any(sample.trajectory is not None for sample, _ in self.sessions)
         for each in self.rules if recorded else ():
             for word, listed in each.tools.items():
-                if not set(listed) & self.tools_seen:
+                if not self.tools_seen.keys() & listed:
                     found.append(word)
             aliased = {name for listed in each.tools.values() for name in listed}
-            found += sorted(tool_names(each) - aliased - self.tools_seen)
+            found += sorted(tool_names(each) - aliased - self.tools_seen.keys())
         return found
+
+    def warnings(self) -> list[str]:
+        """What the rules name and no recording has: such a rule is kept by everybody, or applies to nobody."""
+        told = [
+            f"no recording has a tool {word!r}; is it spelt as the agent calls it?" for word in self.unknown_tools()
+        ]
+        for each in self.rules:
+            for word, argument in sorted(demanded_arguments(each)):
+                seen = [self.tools_seen[name] for name in each.tools.get(word, [word]) if name in self.tools_seen]
+                if seen and not any(argument in names for names in seen):
+                    given = ", ".join(sorted(set().union(*seen))[:8]) or "none"
+                    told.append(f"no call of {word!r} has an argument {argument!r}; arguments given: {given}")
+        return told
+
+    def see(self, tools: dict[str, set[str]]) -> None:
+        """Note the tools of a sample, or of a part of the input."""
+        for name, given in tools.items():
+            self.tools_seen.setdefault(name, set()).update(given)
 
     def to_dict(self) -> dict[str, Any]:
         """The report, as `pantrace check --json` prints it."""
@@ -109,12 +128,8 @@ class CheckReport(Tabular):
         counts = {name.replace("_", " "): count for name, count in self.count(self.scores).items() if count}
         told = ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing to check"
         sentence = f"{len(self.sessions)} {'sample' if len(self.sessions) == 1 else 'samples'}: {told}"
-        notes = [
-            f"no recording has a tool {word!r}: is it spelt as the agent calls it?" for word in self.unknown_tools()
-        ]
-        return Table(
-            columns, [*rows], sentence=sentence, notes=[*notes, *(f"left out: {each}" for each in self.broken)]
-        )
+        notes = [*self.warnings(), *(f"left out: {each}" for each in self.broken)]
+        return Table(columns, [*rows], sentence=sentence, notes=notes)
 
 
 def run_rules(
@@ -125,7 +140,7 @@ def run_rules(
         scores = [score for each in rules for score in rule_scores(sample, each)]
         scores += [_decided(score) for score in scores_of(sample, checks)]
         report.sessions.append((_light(sample), scores))
-        report.tools_seen |= _tools(sample)
+        report.see(_tools(sample))
     return report
 
 
@@ -147,16 +162,15 @@ def _light(sample: Sample) -> Sample:
     )
 
 
-def _tools(sample: Sample) -> set[str]:
-    if sample.trajectory is None:
-        return set()
-    return {
-        part.name
-        for trajectory in all_trajectories(sample.trajectory)
-        for step in trajectory.steps
-        for part in step.parts
-        if isinstance(part, ToolCall)
-    }
+def _tools(sample: Sample) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for trajectory in all_trajectories(sample.trajectory) if sample.trajectory is not None else ():
+        for step in trajectory.steps:
+            for part in step.parts:
+                if isinstance(part, ToolCall):
+                    given = part.arguments if isinstance(part.arguments, dict) else ()
+                    found.setdefault(part.name, set()).update(given)
+    return found
 
 
 def as_json(report: CheckReport) -> dict[str, Any]:

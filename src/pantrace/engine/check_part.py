@@ -22,7 +22,7 @@ class PartChecked(PartNotes):
     """What one part came to."""
 
     sessions: list[tuple[Sample, list[Score]]] = field(default_factory=list)
-    tools_seen: set[str] = field(default_factory=set)
+    tools_seen: dict[str, set[str]] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)

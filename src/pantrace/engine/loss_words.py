@@ -15,11 +15,11 @@ def loss_lines(report: Report, shown: int | None = 6) -> list[str]:
     shares = report.shares
     is_short = shown is not None or not report.only_for_pantrace
     if shares is not None and shares["kept"] == 1 and not report.losses and is_short:
-        return ["Nothing was lost."]
+        return [_nothing_lost(report)]
     if gone := report.not_kept:
         lines.append(f"Not kept: {_listed(gone, shown)}.")
     else:
-        lines.append("Nothing was lost.")
+        lines.append(_nothing_lost(report))
     if stays := report.only_for_pantrace:
         lines.append(f"Kept only for pantrace (under a `pantrace` key): {_listed(stays, shown)}.")
     if moved := report.rearranged:
@@ -28,6 +28,10 @@ def loss_lines(report: Report, shown: int | None = 6) -> list[str]:
         kept, ours, lost = (percent(shares[name]) for name in ("kept", "kept_for_pantrace_only", "lost"))
         lines.append(f"Of all values, {report.to}'s own tools see {kept}, only pantrace sees {ours}, {lost} are lost.")
     return lines
+
+
+def _nothing_lost(report: Report) -> str:
+    return "Nothing was lost of what could be read." if report.notes.broken else "Nothing was lost."
 
 
 def reasons(report: Report, shown: int | None = 3) -> list[str]:

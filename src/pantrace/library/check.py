@@ -60,7 +60,7 @@ def check(
         with executor:
             for found in done_parts(paths_of(sources), format, task, executor, report.notes):
                 report.sessions += found.sessions
-                report.tools_seen |= found.tools_seen
+                report.see(found.tools_seen)
                 for sample, _ in found.sessions:
                     on_sample(sample)
         return report

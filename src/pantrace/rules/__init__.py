@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from .evaluate import rule_score, rule_scores
-from .language import Condition, Fits, Rule, RuleFile, load_rules, packs, tool_names, with_tool_map
+from .language import Condition, Fits, Rule, RuleFile, demanded_arguments, load_rules, packs, tool_names, with_tool_map
 
 __all__ = [
     "Condition",
     "Fits",
     "Rule",
     "RuleFile",
+    "demanded_arguments",
     "load_rules",
     "packs",
     "rule_score",

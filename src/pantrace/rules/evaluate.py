@@ -320,8 +320,8 @@ def _described(condition: Condition) -> str:
     """What is demanded of the calls, as words behind the tool's name."""
     wanted = condition.path.contains or condition.path.equals if isinstance(condition.path, Fits) else condition.path
     where = f" on {_listed(wanted)}" if isinstance(wanted, str | list) else ""
-    given = f" with such {', '.join(condition.arguments)}" if condition.arguments else ""
-    ended = {None: "", True: " and failing", False: " and not failing"}[condition.failed]
+    given = f" with a matching {', '.join(condition.arguments)}" if condition.arguments else ""
+    ended = {None: "", True: " (failed calls only)", False: " (successful calls only)"}[condition.failed]
     return where + given + ended
 
 

@@ -251,6 +251,18 @@ def tool_names(rules: RuleFile) -> set[str]:
     return {name for word in found for name in rules.tools.get(word, [word])}
 
 
+def demanded_arguments(rules: RuleFile) -> set[tuple[str, str]]:
+    """Tool words and the arguments that the rules look at in their calls."""
+    return {
+        (word, argument)
+        for rule in rules.rule
+        for condition in (rule.when, rule.expect)
+        for each in _every(condition)
+        for word in ([each.called] if isinstance(each.called, str) else each.called or ())
+        for argument in each.arguments or ()
+    }
+
+
 def _tools(condition: Condition | None) -> set[str]:
     found: set[str] = set()
     for each in _every(condition):
