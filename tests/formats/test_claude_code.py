@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from corpus import CORPUS, needs_corpus
 from goldens import ROOT
 from pantrace.engine.convert import convert
 from pantrace.engine.read import Notes, read, read_pile
@@ -25,7 +24,6 @@ from pantrace.model import (
     active_steps,
     call_pairs,
     final_response,
-    has_failed,
     is_prompt,
     said,
     usage_total,
@@ -231,52 +229,6 @@ def test_a_run_of_another_tool_becomes_a_session(tmp_path: Path) -> None:
     assert lines[2]["message"]["content"][0]["is_error"] is True
     assert (lines[4]["isSidechain"], lines[4]["agentId"]) == (True, "sub")
     assert FORMAT.load(lines) == sample
-
-
-EXPECTED = CORPUS / "own/sessions/expected.json"
-TRUTH = json.loads(EXPECTED.read_bytes())["recordings"] if EXPECTED.exists() else []
-RECORDED = [each for each in TRUTH if each["id"].startswith("claude_code/")]
-
-
-@needs_corpus
-@pytest.mark.parametrize("truth", RECORDED, ids=lambda truth: truth["id"])
-def test_the_truth(truth: dict[str, Any]) -> None:
-    """What is said of a recording is what the scripted model's own log says of it."""
-    folder = CORPUS / "own/sessions" / truth["id"]
-    files = [each for each in sorted(folder.glob("*.jsonl")) if "stream" not in each.name]
-    samples = [sample.trajectory for sample in read_pile(files, notes=Notes()).samples if sample.trajectory is not None]
-    steps = [step for each in samples for step in each.steps if step.kind != "copied"]
-    assert sum(is_prompt(step) for step in steps) == truth["user_turns"]
-    everything = [each for top in samples for each in (top, *top.children)]
-    given_up = {step.id for each in everything for step in each.steps} - {
-        step.id for each in everything for step in active_steps(each)
-    }
-    calls = [pair for each in everything for pair in call_pairs(each, agent_only=False)]
-    results = {pair.call.id: pair.result for pair in calls}
-    assert len(results) == truth["tool_calls"]
-    outcomes = {"failed": {"error", "exit_code"}, "denied": {"denied"}, "interrupted": {"cancelled"}}
-    for word, failures in outcomes.items():
-        found = [each for each in results.values() if each is not None and has_failed(each)]
-        assert sum(each.failure in failures for each in found) == truth[f"tool_calls_{word}"], word
-    by_response: dict[str, Any] = {}
-    for each in everything:
-        for step in each.steps:
-            if step.usage is not None and step.kind not in ("copied", "compaction"):
-                by_response[step.extra["claude-code"]["message"]["id"]] = step
-    for call in truth["calls"]:
-        if call["status"] != "ok" or call["call"] in truth["calls_not_recorded"]:
-            continue
-        step, usage = by_response[call["response_id"]], call["usage"]
-        assert (step.usage.input, step.usage.cache_read or 0) == (usage["input"], usage["cache_read"])
-        assert step.usage.output == usage["output"] or step.usage.partial
-        assert (step.id in given_up) == (call["call"] in truth["abandoned_calls"])
-    # A call that is in no file makes the sum a part of the truth, and the sum says so.
-    totals = [total for top in samples if (total := usage_total(top)) is not None]
-    if truth["calls_not_recorded"]:
-        assert any("input" in total.partial for total in totals)
-    children = [final_response(child) for top in samples for child in top.children]
-    assert children == [each["final_text"] for each in truth["sub_agents"]]
-    assert truth["final_answer"] in [final_response(each) for each in samples]
 
 
 def test_a_stream_beside_its_session_is_part_of_it(tmp_path: Path) -> None:
