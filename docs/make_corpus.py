@@ -53,15 +53,17 @@ Where pantrace counts by another rule than the log, the test compares both count
 
 What the recordings do not hold:
 
-| recording | what is missing | why |
-|---|---|---|
-| `claude_code/` (all four) | reasoning tokens (51, 98, 14 and 14) | Claude Code writes what Anthropic's API reports, and that has no such number; it is part of the output |
-| `claude_code/long` | the call that wrote the summary: 3,215 in, 101 out | its response is in no file: 28,549 and 782 of 31,764 and 883 are there, and the total is marked as partial (`>=`) |
-| `otlp/strands`, `otlp/strands_latest` | reasoning tokens (57 and 54) | the spans have no attribute for them |
-| `otlp/adk` | all words, so the two questions and the answer | content was not recorded in spite of both switches; that there were two turns is known from the traces |
-| `otlp/adk`, `otlp/adk_latest` | that one call failed (`lend_book`) | the tool gave back a text ("Error: book M-9 is reserved"): its span has no error, no status and no event |
-| `otlp/adk_latest` | which words were thoughts | the spans write them as text |
-| `otlp/pydantic_ai`, `otlp/pydantic_ai_v2` | numbers that are zero | the spans leave them out |
+- `claude_code/` (all four): tokens of reasoning (51, 98, 14 and 14). Claude Code writes what Anthropic's API reports,
+  and that has no such number; they are part of the output.
+- `claude_code/long`: the call that wrote the summary, 3,215 tokens in and 101 out. It is in no file: 28,549 and
+  782 of 31,764 and 883 are there, and the total is marked as a part (`>=`).
+- `otlp/strands`, `otlp/strands_latest`: tokens of reasoning (57 and 54). The spans have no attribute for them.
+- `otlp/adk`: all words, so the two questions and the answer. Content was not recorded in spite of both switches; a note
+  at the beginning says so. That there were two turns is known from the traces.
+- `otlp/adk`, `otlp/adk_latest`: that one call failed (`lend_book`). The tool gave back a text, "Error: book M-9 is
+  reserved"; its span has no error, no status and no event.
+- `otlp/adk_latest`: which words were thoughts. The spans write them as text.
+- `otlp/pydantic_ai`, `otlp/pydantic_ai_v2`: numbers that are zero. The spans leave them out.
 """
 
 PARTS = """
