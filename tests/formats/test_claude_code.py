@@ -258,3 +258,42 @@ def test_each_of_a_pile_of_copies_is_looked_into_a_few_times(tmp_path: Path) -> 
     assert all(sample.trajectory is not None and sample.trajectory.origin is None for sample in samples)
     # The folder is looked through again every few seconds, so that a slow machine does it more than once.
     assert len(wholes) < 40 * 20
+
+
+def test_two_forks_of_one_session_are_forks_of_it_and_not_of_each_other(tmp_path: Path) -> None:
+    """Both begin with the same copies; these count once, wherever the session lies that they were copied from."""
+    for file in (GOLDEN / "fork").glob("*.jsonl"):
+        shutil.copy(file, tmp_path)
+    alone = {sample.id: sample.trajectory for sample in read(tmp_path).samples}
+    (fork,) = [name for name, each in alone.items() if each is not None and each.origin is not None]
+    (parent,) = set(alone) - {fork}
+    text, before = (tmp_path / f"{fork}.jsonl").read_text(), (tmp_path / f"{parent}.jsonl").read_text()
+    other = text.replace(fork, "0" + fork[1:])
+    for line in map(json.loads, text.splitlines()):
+        # What the fork has of its own is another's here, said a minute later.
+        for name in (line.get("uuid"), (line.get("message") or {}).get("id")):
+            if isinstance(name, str) and name not in before:
+                other = other.replace(name, name[:-4] + "ffff")
+        if isinstance(line.get("uuid"), str) and line["uuid"] not in before:
+            at = line["timestamp"]
+            other = other.replace(at, at[:14] + f"{int(at[14:16]) + 1:02}" + at[16:])
+    (tmp_path / f"{'0' + fork[1:]}.jsonl").write_text(other)
+
+    def tokens(trajectory: Trajectory | None) -> int:
+        total = usage_total(trajectory) if trajectory is not None else None
+        assert total is not None and total.input is not None
+        return total.input
+
+    def sums() -> tuple[dict[str, str | None], int]:
+        found = [each.trajectory for each in read(tmp_path).samples if each.trajectory is not None]
+        origins = {str(each.id): each.origin.trajectory if each.origin is not None else None for each in found}
+        return origins, sum(map(tokens, found))
+
+    whole = sum(map(tokens, alone.values()))
+    own = tokens(alone[fork])
+    assert sums() == ({parent: None, fork: parent, "0" + fork[1:]: parent}, whole + own)
+    (tmp_path / f"{parent}.jsonl").unlink()
+    origins, left = sums()
+    assert origins == {fork: None, "0" + fork[1:]: fork}
+    (first,) = read(tmp_path / f"{fork}.jsonl").samples
+    assert tokens(first.trajectory) > own and left == tokens(first.trajectory) + own
