@@ -26,6 +26,46 @@ reported, which is not zero; `>=` stands where the recording leaves out a part.
 
 """
 
+TRUTH = """
+## Held against the model's log
+
+`own/sessions` holds 29 recordings of sessions with sub-agents, forks, compactions and aborts. The model that answered
+was a script, and its log says what is true. `tests/formats/test_session_truth.py` holds every recording against that
+log: turns, calls, calls that failed, were denied or interrupted, tokens of each call and in total, sub-agents with
+their tokens, and the final answer. 21 of the 29 hold all of it. Changing any of these numbers in the log makes the
+test of that recording fail.
+
+Where pantrace counts by another rule than the log, the test compares both counts:
+
+- `claude_code/rewind`: the user went back. 9,559 input tokens stand on the path that was kept and count, 5,635 on the
+  branch that was given up; together they are the 15,194 of the log. Turns (2 + 1) and calls (2 + 1) are told apart in
+  the same way. `pantrace show` lists what was spent in all, since both were paid.
+- `claude_code/trouble`: 14,629 input tokens were answered. One response was interrupted after it had announced 2,685;
+  it is told beside the total, as a lower bound, and is part of what was spent.
+- `codex/codemode`, `codex/agents2`: the model called 5 and 7 tools; some are scripts that run commands. pantrace counts
+  the commands (7 and 7), since a script "completes" when its command fails: 2 failures and 1, where the log has 1 and 0
+  for the scripts.
+- `openhands_v1/errors`: the second question ended in an error. The log calls the answer to the first one final; for
+  pantrace there is no final answer, and the outcome is an error.
+- Agents that control is handed to (`otlp/openinference_openai_agents`, `otlp/openllmetry_openai_agents`, `otlp/adk`,
+  `otlp/adk_latest`, `agent_framework/maf_handoff`) go on in the same trajectory under their own names. They count as
+  sub-agents, like those that are started and have a trajectory of their own (`agent_handoffs.sub_agents`).
+
+What the recordings do not hold:
+
+- `claude_code/` (all four): tokens of reasoning (51, 98, 14 and 14). Claude Code writes what Anthropic's API reports,
+  and that has no such number; they are part of the output.
+- `claude_code/long`: the call that wrote the summary, 3,215 tokens in and 101 out. It is in no file: 28,549 and
+  782 of 31,764 and 883 are there, and the total is marked as a part (`>=`).
+- `otlp/strands`, `otlp/strands_latest`: tokens of reasoning (57 and 54). The spans have no attribute for them.
+- `otlp/adk`: all words, so the two questions and the answer. Content was not recorded in spite of both switches; a note
+  at the beginning says so. That there were two turns is known from the traces.
+- `otlp/adk`, `otlp/adk_latest`: that one call failed (`lend_book`). The tool gave back a text, "Error: book M-9 is
+  reserved"; its span has no error, no status and no event.
+- `otlp/adk_latest`: which words were thoughts. The spans write them as text.
+- `otlp/pydantic_ai`, `otlp/pydantic_ai_v2`: numbers that are zero. The spans leave them out.
+"""
+
 PARTS = """
 ## Part of another input
 
@@ -67,7 +107,7 @@ def page(corpus: Path) -> str:
     known = read | {each.path for each in notes.ignored}
     parts = [f"| `{path.relative_to(corpus)}` | {_owner(path, corpus)} |\n" for path in _files(corpus, known)]
     count = f"{sum(formats.values())} inputs in {len(formats)} formats.\n\n"
-    return "".join([HEAD, count, COLUMNS, *lines, PARTS, *parts, NOT_READ, *refused, NO_RECORDINGS, *others])
+    return "".join([HEAD, count, COLUMNS, *lines, TRUTH, PARTS, *parts, NOT_READ, *refused, NO_RECORDINGS, *others])
 
 
 def _files(corpus: Path, known: set[Path]) -> list[Path]:

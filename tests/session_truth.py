@@ -19,13 +19,14 @@ from pantrace.model import (
 )
 
 FOLDER = CORPUS / "own" / "sessions"
+LISTED = json.loads((FOLDER / "expected.json").read_bytes())["recordings"] if FOLDER.exists() else []
+RECORDINGS: list[str] = [each["id"] for each in LISTED]
 Counts = dict[str, int]
 
 
 def truth(name: str) -> dict[str, Any]:
     """What `expected.json` says of one recording."""
-    listed = json.loads((FOLDER / "expected.json").read_bytes())["recordings"]
-    return next(each for each in listed if each["id"] == name)
+    return next(each for each in LISTED if each["id"] == name)
 
 
 def told(trajectory: Trajectory) -> dict[str, Any]:
@@ -45,18 +46,6 @@ def told(trajectory: Trajectory) -> dict[str, Any]:
             if step.usage is not None and counts_usage(step)
         ),
         "sub_agents": sorted(list(counts(usage_total(child)).items()) for child in trajectory.children),
-    }
-
-
-def meant(name: str) -> dict[str, Any]:
-    """What `told` must say of a recording of which everything is recoverable."""
-    found = truth(name)
-    answered = [each for each in found["calls"] if each["status"] == "ok"]
-    return {
-        **{key: found[key] for key in ("user_turns", "tool_calls", "tool_calls_failed", "final_answer")},
-        "tokens_all_answered": plain(found["tokens_all_answered"]),
-        "calls": sorted(list(plain(each["usage"]).items()) for each in answered),
-        "sub_agents": sorted(list(plain(each["tokens"]).items()) for each in found["sub_agents"]),
     }
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pantrace
 from corpus import CORPUS, needs_corpus
 from goldens import ROOT as GOLDEN
+from pantrace.metrics import by_name
 from pantrace.model import Trajectory, call_pairs, final_response, has_failed, turns, usage_total
 from session_truth import FOLDER, truth
 
@@ -52,3 +53,14 @@ def test_public_sessions_join_no_other_format() -> None:
     assert len(found) == 9
     assert sum(len(call_pairs(each)) for each in found) >= 15
     assert not any(has_failed(pair.result) for each in found for pair in call_pairs(each) if pair.result)
+
+
+@needs_corpus
+def test_handovers_in_spans_are_answered_and_counted() -> None:
+    """A handover has no span of its own; how it went stands only in what the agent said last."""
+    (sample,) = pantrace.read(FOLDER / "agent_framework" / "maf_handoff" / "traces.otlp.json").samples
+    assert sample.trajectory is not None
+    answers = {pair.call.name: pair.result and pair.result.output for pair in call_pairs(sample.trajectory)}
+    assert answers["handoff_to_loans"] == '{"handoff_to": "loans"}' and None not in answers.values()
+    score = by_name("agent_handoffs").score(sample)
+    assert (score.value, score.details["agents_invoked_list"]) == (2, ["catalogue", "loans"])

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from corpus import CORPUS, needs_corpus
 from goldens import ROOT
 from pantrace.engine.convert import convert
 from pantrace.engine.read import Notes, read, read_pile
@@ -25,7 +24,6 @@ from pantrace.model import (
     active_steps,
     call_pairs,
     final_response,
-    has_failed,
     is_prompt,
     said,
     usage_total,
@@ -233,52 +231,6 @@ def test_a_run_of_another_tool_becomes_a_session(tmp_path: Path) -> None:
     assert FORMAT.load(lines) == sample
 
 
-EXPECTED = CORPUS / "own/sessions/expected.json"
-TRUTH = json.loads(EXPECTED.read_bytes())["recordings"] if EXPECTED.exists() else []
-RECORDED = [each for each in TRUTH if each["id"].startswith("claude_code/")]
-
-
-@needs_corpus
-@pytest.mark.parametrize("truth", RECORDED, ids=lambda truth: truth["id"])
-def test_the_truth(truth: dict[str, Any]) -> None:
-    """What is said of a recording is what the scripted model's own log says of it."""
-    folder = CORPUS / "own/sessions" / truth["id"]
-    files = [each for each in sorted(folder.glob("*.jsonl")) if "stream" not in each.name]
-    samples = [sample.trajectory for sample in read_pile(files, notes=Notes()).samples if sample.trajectory is not None]
-    steps = [step for each in samples for step in each.steps if step.kind != "copied"]
-    assert sum(is_prompt(step) for step in steps) == truth["user_turns"]
-    everything = [each for top in samples for each in (top, *top.children)]
-    given_up = {step.id for each in everything for step in each.steps} - {
-        step.id for each in everything for step in active_steps(each)
-    }
-    calls = [pair for each in everything for pair in call_pairs(each, agent_only=False)]
-    results = {pair.call.id: pair.result for pair in calls}
-    assert len(results) == truth["tool_calls"]
-    outcomes = {"failed": {"error", "exit_code"}, "denied": {"denied"}, "interrupted": {"cancelled"}}
-    for word, failures in outcomes.items():
-        found = [each for each in results.values() if each is not None and has_failed(each)]
-        assert sum(each.failure in failures for each in found) == truth[f"tool_calls_{word}"], word
-    by_response: dict[str, Any] = {}
-    for each in everything:
-        for step in each.steps:
-            if step.usage is not None and step.kind not in ("copied", "compaction"):
-                by_response[step.extra["claude-code"]["message"]["id"]] = step
-    for call in truth["calls"]:
-        if call["status"] != "ok" or call["call"] in truth["calls_not_recorded"]:
-            continue
-        step, usage = by_response[call["response_id"]], call["usage"]
-        assert (step.usage.input, step.usage.cache_read or 0) == (usage["input"], usage["cache_read"])
-        assert step.usage.output == usage["output"] or step.usage.partial
-        assert (step.id in given_up) == (call["call"] in truth["abandoned_calls"])
-    # A call that is in no file makes the sum a part of the truth, and the sum says so.
-    totals = [total for top in samples if (total := usage_total(top)) is not None]
-    if truth["calls_not_recorded"]:
-        assert any("input" in total.partial for total in totals)
-    children = [final_response(child) for top in samples for child in top.children]
-    assert children == [each["final_text"] for each in truth["sub_agents"]]
-    assert truth["final_answer"] in [final_response(each) for each in samples]
-
-
 def test_a_stream_beside_its_session_is_part_of_it(tmp_path: Path) -> None:
     """Both tell the same responses: in a pile they count once. Named itself, the stream is read."""
     stream = tmp_path / "printed.jsonl"
@@ -306,3 +258,42 @@ def test_each_of_a_pile_of_copies_is_looked_into_a_few_times(tmp_path: Path) -> 
     assert all(sample.trajectory is not None and sample.trajectory.origin is None for sample in samples)
     # The folder is looked through again every few seconds, so that a slow machine does it more than once.
     assert len(wholes) < 40 * 20
+
+
+def test_two_forks_of_one_session_are_forks_of_it_and_not_of_each_other(tmp_path: Path) -> None:
+    """Both begin with the same copies; these count once, wherever the session lies that they were copied from."""
+    for file in (GOLDEN / "fork").glob("*.jsonl"):
+        shutil.copy(file, tmp_path)
+    alone = {sample.id: sample.trajectory for sample in read(tmp_path).samples}
+    (fork,) = [name for name, each in alone.items() if each is not None and each.origin is not None]
+    (parent,) = set(alone) - {fork}
+    text, before = (tmp_path / f"{fork}.jsonl").read_text(), (tmp_path / f"{parent}.jsonl").read_text()
+    other = text.replace(fork, "0" + fork[1:])
+    for line in map(json.loads, text.splitlines()):
+        # What the fork has of its own is another's here, said a minute later.
+        for name in (line.get("uuid"), (line.get("message") or {}).get("id")):
+            if isinstance(name, str) and name not in before:
+                other = other.replace(name, name[:-4] + "ffff")
+        if isinstance(line.get("uuid"), str) and line["uuid"] not in before:
+            at = line["timestamp"]
+            other = other.replace(at, at[:14] + f"{int(at[14:16]) + 1:02}" + at[16:])
+    (tmp_path / f"{'0' + fork[1:]}.jsonl").write_text(other)
+
+    def tokens(trajectory: Trajectory | None) -> int:
+        total = usage_total(trajectory) if trajectory is not None else None
+        assert total is not None and total.input is not None
+        return total.input
+
+    def sums() -> tuple[dict[str, str | None], int]:
+        found = [each.trajectory for each in read(tmp_path).samples if each.trajectory is not None]
+        origins = {str(each.id): each.origin.trajectory if each.origin is not None else None for each in found}
+        return origins, sum(map(tokens, found))
+
+    whole = sum(map(tokens, alone.values()))
+    own = tokens(alone[fork])
+    assert sums() == ({parent: None, fork: parent, "0" + fork[1:]: parent}, whole + own)
+    (tmp_path / f"{parent}.jsonl").unlink()
+    origins, left = sums()
+    assert origins == {fork: None, "0" + fork[1:]: fork}
+    (first,) = read(tmp_path / f"{fork}.jsonl").samples
+    assert tokens(first.trajectory) > own and left == tokens(first.trajectory) + own

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import zstandard
 
-from corpus import needs_corpus
 from goldens import ROOT
 from pantrace.engine.convert import convert
 from pantrace.engine.read import Notes, read, read_pile
@@ -32,7 +31,6 @@ from pantrace.model import (
     turns,
     usage_total,
 )
-from session_truth import FOLDER, meant, told, truth
 
 GOLDEN = ROOT / "codex"
 FORMAT = by_name("codex")
@@ -399,23 +397,3 @@ def test_a_broken_line_is_named_and_the_others_are_read(tmp_path: Path) -> None:
     (sample,) = read(path, on_broken=broken.append).samples
     assert sample.trajectory is not None and final_response(sample.trajectory) == "hi"
     assert [error.place for error in broken] == ["line 2, column 2"]
-
-
-@needs_corpus
-@pytest.mark.parametrize("name", ["work", "codemode", "agents", "agents2", "trouble"])
-def test_recordings_say_what_is_true(name: str) -> None:
-    """All files of a folder together, each response once."""
-    known, found = truth(f"codex/{name}"), [told(each) for each in all_of(FOLDER / "codex" / name)]
-    expected = meant(f"codex/{name}")
-    calls = [call for each in known["calls"] if each["status"] == "ok" for call in each["tool_calls"]]
-    nested = [inner for call in calls for inner in call.get("nested") or [call]]
-    expected["tool_calls"] = len(nested)
-    expected["tool_calls_failed"] = sum(each["outcome"] != "ok" for each in nested)
-    assert expected["tool_calls_failed"] >= known["tool_calls_failed"]
-    sums = {key: sum(each[key] for each in found) for key in ("user_turns", "tool_calls", "tool_calls_failed")}
-    assert sums == {key: expected[key] for key in sums}
-    assert sorted(call for each in found for call in each["calls"]) == expected["calls"]
-    assert sorted(child for each in found for child in each["sub_agents"]) == expected["sub_agents"]
-    tokens = [each["tokens_all_answered"] for each in found]
-    assert {key: sum(each[key] for each in tokens) for key in tokens[0]} == expected["tokens_all_answered"]
-    assert found[-1]["final_answer"] == expected["final_answer"]

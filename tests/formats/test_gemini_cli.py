@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from corpus import needs_corpus
 from goldens import ROOT
 from pantrace.engine.convert import convert
 from pantrace.engine.read import Notes, read, read_pile
@@ -31,7 +30,6 @@ from pantrace.model import (
     usage_total,
 )
 from pantrace.wire.gemini_tools import with_failure
-from session_truth import FOLDER, meant, told
 
 GOLDEN = ROOT / "gemini-cli"
 FORMAT = by_name("gemini-cli")
@@ -250,11 +248,3 @@ def test_a_broken_line_is_named_and_the_others_are_read(tmp_path: Path) -> None:
     (sample,) = read(path, on_broken=broken.append).samples
     assert sample.trajectory is not None and len(sample.trajectory.steps) == 1
     assert [error.place for error in broken] == ["line 2, column 2"]
-
-
-@needs_corpus
-@pytest.mark.parametrize("name", ["gemini_cli/work", "gemini_cli/agents", "gemini_cli/trouble"])
-def test_recordings_say_what_is_true(name: str) -> None:
-    (sample,) = read_pile([FOLDER / name], format="gemini-cli", notes=Notes()).samples
-    assert sample.trajectory is not None
-    assert told(sample.trajectory) == meant(name)

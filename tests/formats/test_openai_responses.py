@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -178,3 +179,28 @@ def test_one_story_in_three_vocabularies() -> None:
         )
     assert all(each == told[0] for each in told)
     assert len(told[0][0]) == 3
+
+
+def test_traces_that_are_complete_are_not_held(tmp_path: Path) -> None:
+    """Spans of a trace may stand anywhere in the file; only those of open traces are in memory."""
+
+    def span(trace: int, number: int) -> str:
+        data = {"type": "function", "name": "look", "input": "x" * 2000, "output": str(trace)}
+        ids = {"id": f"span_{trace}_{number}", "trace_id": f"trace_{trace}"}
+        return json.dumps({"object": "trace.span", **ids, "span_data": data}) + "\n"
+
+    path = tmp_path / "spans.jsonl"
+    # The first trace ends last, all others lie whole behind each other.
+    path.write_text(span(0, 0) + "".join(span(n, 0) + span(n, 1) for n in range(1, 2000)) + span(0, 1))
+    list(read(path).samples)
+    tracemalloc.start()
+    try:
+        names = []
+        for sample in read(path).samples:
+            names.append(sample.id)
+            assert sample.trajectory is not None and len(call_pairs(sample.trajectory)) == 2
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert names == [f"trace_{n}" for n in (*range(1, 2000), 0)]
+    assert peak < path.stat().st_size / 4

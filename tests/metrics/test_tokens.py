@@ -140,6 +140,8 @@ def test_tokens_and_cost_of_a_run() -> None:
         "cost_source": "table",
         "reported_cost_usd": None,
         "list_cost_usd": pytest.approx((3050 * 0.30 + 170 * 2.50) / 1e6),
+        "spent_tokens": 3220,
+        "spent_usd": score.value,
     }
 
 

@@ -131,6 +131,7 @@ def test_transfers_count_when_they_were_answered() -> None:
         "transfers": 1,
         "agent_tool_calls": 0,
         "sub_agent_runs": 0,
+        "sub_agents": 0,
         "guessed_agent_tools": [],
     }
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text as Line
 
 from pantrace.engine.contents import absent_in
+from pantrace.matching.sub_agents import sub_agents
 from pantrace.metrics import by_name
 from pantrace.model import (
     Action,
@@ -28,7 +29,7 @@ from pantrace.model import (
     add_usage,
     agent_trajectories,
     all_trajectories,
-    counts_usage,
+    given_up_steps,
     has_failed,
     in_words,
     turns,
@@ -58,6 +59,7 @@ def transcript(sample: Sample, out: Console, *, full: bool) -> None:
         out.print(Line("not run: there is no trajectory", style="dim"))
     else:
         _trajectory(sample.trajectory, _numbers(sample.trajectory), out, full, "")
+        _by_agent(sample.trajectory, out)
         _grand_total(sample, sample.trajectory, out)
     if sample.expected is not None:
         out.print(Line("\nexpected", style="bold"))
@@ -69,16 +71,23 @@ def transcript(sample: Sample, out: Console, *, full: bool) -> None:
 
 
 def _grand_total(sample: Sample, trajectory: Trajectory, out: Console) -> None:
-    """Tokens of the main thread and of all sub-agents together, with what they cost."""
-    others = sum(1 for _ in agent_trajectories(trajectory)) - 1
+    """Tokens of the main thread and of all sub-agents together, and all that was spent, with what they cost."""
+    score = by_name("token_usage").score(sample)
     total = usage_total(trajectory, children=True)
-    if not others or total is None:
-        return
-    cost = by_name("token_usage").score(sample).values.get("estimated_cost_usd")
-    words = usage_words(replace(total, cost_usd=None))
-    priced = f", {in_words(cost, 'USD')}" if isinstance(cost, (int, float)) else ", cost not known"
-    named = "1 sub-agent" if others == 1 else f"{others} sub-agents"
-    out.print(Line(f"\ngrand total with {named}: {words}{priced}", style="bold"))
+    others = sum(1 for _ in agent_trajectories(trajectory)) - 1
+    if others and total is not None:
+        words = usage_words(replace(total, cost_usd=None))
+        named = "1 sub-agent" if others == 1 else f"{others} sub-agents"
+        cost = _cost_words(score.values.get("estimated_cost_usd"))
+        out.print(Line(f"\ngrand total with {named}: {words}, {cost}", style="bold"))
+    spent = score.values.get("spent_tokens")
+    if spent is not None and spent != score.values.get("total_tokens"):
+        cost = _cost_words(score.values.get("spent_usd"))
+        out.print(Line(f"\nspent in all, with what is not counted: {in_words(spent, 'tokens')}, {cost}", style="bold"))
+
+
+def _cost_words(cost: Any) -> str:
+    return in_words(cost, "USD") if isinstance(cost, (int, float)) else "cost not known"
 
 
 def _numbers(trajectory: Trajectory) -> dict[int, int]:
@@ -108,23 +117,32 @@ def _trajectory(trajectory: Trajectory, numbers: dict[int, int], out: Console, f
     total = usage_total(trajectory)
     if total is not None:
         out.print(Line(f"\n{indent}total: {usage_words(total)}", style="dim"))
-    _given_up(trajectory, out, indent)
+    _aside(trajectory, out, indent)
     for child in trajectory.children:
         out.print(Line(f"\n{indent}sub-agent {harmless(child.id or '')}", style="bold"))
         _trajectory(child, numbers, out, full, indent + "    ")
 
 
-def _given_up(trajectory: Trajectory, out: Console, indent: str) -> None:
-    """What stands in the recording and is not shown: somebody went back and took another way. It was paid all the
-    same."""
-    kept = set(map(id, active_steps(trajectory)))
-    left = [step for step in trajectory.steps if id(step) not in kept]
-    if not left:
-        return
-    spent = add_usage([step.usage for step in left if step.usage is not None and counts_usage(step)])
-    words = f": {usage_words(spent)}" if spent is not None else ""
-    steps = "1 step" if len(left) == 1 else f"{len(left)} steps"
-    out.print(Line(f"{indent}given up, and not counted: {steps}{words}", style="dim"))
+def _aside(trajectory: Trajectory, out: Console, indent: str) -> None:
+    """What stands in the recording and is in no total: a branch from which somebody went back, which is not shown, and
+    responses that were stopped. Both were paid all the same."""
+    left = given_up_steps(trajectory)
+    stopped = [step for step in active_steps(trajectory) if step.usage is not None and step.usage.interrupted]
+    for steps, words in ((left, "given up"), (stopped, "interrupted")):
+        if not steps:
+            continue
+        spent = add_usage([step.usage for step in steps if step.usage is not None])
+        told = f": {'at least ' * (steps is stopped)}{usage_words(spent)}" if spent is not None else ""
+        number = "1 step" if len(steps) == 1 else f"{len(steps)} steps"
+        out.print(Line(f"{indent}{words}, and not counted: {number}{told}", style="dim"))
+
+
+def _by_agent(trajectory: Trajectory, out: Console) -> None:
+    """What each agent took that control was handed to; those that were started have a total of their own."""
+    for each in sub_agents(trajectory):
+        if each.took_over and each.usage is not None:
+            name = harmless(each.name or "")
+            out.print(Line(f"{name} took over: {usage_words(each.usage)}", style="dim"))
 
 
 def _step(step: Step, number: int, out: Console, full: bool, indent: str) -> None:
@@ -133,7 +151,7 @@ def _step(step: Step, number: int, out: Console, full: bool, indent: str) -> Non
         step.kind if step.kind != "message" else None,
         step.model,
         f"{step.ended - step.at:.1f} s" if step.at is not None and step.ended is not None else None,
-        usage_words(step.usage) if step.usage else None,
+        usage_words(step.usage) + " (interrupted)" * step.usage.interrupted if step.usage else None,
         f"stop: {step.stop}" if step.stop else None,
     ]
     line = Line(f"{indent}{harmless(who)}", style=_ROLES[step.role])

@@ -23,8 +23,9 @@ class Listed(Record, frozen=True, kw_only=True):
     errors: int | None = None
     """Tool calls that failed, and steps that ended in an error."""
     tokens: int | None = None
+    """All that were spent: branches that were given up and interrupted responses, too."""
     cost: float | None = None
-    """In US dollars, as the metric token_usage tells it."""
+    """Of these tokens in US dollars, as the metric token_usage tells it."""
     outcome: str | None = None
     reason: str | None = None
     """Why the outcome is what it is, where the source says it."""
@@ -45,7 +46,8 @@ def listed(sample: Sample) -> Listed:
     steps = [step for each in all_trajectories(trajectory) for step in each.steps]
     failed = sum(pair.result is not None and has_failed(pair.result) for pair in pairs)
     usage = by_name("token_usage").score(sample).values
-    tokens, cost = usage.get("total_tokens"), usage.get("estimated_cost_usd")
+    # Whoever asks what a session took has paid for branches that he gave up, too.
+    tokens, cost = usage.get("spent_tokens"), usage.get("spent_usd")
     outcome = trajectory.outcome
     return Listed(
         id=sample.id,

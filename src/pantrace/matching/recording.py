@@ -17,6 +17,7 @@ from pantrace.model import (
     active_steps,
     agent_trajectories,
     counts_usage,
+    given_up_steps,
     has_failed,
     is_staff,
     pair_up,
@@ -38,6 +39,10 @@ class Recording:
         """The agents' own steps, compactions included."""
         self.model_calls: list[tuple[str | None, Step, Usage]] = []
         """Model responses that report tokens or cost: the model's name, the step, its usage."""
+        self.given_up: list[tuple[str | None, Step, Usage]] = []
+        """The same of branches that were given up: paid, and no part of the run that is measured."""
+        self.interrupted: list[tuple[str | None, Step, Usage]] = []
+        """The same of responses that never ended: what they announced when they began."""
         self.silent: list[Step] = []
         """The agents' own steps that report neither."""
         self.broken: list[Step] = []
@@ -51,6 +56,8 @@ class Recording:
         """How many of the model calls are the trajectory's own; they come first."""
         for each in self.trajectories[1:]:
             self._walk(each)
+        if any(each.leaf is not None for each in self.trajectories):
+            self._look_aside()
         self.has_acted = self.has_acted or any(step.kind == "message" for step in self.responses)
         self.pairs = [pair for pairs in self.pairs_by_trajectory for pair in pairs]
         """The agents' calls of all trajectories."""
@@ -81,8 +88,11 @@ class Recording:
                 self.has_acted = True
             if step.error is not None:
                 self.broken.append(step)
-            if reported and usage is not None and not staff and counts_usage(step):
-                model_calls.append((step.model or models.get(step.agent or ""), step, usage))
+            if reported and usage is not None:
+                if counts_usage(step):
+                    model_calls.append((step.model or models.get(step.agent or ""), step, usage))
+                elif usage.interrupted and kind != "copied" and not staff:
+                    self.interrupted.append((step.model or models.get(step.agent or ""), step, usage))
             for part in step.parts:
                 part_type = type(part)
                 if part_type is ToolCall or part_type is ToolResult:
@@ -90,6 +100,26 @@ class Recording:
                 else:
                     part_types.add(part_type)
         self.pairs_by_trajectory.append(pair_up(tool_parts))
+
+    def _look_aside(self) -> None:
+        """Model calls of branches that were given up, with those of the sub-agents that they had started."""
+        counted = set(map(id, self.trajectories))
+        for each in self.trajectories:
+            self._set_aside(each, given_up_steps(each))
+            for child in each.children:
+                if id(child) not in counted and not is_staff(child.purpose):
+                    for inner in agent_trajectories(child):
+                        self._set_aside(inner, inner.steps)
+
+    def _set_aside(self, trajectory: Trajectory, steps: Iterable[Step]) -> None:
+        models = {agent.name: agent.model for agent in trajectory.agents}
+        for step in steps:
+            if step.usage is not None and reports(step.usage):
+                call = (step.model or models.get(step.agent or ""), step, step.usage)
+                if counts_usage(step):
+                    self.given_up.append(call)
+                elif step.usage.interrupted:
+                    self.interrupted.append(call)
 
     @property
     def no_tools_because(self) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pantrace.matching.recording import recording_of
+from pantrace.matching.sub_agents import sub_agents
 from pantrace.model import CallPair, Measure, Record, Sample, Trajectory
 
 from .metric import Found, Measurement, NotApplicable, metric
@@ -11,8 +12,8 @@ from .metric import Found, Measurement, NotApplicable, metric
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What can be set."""
 
-    transfer_prefix: str = "transfer_to_"
-    """Tools whose name begins so hand over to another agent."""
+    transfer_prefix: str | tuple[str, ...] = ("transfer_to_", "handoff_to_")
+    """Tools whose name begins so, or with one of these, hand over to another agent."""
     agent_suffix: str | None = "Agent"
     """A tool that no declared agent is named like, but whose name ends so, is taken for an agent and marked as a guess;
     None: never guess."""
@@ -26,6 +27,9 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Measure(name="transfers", unit="count", pooling="sum", what="answered transfers"),
         Measure(name="agent_tool_calls", unit="count", pooling="sum", what="calls of agents as tools"),
         Measure(name="sub_agent_runs", unit="count", pooling="sum", what="recorded runs of sub-agents"),
+        Measure(
+            name="sub_agents", unit="count", pooling="sum", what="agents beside the first: started or handed over to"
+        ),
     ),
 )
 def agent_handoffs(sample: Sample, settings: Settings) -> Found:
@@ -33,7 +37,8 @@ def agent_handoffs(sample: Sample, settings: Settings) -> Found:
 
     Formula: answered transfers (`transfer_to_agent` and the like) + calls of tools that are agents (their name is that
     of an agent of the trajectory, or, as a guess listed in `guessed_agent_tools`, ends in "Agent") + recorded
-    sub-agent runs whose call is not counted already. One agent alone gives 0.
+    sub-agent runs whose call is not counted already. One agent alone gives 0. `sub_agents` counts who worked beside the
+    agent that began: each run of an agent that was started, and each agent that control was handed to.
 
     Not applicable when: the agent did nothing that was recorded.
 
@@ -50,16 +55,17 @@ def agent_handoffs(sample: Sample, settings: Settings) -> Found:
     transfers = tools = 0
     guessed: list[str] = []
     steps = []
-    prefix, suffix = settings.transfer_prefix, settings.agent_suffix
-    named = [name for name in recording.calls_by_tool if name.startswith(prefix) or name in agents]
+    prefixes, suffix = settings.transfer_prefix, settings.agent_suffix
+    prefixes = (prefixes,) if isinstance(prefixes, str) else prefixes
+    named = [name for name in recording.calls_by_tool if name.startswith(prefixes) or name in agents]
     guesses = [name for name in recording.calls_by_tool if suffix is not None and name.endswith(suffix)]
     for pair in recording.pairs if named or guesses else ():
         name = pair.call.name
-        if name.startswith(prefix):
+        if name.startswith(prefixes):
             if pair.result is None:
                 continue
             transfers += 1
-            invoked.append(_receiver(pair, prefix))
+            invoked.append(_receiver(pair, prefixes))
         elif name in agents or name in guesses:
             tools += 1
             invoked.append(name)
@@ -80,6 +86,7 @@ def agent_handoffs(sample: Sample, settings: Settings) -> Found:
             "transfers": transfers,
             "agent_tool_calls": tools,
             "sub_agent_runs": len(started),
+            "sub_agents": len(sub_agents(sample.trajectory)),
         },
         details={
             "agents_invoked_list": list(dict.fromkeys(invoked)),
@@ -89,13 +96,14 @@ def agent_handoffs(sample: Sample, settings: Settings) -> Found:
     )
 
 
-def _receiver(pair: CallPair, prefix: str) -> str:
+def _receiver(pair: CallPair, prefixes: tuple[str, ...]) -> str:
     arguments = pair.call.arguments
     if isinstance(arguments, dict):
         for key in ("agent_name", "agent"):
             if isinstance(arguments.get(key), str):
                 return str(arguments[key])
-    return pair.call.name.removeprefix(prefix)
+    begun = next(prefix for prefix in prefixes if pair.call.name.startswith(prefix))
+    return pair.call.name.removeprefix(begun)
 
 
 def _name(child: Trajectory) -> str:

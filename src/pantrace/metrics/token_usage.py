@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pantrace.catalog import Model, catalog, cost_usd, list_cost_usd
+from pantrace.catalog import Catalog, Model, catalog, cost_usd, list_cost_usd
 from pantrace.matching.recording import Recording, recording_of
 from pantrace.model import (
     Measure,
@@ -60,6 +60,14 @@ MEASURES = (
         )
         for name, what in _TOKENS.items()
     ),
+    Measure(
+        name="spent_tokens",
+        unit="tokens",
+        better="lower",
+        pooling="sum",
+        what="total, with branches that were given up and responses that were interrupted",
+    ),
+    Measure(name="spent_usd", unit="USD", better="lower", pooling="sum", what="cost of `spent_tokens`"),
     Measure(name="list_cost_usd", unit="USD", better="lower", pooling="sum", what="cost without any cache rate"),
     Measure(name="reported_cost_usd", unit="USD", better="lower", pooling="sum", what="cost that the source reports"),
     *(Measure(name=name, unit="count", pooling="sum", what=what) for name, what in _CALLS.items()),
@@ -89,7 +97,9 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     tokens cost the full rate and `cache_discount` is "none"; `list_cost_usd` is the cost without any cache rate. When
     a model has no price but every call reports its own cost, the score is that sum and `cost_source` is "reported".
     Where a run reports only its total, that is priced at the rates of short calls. A price that the table announces
-    counts for calls from its day on. Where a measured trace came with the session, `calls_in_session` and
+    counts for calls from its day on. `spent_tokens` and `spent_usd` are what the recording took in all: with branches
+    that somebody gave up (`given_up_tokens`) and with what responses announced that were interrupted before they ended
+    (`interrupted_tokens`, a lower bound). Where a measured trace came with the session, `calls_in_session` and
     `calls_in_trace` give both counts; if the trace has more (agents called as tools), tokens and cost are a lower
     bound.
 
@@ -102,6 +112,7 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
     recording = recording_of(sample.trajectory)
+    aside = recording.given_up + recording.interrupted
     responses = recording.model_calls
     names = [model or UNNAMED for model, _, _ in responses]
     calls = list(zip(names, recording.usages, strict=True))
@@ -109,11 +120,13 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     if in_total := _totals(recording):
         calls += in_total
         totals = totals + [total_tokens(usage) for _, usage in in_total]
+    table = catalog(settings.prices)
+    if not calls and aside:
+        return NotApplicable("no response was completed, or all were given up", *_spent(recording, table, 0, 0.0))
     if not calls:
         return NotApplicable("no model call reports its usage")
     if not any(totals) and not any(usage.cost_usd for _, usage in calls):
         return NotApplicable("0 tokens are reported, so none were counted")
-    table = catalog(settings.prices)
     models = dict.fromkeys([model for model, _ in calls])
     priced = {model: found for model in models if (found := table.find(model)) is not None}
     values = _tokens([usage for _, usage in calls], totals)
@@ -127,7 +140,36 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     traced = _traced(sample, sample.trajectory) if responses else None
     if traced is not None:
         values |= {"calls_in_session": len(responses), "calls_in_trace": traced}
-    return _costed(calls, priced, values, details, times=[step.at for _, step, _ in responses])
+    score = _costed(calls, priced, values, details, times=[step.at for _, step, _ in responses])
+    cost = score.value if isinstance(score, Measurement) else None
+    spent, apart = _spent(recording, table, values["total_tokens"], cost)
+    # They are the dictionaries of the score.
+    values |= spent
+    details |= apart
+    return score
+
+
+def _spent(recording: Recording, table: Catalog, tokens: float | None, cost: Any) -> tuple[Numbers, dict[str, Any]]:
+    """What was taken in all, from what counts; and how much of it does not. A person who asks what a session took has
+    paid for the branches that he gave up as well."""
+    aside = recording.given_up + recording.interrupted
+    if not aside:
+        return {"spent_tokens": tokens, "spent_usd": cost}, {}
+    apart = {
+        "given_up_tokens": sum(total_tokens(usage) or 0 for _, _, usage in recording.given_up),
+        "interrupted_tokens": sum(total_tokens(usage) or 0 for _, _, usage in recording.interrupted),
+    }
+    costs = [_cost_of(usage, table.find(model or UNNAMED), step.at) for model, step, usage in aside]
+    known = [each for each in costs if each is not None]
+    values: Numbers = {
+        "spent_tokens": (tokens or 0) + sum(apart.values()),
+        "spent_usd": None if cost is None or len(known) < len(costs) else cost + sum(known),
+    }
+    return values, apart
+
+
+def _cost_of(usage: Usage, model: Model | None, at: float | None) -> float | None:
+    return usage.cost_usd if model is None else cost_usd(usage, model, at=at)
 
 
 def _costed(

@@ -28,6 +28,8 @@ class Usage(Record, frozen=True, kw_only=True, gc=False):
     """Names of the numbers above that pantrace computed; the others stand as the source reports them."""
     partial: tuple[str, ...] = ()
     """Names of the numbers above that are sums of which a part was not reported: lower bounds."""
+    interrupted: bool = False
+    """Announced when a response began that never ended. It is in no total: what it took in the end nobody knows."""
     extra: Extra = {}
 
 

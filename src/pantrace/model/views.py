@@ -62,6 +62,14 @@ def active_steps(trajectory: Trajectory) -> tuple[Step, ...]:
     return tuple(found)
 
 
+def given_up_steps(trajectory: Trajectory) -> list[Step]:
+    """The steps of branches that were given up."""
+    if trajectory.leaf is None:
+        return []
+    active = set(map(id, active_steps(trajectory)))
+    return [step for step in trajectory.steps if id(step) not in active]
+
+
 def is_staff(purpose: str | None) -> bool:
     """Whether it is the test's own doing, not the agent's: a grader's or a simulated user's."""
     return purpose == "grader" or purpose == "simulated_user"
@@ -215,7 +223,7 @@ def final_response(trajectory: Trajectory) -> str | None:
 def usage_total(trajectory: Trajectory, *, children: bool = False) -> Usage | None:
     """Tokens and cost of all steps; of the totals the source reports where no step has its own; None if neither.
 
-    What graders and simulated users asked is not in it, and neither are branches that were given up."""
+    What graders and simulated users asked is not in it, nor branches that were given up, nor interrupted responses."""
     usages: list[Usage] = []
     for each in agent_trajectories(trajectory) if children else (trajectory,):
         own = [step.usage for step in active_steps(each) if step.usage is not None and counts_usage(step)]
@@ -224,15 +232,17 @@ def usage_total(trajectory: Trajectory, *, children: bool = False) -> Usage | No
 
 
 def counts_usage(step: Step) -> bool:
-    """Whether the tokens of a step are the run's: not copied from another trajectory, not the test's own staff's."""
-    return step.kind != "copied" and step.kind != "user_shell" and not is_staff(step.purpose)
+    """Whether the tokens of a step are the run's: not copied, not the test's own staff's, not only announced."""
+    mine = step.kind != "copied" and step.kind != "user_shell" and not is_staff(step.purpose)
+    return mine and not (step.usage is not None and step.usage.interrupted)
 
 
 def agent_trajectories(trajectory: Trajectory) -> Iterator[Trajectory]:
-    """The trajectory and, depth first, those of its sub-agents and of tools that ask a model; not the graders'."""
+    """The trajectory and, depth first, those of sub-agents and tools that ask a model; no graders', none given up."""
     yield trajectory
+    left = {part.id for step in given_up_steps(trajectory) for part in step.parts if type(part) is ToolCall}
     for child in trajectory.children:
-        if not is_staff(child.purpose):
+        if not is_staff(child.purpose) and (child.caller is None or child.caller not in left):
             yield from agent_trajectories(child)
 
 

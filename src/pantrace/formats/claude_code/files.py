@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
+from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -31,6 +33,12 @@ _AGENT = "agent-*.jsonl"
 _BOUNDARY = "compact_boundary"
 _UUID = re.compile(rb'"uuid":\s?"([^"]+)"')
 _TIME = re.compile(rb'"timestamp":\s?"([^"]+)"')
+Moments = dict[str, float | None]
+"""The times of lines by their ids."""
+_MANY = 256
+"""Sessions that one is held against at most."""
+_A_WHILE = 5
+"""Seconds."""
 
 
 def with_agents(sample: Sample, path: Path, on_broken: OnBroken) -> Sample:
@@ -101,17 +109,27 @@ def with_origin(sample: Sample, path: Path) -> Sample:
     first = next((step for step in trajectory.steps if step.id is not None), None) if trajectory else None
     if trajectory is None or first is None:
         return sample
-    for file in _alike(path, first):
-        if shared := _shared(trajectory, _moments_in(file, int(monotonic() / _A_WHILE))):
-            last = max(place for place, step in enumerate(trajectory.steps) if step.id in shared)
-            steps = tuple(
-                msgspec.structs.replace(step, kind="copied") if place <= last and step.kind != "note" else step
-                for place, step in enumerate(trajectory.steps)
-            )
-            origin = Origin(kind="forked", trajectory=file.stem, step=trajectory.steps[last].id)
-            forked = msgspec.structs.replace(trajectory, steps=steps, origin=origin)
-            return msgspec.structs.replace(sample, trajectory=forked)
-    return sample
+    moment = int(monotonic() / _A_WHILE)
+    ours = _moments_in(path, moment)
+    # Forks of one session are alike, too: the one that shares most is the one that was forked, and of those that share
+    # the same the one that went on first.
+    found = [
+        (-len(common), since, file)
+        for file in islice(_alike(path, first), _MANY)
+        if (common := _common(trajectory, ours, theirs := _moments_in(file, moment)))
+        and (since := _went_on(theirs, common, file)) < _went_on(ours, common, path)
+    ]
+    if not found:
+        return sample
+    file = min(found)[2]
+    shared = _common(trajectory, ours, _moments_in(file, moment))
+    last = max(place for place, step in enumerate(trajectory.steps) if step.id in shared)
+    steps = tuple(
+        msgspec.structs.replace(step, kind="copied") if place <= last and step.kind != "note" else step
+        for place, step in enumerate(trajectory.steps)
+    )
+    origin = Origin(kind="forked", trajectory=file.stem, step=trajectory.steps[last].id)
+    return msgspec.structs.replace(sample, trajectory=msgspec.structs.replace(trajectory, steps=steps, origin=origin))
 
 
 def _alike(path: Path, first: Step) -> Iterator[Path]:
@@ -122,10 +140,6 @@ def _alike(path: Path, first: Step) -> Iterator[Path]:
     changed, moment = path.parent.stat().st_mtime_ns, int(monotonic() / _A_WHILE)
     compacted = first.kind == "note" and any(_is_boundary(part) for part in first.parts)
     yield from (file for file in _unlike(path.parent, changed, moment, first.id, compacted) if file != path)
-
-
-_A_WHILE = 5
-"""Seconds."""
 
 
 def _is_boundary(part: Part) -> bool:
@@ -172,8 +186,8 @@ def _unlike(folder: Path, changed: int, moment: int, first: str | None, compacte
     return sorted({hash(tuple(_moments_in(file, moment).items())): file for file in reversed(sessions)}.values())
 
 
-@lru_cache(64)
-def _moments_in(file: Path, moment: int) -> dict[str, float | None]:
+@lru_cache(_MANY)
+def _moments_in(file: Path, moment: int) -> Moments:
     return dict(_moments(_data(file).splitlines()))
 
 
@@ -184,19 +198,21 @@ def _data(file: Path) -> bytes:
         return b""
 
 
-def _shared(trajectory: Trajectory, theirs: dict[str, float | None]) -> set[str | None]:
-    """Ids of steps that the other session has, too, if it is the older one: a fork begins with what was there."""
-    ours = {step.id: step.at for step in trajectory.steps if step.id is not None}
+def _common(trajectory: Trajectory, ours: Moments, theirs: Moments) -> set[str]:
+    """Ids of lines that two sessions have both; empty where this one does not begin with one of them."""
     # A copy has the time of the original; the same name alone is chance.
-    shared: set[str | None] = {name for name, at in ours.items() if name in theirs and theirs[name] == at}
-    if not shared or next(iter(ours)) not in shared:
-        return set()
-    if next(iter(theirs)) not in shared:
-        return shared
-    # Both begin alike: what goes on behind the common beginning went on later in the fork.
-    rest = min((at for name, at in ours.items() if name not in shared and at is not None), default=None)
-    others = min((at for name, at in theirs.items() if name not in shared and at is not None), default=None)
-    return shared if rest is not None and (others is None or others < rest) else set()
+    common = {name for name, at in ours.items() if name in theirs and theirs[name] == at}
+    first = next(step.id for step in trajectory.steps if step.id is not None)
+    return common if first in common else set()
+
+
+def _went_on(moments: Moments, common: set[str], file: Path) -> tuple[float, str]:
+    """When a session said something that the other has not: a fork goes on later than what it was forked from. One that
+    is all common is the older one, or both are the same; names decide between forks of the same moment."""
+    own = [at for name, at in moments.items() if name not in common]
+    if not own:
+        return -inf, ""
+    return min((at for at in own if at is not None), default=inf), file.stem
 
 
 def _moments(lines: Iterable[bytes]) -> Iterator[tuple[str, float | None]]:

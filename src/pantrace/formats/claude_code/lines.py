@@ -52,7 +52,7 @@ _INSERTED = (
 """How texts begin that the program wrote in the user's name."""
 
 
-_INTERRUPTED = "[Request interrupted by user for tool use"
+_INTERRUPTED = "[Request interrupted by user"
 
 
 def beside(base: Mapping[str, Any], record: Mapping[str, Any]) -> Record:
@@ -103,14 +103,19 @@ def steps_from(records: list[Any], common: Record, *, partial: bool) -> list[Ste
     for group in groups:
         step = _said(group, common, names, partial) if is_message(group[0][1]) else _note(group[0][1])
         names |= {part.id: part.name for part in step.parts if isinstance(part, ToolCall)}
-        if steps and (said(step) or "").startswith(_INTERRUPTED):
-            steps[-1] = _interrupted(steps[-1])
+        if (said(step) or "").startswith(_INTERRUPTED):
+            before = next((place for place in reversed(range(len(steps))) if steps[place].kind != "note"), None)
+            if before is not None:
+                steps[before] = _interrupted(steps[before])
         steps.append(step)
     return steps
 
 
 def _interrupted(step: Step) -> Step:
-    """A tool that the user stopped: its result says that he refused it, the next line that he pressed a key."""
+    """What the user stopped with a key, as the next message says: a tool, whose result reads as if he had refused it,
+    or a response. That a response does not tell why it stopped is not enough: many that ended well look so, too."""
+    if step.role == "agent" and step.stop is None and step.usage is not None:
+        return msgspec.structs.replace(step, usage=msgspec.structs.replace(step.usage, interrupted=True))
     parts = tuple(
         msgspec.structs.replace(part, failure="cancelled")
         if isinstance(part, ToolResult) and part.failure == "denied"

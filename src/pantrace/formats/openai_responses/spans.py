@@ -6,6 +6,7 @@ input and output.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from pantrace.wire.openai_usage import usage_from, usage_to
 from pantrace.wire.rest import as_extra, rest_in, rest_of
 from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.source import with_source
+from pantrace.wire.tap import listening
 from pantrace.wire.times import from_iso
 
 from .conversation import NAME, Record
@@ -39,15 +41,30 @@ def is_span(record: Any) -> bool:
 
 
 def rows(path: Path, on_broken: OnBroken) -> Iterator[list[Record]]:
-    """The records of each trace. Spans of several come mixed, in the order in which they ended."""
-    traces: dict[str, list[Record]] = {}
+    """The records of each trace. Spans of several come mixed, in the order in which they ended: a first reading counts
+    them, so that the second holds only traces that are not complete yet."""
+    with listening(None):  # whoever listens is told by the second one
+        left = Counter(_trace_of(record) for record in _records(path, lambda _: None))
+    open_: dict[str, list[Record]] = {}
+    for record in _records(path, on_broken):
+        name = _trace_of(record)
+        open_.setdefault(name, []).append(record)
+        left[name] -= 1
+        if not left[name]:
+            yield open_.pop(name)
+
+
+def _records(path: Path, on_broken: OnBroken) -> Iterator[Record]:
     for place, row in read_rows(path, on_broken):
         for record in row["data"] if isinstance(row, dict) and isinstance(row.get("data"), list) else [row]:
-            if not is_span(record):
+            if is_span(record):
+                yield record
+            else:
                 on_broken(ReadError("not a span or a trace", path=str(path), place=place))
-                continue
-            traces.setdefault(record["trace_id" if record["object"] == "trace.span" else "id"], []).append(record)
-    yield from traces.values()
+
+
+def _trace_of(record: Record) -> str:
+    return str(record["trace_id" if record["object"] == "trace.span" else "id"])
 
 
 def samples(path: Path, source: Source, on_broken: OnBroken, load: Any) -> Iterator[Sample]:

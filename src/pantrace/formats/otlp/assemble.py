@@ -182,7 +182,7 @@ class _Scope:
         if moment.what == "hear":
             self._hear(told.heard or [], span, agent, told)
         elif moment.what == "conclude":
-            self.thread.conclude(told)
+            self.thread.conclude(told, agent)
         elif moment.what == "say":
             if told.said and not self.thread.has_said(told):
                 self.thread.say(told, span, agent, {"at": span.at, "ended": span.ended, "error": told.error})

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from msgspec import MsgspecError
+
 from pantrace.errors import ReadError
 from pantrace.wire import files
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.rows import OnBroken, read_rows
+from pantrace.wire.rows import OnBroken, layout_at, read_rows
 from pantrace.wire.tap import listening
 
 from . import protobuf
+from .pieces import LARGE, json_pieces, protobuf_pieces
 from .plain import Kind, Plain, plain_in
 
 Located = tuple[tuple[Any, ...], Kind, Plain]
@@ -32,13 +35,22 @@ def located_in(path: Path, on_broken: OnBroken) -> Iterator[Located]:
 def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
     """Records of a file. What they hold is told span by span, once it is known where it belongs."""
     if is_protobuf(files.read_start(path, 1 << 12)):
-        with listening(None):
-            data = files.read_all(path)
-        try:
-            yield from _messages(data)
-        except ReadError as error:
-            on_broken(error.at(path=str(path)))
+        with files.map_file(path) as view:
+            try:
+                yield from _messages(view)
+            except ReadError as error:
+                on_broken(error.at(path=str(path)))
         return
+    if _is_large_document(path):
+        with files.map_file(path) as view:
+            pieces = json_pieces(view)
+            if pieces is not None:
+                try:
+                    yield from pieces
+                except (ReadError, MsgspecError) as error:
+                    told = error if isinstance(error, ReadError) else ReadError(f"not an export request: {error}")
+                    on_broken(told.at(path=str(path)))
+                return
     rows = read_rows(path, on_broken)
     while True:
         with listening(None):
@@ -48,10 +60,20 @@ def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
         yield row
 
 
-def _messages(data: bytes) -> Iterator[tuple[str | None, Any]]:
+def _is_large_document(path: Path) -> bool:
+    """A document of one line begins like a file of lines of which the first is long."""
+    if path.stat().st_size <= LARGE:
+        return False
+    return layout_at(path) == "document" or b"\n" not in files.read_start(path, 1 << 16)
+
+
+def _messages(data: memoryview) -> Iterator[tuple[str | None, Any]]:
     """One export request, or many with their lengths in front, as the collector's file exporter writes them."""
-    if data[:1] != b"\0":
-        yield None, _decoded(data)
+    if bytes(data[:1]) != b"\0":
+        if len(data) > LARGE:
+            yield from protobuf_pieces(data, _kind(data[:LARGE]))
+        else:
+            yield None, protobuf.decode(data, _kind(data))
         return
     place = number = 0
     while place < len(data):
@@ -59,15 +81,16 @@ def _messages(data: bytes) -> Iterator[tuple[str | None, Any]]:
         number += 1
         if place + 4 + size > len(data):
             raise ReadError("the file ends inside a message", place=f"message {number}", remedy="it is cut off")
-        yield f"message {number}", _decoded(data[place + 4 : place + 4 + size])
+        message = data[place + 4 : place + 4 + size]
+        yield f"message {number}", protobuf.decode(message, _kind(message))
         place += 4 + size
 
 
-def _decoded(data: bytes) -> Any:
-    return protobuf.decode(data, "LogsRequest" if _holds_logs(data) else "Request")
+def _kind(data: memoryview) -> str:
+    return "LogsRequest" if _holds_logs(data) else "Request"
 
 
-def _holds_logs(data: bytes) -> bool:
+def _holds_logs(data: memoryview) -> bool:
     """Logs and traces differ inside only: a span's second field is an id of 8 bytes, a record's is a number."""
     try:
         found = protobuf.decode(data, "LogsRequest", cut=True)

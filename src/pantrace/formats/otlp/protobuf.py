@@ -116,7 +116,7 @@ def decode(data: bytes | memoryview, message: str, *, cut: bool = False, depth: 
     found: dict[str, Any] = {}
     if depth > DEEPEST:
         raise ReadError(f"nested deeper than {DEEPEST} levels")
-    for number, wire, value in _fields(memoryview(data), cut=cut):
+    for number, wire, value in fields(memoryview(data), cut=cut):
         field = MESSAGES[message].get(number)
         if field is None:
             found.setdefault(f"field {number}", []).append(value if isinstance(value, int) else bytes(value).hex())
@@ -134,7 +134,8 @@ def decode(data: bytes | memoryview, message: str, *, cut: bool = False, depth: 
     return found
 
 
-def _fields(data: memoryview, *, cut: bool) -> Iterator[tuple[int, int, Any]]:
+def fields(data: memoryview, *, cut: bool = False) -> Iterator[tuple[int, int, Any]]:
+    """Number, kind on the wire and value of each field of a message."""
     place, end = 0, len(data)
     while place < end:
         try:

@@ -196,12 +196,18 @@ class Thread:
         parts = [part for message in told.said or () for part in message.parts]
         return self.add(Draft("agent", parts, span, agent, recorded=told.said is not None, fields=fields))
 
-    def conclude(self, told: Told) -> None:
-        """What an agent answered in the end, where its last model call does not say it."""
+    def conclude(self, told: Told, agent: str | None) -> None:
+        """What an agent answered in the end, where its last model call does not say it; and answers of tools that have
+        no span of their own and that no model was given: Agent Framework tells a handover only here."""
+        said = [part for message in told.said or () for part in message.parts]
+        for result in [part for part in said if isinstance(part, ToolResult)]:
+            if result.call_id in self.calls and ("result id", result.call_id) not in self._places:
+                name = result.name or self._name_of(result.call_id)
+                self.add(Draft("tool", [msgspec.structs.replace(result, name=name)], agent=agent))
         last = next((each for each in reversed(self.drafts) if each.role == "agent"), None)
-        parts = [part for message in told.said or () for part in message.parts if isinstance(part, Text)]
-        if last is not None and not last.recorded and parts:
-            self._fill(last, list(parts))
+        words: list[Part] = [part for part in said if isinstance(part, Text)]
+        if last is not None and not last.recorded and words:
+            self._fill(last, words)
 
     def has_said(self, told: Told) -> bool:
         """Whether all of it was told before."""

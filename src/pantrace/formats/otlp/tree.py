@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pantrace.model import Text
 
-from .dialects import read_span
+from .dialects import openllmetry, read_span
 from .span import Span, Told
 
 
@@ -41,7 +41,12 @@ def told_spans(spans: list[Span]) -> list[Span]:
     """Spans read by their dialects, as trees."""
     for span in spans:
         read_span(span)
-    return _adopted(trees(spans))
+    roots = trees(spans)
+    for span in spans:
+        if "traceloop.entity.output" in span.attributes:
+            for call in [each for each in span.children if each.told.kind == "model"]:
+                openllmetry.complete(call, span)
+    return _adopted(roots)
 
 
 def _adopted(roots: list[Span]) -> list[Span]:

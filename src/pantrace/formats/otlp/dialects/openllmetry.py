@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from ..messages import message_from, plain_output, tools_from
 from ..span import Kind, Message, Span, Told, unpacked
 from . import genai
@@ -39,6 +41,23 @@ def read(span: Span) -> Told:
     if told.kind == "agent":
         told.name = told.name or given.text("traceloop.entity.name")
     return genai.with_failure(told, span)
+
+
+def complete(call: Span, task: Span) -> None:
+    """Tokens of reasoning that LangChain's task around a model call tells, and the span of the call does not."""
+    usage = call.told.usage
+    if usage is None or usage.reasoning is not None:
+        return
+    match unpacked(task.attributes.values.get("traceloop.entity.output")):
+        case {
+            "outputs": {
+                "kwargs": {
+                    "response_metadata": {"id": str(answer)},
+                    "usage_metadata": {"output_token_details": {"reasoning": int(count)}},
+                }
+            }
+        } if answer == call.attributes.values.get("gen_ai.response.id") and 0 <= count <= (usage.output or 0):
+            call.told.usage = msgspec.structs.replace(usage, reasoning=count)
 
 
 def _content(told: Told, span: Span) -> None:
