@@ -17,6 +17,7 @@ from pantrace.errors import ReadError
 
 from .depth import OURS, is_too_deep, refusal
 from .limits import limits
+from .record_depth import is_record_too_deep
 from .tap import hearer
 
 T = TypeVar("T")
@@ -203,7 +204,10 @@ def decode_as(data: bytes, kind: type[T]) -> T:
         return as_kind(decode_patiently(data, OURS), kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return as_kind(decode_patiently(data, OURS), kind)
-    return _shallow(value, data, OURS)
+    most = limits().depth + OURS
+    if len(data) > 2 * most and _opens_more_than(most, data) and is_record_too_deep(value, most):
+        raise _beyond(data)
+    return value
 
 
 @overload
