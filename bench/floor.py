@@ -9,13 +9,15 @@ is the looking.
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from layer1 import BARE, INPUTS, READ, bare, read
-from measuring import Aim, Work, race, ratio, take_part
+from measuring import Measured, Work, race, take_part
 
 STRUCTS, TYPED = "structs", "typed"
 
@@ -68,22 +70,30 @@ CONTESTANTS = {BARE: bare, READ: read, STRUCTS: structs, TYPED: typed}
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--format", choices=[*INPUTS], action="append", help="only this one; repeat for more")
+    parser.add_argument("--size", type=int, help="how many samples")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--json", action="store_true")
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--contestant", choices=[*CONTESTANTS], help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.contestant is not None:
         take_part(CONTESTANTS[given.contestant], given.file)
         return
+    results: dict[str, dict[str, Measured]] = {}
     with tempfile.TemporaryDirectory(prefix="pantrace-bench-") as folder:
         for name in given.format or INPUTS:
             make, size = INPUTS[name]
-            path = make(Path(folder), size)
-            measured = race(Path(__file__), [*CONTESTANTS], path, given.rounds)
-            print(name, f"{size} samples, bare decode {measured[BARE].seconds / size * 1e6:.0f} microseconds each")
-            for what in (READ, STRUCTS, TYPED):
-                share = 1 / ratio(measured, Aim(what, BARE)).times_faster
-                print(f"  {what:8} {measured[what].seconds / size * 1e6:6.0f} microseconds, {share:.2f} bare decodes")
+            path = make(Path(folder), given.size or size)
+            results[name] = race(Path(__file__), [*CONTESTANTS], path, given.rounds)
+    if given.json:
+        print(json.dumps({name: {each: asdict(one) for each, one in found.items()} for name, found in results.items()}))
+        return
+    for name, found in results.items():
+        count = found[READ].found
+        print(name, f"{count} samples, bare decode {found[BARE].seconds / count * 1e6:.0f} microseconds each")
+        for what in (READ, STRUCTS, TYPED):
+            share = found[what].seconds / found[BARE].seconds
+            print(f"  {what:8} {found[what].seconds / count * 1e6:6.0f} microseconds, {share:.2f} bare decodes")
 
 
 if __name__ == "__main__":
