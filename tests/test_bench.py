@@ -32,6 +32,11 @@ def test_layer1_reads_what_it_decodes() -> None:
         assert len(found["ratios"]) == 3
 
 
+def test_floors_are_those_of_the_samples_that_are_read() -> None:
+    found = run("floor", "--size", "3", "--rounds", "1", "--format", "adk-jsonl")["adk-jsonl"]
+    assert {each["found"] for each in found.values()} == {3}
+
+
 def test_layer1_measures_every_recording_it_reads() -> None:
     found = run("layer1_recorded", "--folder", str(GOLDEN), "--size", "1", "--rounds", "1")
     assert {"native", "opencode", "inspect", "together"} <= set(found)

@@ -45,7 +45,22 @@ def _doubt(usage: Usage) -> str | None:
 
 def with_notes(sample: Sample) -> Sample:
     """The sample with its doubts as notes under `extra.pantrace`; itself when there are none."""
+    if _is_clear(sample.trajectory) and _is_clear(sample.expected):
+        return sample
     notes = [f"{place}: {doubt}" for place, doubt in doubts(sample)]
     if not notes:
         return sample
     return msgspec.structs.replace(sample, extra={**sample.extra, CARRIER: {NOTES: notes}})
+
+
+def _is_clear(trajectory: Trajectory | None) -> bool:
+    """Whether a trajectory surely has no doubts. Every sample is asked and few have any: no place is named before."""
+    if trajectory is None:
+        return True
+    if trajectory.usage or trajectory.children:
+        return False
+    for step in trajectory.steps:
+        usage = step.usage
+        if usage is not None and usage.total is not None and _doubt(usage) is not None:
+            return False
+    return True

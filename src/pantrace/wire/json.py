@@ -15,8 +15,10 @@ import msgspec
 
 from pantrace.errors import ReadError
 
-from .depth import OURS, is_too_deep, refusal
+from .bounded import beyond, bounded, opens_more_than, shallow
+from .depth import OURS, is_too_deep
 from .limits import limits
+from .record_depth import is_record_too_deep
 from .tap import hearer
 
 T = TypeVar("T")
@@ -105,10 +107,8 @@ def _patient(data: bytes) -> Any:
 def decode(data: bytes | memoryview) -> Any:
     """Any JSON value; repeated keys: the last wins (use `decode_document` where a person may have written the text)."""
     try:
-        value = _decoder.decode(data)
         # Most records of a database are too short to be deep.
-        if len(data) > 2 * limits().depth:
-            value = _shallow(value, data)
+        value = _decoder.decode(data) if len(data) <= 2 * limits().depth else bounded.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value = decode_patiently(bytes(data))
     if (hear := hearer()) is not None:
@@ -122,41 +122,17 @@ def decode_each(texts: Sequence[bytes]) -> list[Any] | None:
 
     Only texts that are made for it could pass together and not alone: one that holds two values, beside two that are
     one value cut in a list. Whoever can write those could as well write what they are read as."""
-    most = limits().depth
-    if any(len(text) > 2 * most and _opens_more_than(most, text) for text in texts):
-        return None
     try:
-        values: list[Any] = _decoder.decode(b"[" + b",".join(texts) + b"]")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        values: list[Any] = bounded.decode(b"[" + b",".join(texts) + b"]")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ReadError):
         return None
     return values if len(values) == len(texts) else None
-
-
-def _shallow(value: T, data: bytes | memoryview, more: int = 0) -> T:
-    """The value of a text, unless it is nested too deeply: every walk over it recurses."""
-    most = limits().depth + more
-    if len(data) > 2 * most and _opens_more_than(most, data) and is_too_deep(value, most):
-        raise _beyond(data)
-    return value
-
-
-_SHORT = 1 << 14
-
-
-def _opens_more_than(most: int, data: bytes | memoryview) -> bool:
-    """Whether a text may have more opening brackets than levels are allowed, those in its words included: one that has
-    not cannot be too deep. In a short text they are few, and counted sooner than its value is gone through."""
-    return len(data) > _SHORT or not isinstance(data, bytes) or data.count(b"{") + data.count(b"[") > most
-
-
-def _beyond(data: bytes | memoryview) -> ReadError:
-    return refusal(bytes(data)) or ReadError("nested too deeply to be read")
 
 
 def decode_patiently(data: bytes, more: int = 0) -> Any:
     """What the fast decoder refuses, or a ReadError that says where the text breaks; `more` levels may be there."""
     try:
-        return _shallow(_patient(data), data, more)
+        return shallow(_patient(data), data, more)
     except json.JSONDecodeError as error:
         if _is_cut(error):
             torn = ": the text that begins here has no end" if error.msg.startswith(_OPEN) else ""
@@ -167,7 +143,7 @@ def decode_patiently(data: bytes, more: int = 0) -> Any:
     except UnicodeDecodeError as error:
         raise ReadError(f"not UTF-8 text: {error.reason}", place=f"byte {error.start}") from None
     except (RecursionError, _TooLong):
-        raise _beyond(data) from None
+        raise beyond(data) from None
 
 
 _OPEN = "Unterminated string"
@@ -203,7 +179,10 @@ def decode_as(data: bytes, kind: type[T]) -> T:
         return as_kind(decode_patiently(data, OURS), kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return as_kind(decode_patiently(data, OURS), kind)
-    return _shallow(value, data, OURS)
+    most = limits().depth + OURS
+    if len(data) > 2 * most and opens_more_than(most, data) and is_record_too_deep(value, most):
+        raise beyond(data)
+    return value
 
 
 @overload
@@ -255,9 +234,13 @@ def typed_decoder(kind: type[T]) -> Callable[[bytes | memoryview], T]:
 
     def decoded(data: bytes | memoryview) -> T:
         try:
-            return _shallow(fast(data), data)
-        except (RecursionError, ReadError):
+            value = fast(data)
+        except RecursionError:
             raise msgspec.DecodeError("nested too deeply") from None
+        # Most of these hold raw texts, or structs in which a reader looks by itself: there is nothing to go through.
+        if len(data) > 2 * limits().depth and is_too_deep(value, limits().depth):
+            raise msgspec.DecodeError("nested too deeply")
+        return value
 
     return decoded
 

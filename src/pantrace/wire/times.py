@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+_moment = datetime.fromisoformat
+
 
 def iso(seconds: float) -> str:
     """ISO 8601 with zone: 2026-11-15T18:00:00.250000+00:00."""
@@ -32,7 +34,7 @@ def from_iso(text: Any) -> float | None:
     if type(text) is not str:
         return None
     try:
-        moment = datetime.fromisoformat(text)
+        moment = _moment(text)
     except ValueError:
         return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

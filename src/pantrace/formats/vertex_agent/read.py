@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import ReadError
-from pantrace.model import Agent, Part, Sample, Step, Tool, ToolResult, Trajectory, final_response
+from pantrace.model import Agent, Part, Sample, Step, Tool, ToolCall, ToolResult, Trajectory, final_response
 from pantrace.wire.depth import must_be_shallow
 from pantrace.wire.json import decode_document, fitting, unknown_keys
 from pantrace.wire.shape import must_fit
 from pantrace.wire.times import from_iso
 from pantrace.wire.vertex.columns import column_text, columns_from
-from pantrace.wire.vertex.contents import append_content, content_in
+from pantrace.wire.vertex.contents import add_results, append_content, content_in, only_call
 from pantrace.wire.vertex.parts import must_be_text
-from pantrace.wire.vertex.typed import part_of
+from pantrace.wire.vertex.typed import parts_of
 
 from .rows import NAME, Turn, plain_columns, typed
 
@@ -79,24 +79,40 @@ def _typed_steps(turns: list[Turn]) -> list[Step]:
         start, number = len(steps), place + 1
         invocation = turn.turn_id if turn.turn_id != f"turn_{place}" else None
         beside = {"turn_index": turn.turn_index} if turn.turn_index not in (None, place) else None
+        # The only call of the last step, while nobody has answered it and nothing was said behind it.
+        waiting: ToolCall | None = None
         for event in turn.events:
             content, author, time, state = event.content, event.author, event.event_time, event.state_delta
             role: str | None = None
             parts: tuple[Part, ...] = ()
             if content is not None:
-                role, parts = content.role, tuple([part_of(part, NAME) for part in content.parts])
+                role, parts = content.role, parts_of(content.parts, NAME)
             at = from_iso(time)
             rest: dict[str, Any] | None = {"event_time": time} if at is None and time is not None else None
             if beside is not None and len(steps) == start:
                 rest = {**(rest or {}), "turn": beside}
-            # What `append_content` would do with words and calls, which is three of four events: they join no step.
-            if rest is None and state is None and parts and type(parts[0]) is not ToolResult:
-                if role == "model":
-                    said = Step(role="agent", agent=author, turn=number, invocation=invocation, parts=parts, at=at)
-                    steps.append(said)
-                    continue
-                if role == "user" and author == "user":
-                    steps.append(Step(role="user", turn=number, invocation=invocation, parts=parts, at=at))
+            # What `append_content` would do with words, with calls, and with the answer to an only call: nearly all.
+            if rest is None and state is None and parts:
+                first = parts[0]
+                if type(first) is not ToolResult:
+                    if role == "model":
+                        said = Step(role="agent", agent=author, turn=number, invocation=invocation, parts=parts, at=at)
+                        steps.append(said)
+                        waiting = only_call(parts) if type(parts[-1]) is ToolCall else None
+                        continue
+                    if role == "user" and author == "user":
+                        steps.append(Step(role="user", turn=number, invocation=invocation, parts=parts, at=at))
+                        waiting = None
+                        continue
+                elif (
+                    waiting is not None
+                    and first.call_id == waiting.id is not None
+                    and len(parts) == 1
+                    and role == "user"
+                    and author == steps[-1].agent
+                ):
+                    add_results(steps[-1], (*steps[-1].parts, first), parts, at)
+                    waiting = None
                     continue
             append_content(
                 steps,
@@ -110,6 +126,7 @@ def _typed_steps(turns: list[Turn]) -> list[Step]:
                 state_delta=must_be_shallow(state, "state_delta"),
                 rest=rest,
             )
+            waiting = None
     return steps
 
 

@@ -37,10 +37,19 @@ def declared_agents(app_details: Any) -> Declared:
     return Declared(agents, whole=app_details_of(agents) == without_nulls(app_details))
 
 
-@lru_cache(64)
+_known: tuple[tuple[bytes, Declared], ...] = ()
+
+
 def _declared_in(app_details: bytes) -> Declared:
-    # The same in every invocation of a file, as a rule.
-    return declared_agents(decode(app_details))
+    """The same in every invocation of a file, as a rule. Compared, not looked up: to hash all of it takes ten times as
+    long as to see that it is the last one again."""
+    global _known
+    for known, declared in _known:
+        if known == app_details:
+            return declared
+    declared = declared_agents(decode(app_details))
+    _known = ((app_details, declared), *_known[:7])
+    return declared
 
 
 def _agent(name: str, details: dict[str, Any]) -> Agent:

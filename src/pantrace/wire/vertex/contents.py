@@ -120,8 +120,9 @@ def _answer(step: Step, results: tuple[Part, ...], author: str | None, ended: fl
     """Put results behind their calls; False, and nothing is done, unless the step made a call for each of them."""
     if step.role != "agent" or step.agent != author:
         return False
-    if len(results) == 1 and _is_only_call(step, results[0]):
-        _set(step, (*step.parts, *results), results, ended)
+    call = only_call(step.parts) if len(results) == 1 else None
+    if call is not None and call.id == results[0].call_id is not None:  # type: ignore[union-attr]
+        add_results(step, (*step.parts, *results), results, ended)
         return True
     parts = list(step.parts)
     answered = {part.call_id for part in parts if type(part) is ToolResult and part.call_id is not None}
@@ -144,18 +145,25 @@ def _answer(step: Step, results: tuple[Part, ...], author: str | None, ended: fl
             return False
         if result.call_id is not None:
             answered.add(result.call_id)
-    _set(step, tuple(parts), results, ended)
+    add_results(step, tuple(parts), results, ended)
     return True
 
 
-def _is_only_call(step: Step, result: Part) -> bool:
-    """Whether a step ends in the call that a result answers, and made no other: nearly all of them."""
-    calls = [part for part in step.parts if type(part) is ToolCall or type(part) is ToolResult]
-    return len(calls) == 1 and calls[0] is step.parts[-1] and calls[0].id == result.call_id is not None  # type: ignore
+def only_call(parts: tuple[Part, ...]) -> ToolCall | None:
+    """The call that parts end in, if they hold no other and no answer: nearly all steps that ask for something."""
+    last = parts[-1] if parts else None
+    if type(last) is not ToolCall:
+        return None
+    for part in parts[:-1]:
+        if type(part) is ToolCall or type(part) is ToolResult:
+            return None
+    return last
 
 
-def _set(step: Step, parts: tuple[Part, ...], results: tuple[Part, ...], ended: float | None) -> None:
+def add_results(step: Step, parts: tuple[Part, ...], results: tuple[Part, ...], ended: float | None) -> None:
+    """Give a step its parts anew, with results that came at a time."""
     # Nobody has seen the step and its results yet: they are still being made, and copying them took a tenth of reading.
     force_setattr(step, "parts", parts)
-    for result in results if ended is not None else ():
-        force_setattr(result, "ended", ended)
+    if ended is not None:
+        for result in results:
+            force_setattr(result, "ended", ended)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gc import is_tracked
 from typing import Any
 
 import msgspec
@@ -42,21 +43,37 @@ class Content(RowType, kw_only=True):
     parts: list[GeminiPart]
 
 
-def part_of(raw: GeminiPart, format_name: str) -> Part:
-    """The same part of the model that `part_in` makes of the same JSON."""
+def parts_of(raw: list[GeminiPart], format_name: str) -> tuple[Part, ...]:
+    """The same parts of the model that `part_in` makes of the same JSON."""
+    # Half of all parts are plain words: a call for each would take as long as making it.
+    return tuple(
+        [
+            Text(text=part.text)
+            if part.text is not None
+            and part.thought is None
+            and part.function_call is None
+            and part.function_response is None
+            else _part_of(part, format_name)
+            for part in raw
+        ]
+    )
+
+
+def _part_of(raw: GeminiPart, format_name: str) -> Part:
     call, answer, text, thought = raw.function_call, raw.function_response, raw.text, raw.thought
-    if call is None and answer is None and text is not None:
-        if thought is None:
-            return Text(text=text)
-        if thought:
-            return Thinking(text=text)
-    elif text is None and thought is None:
+    if text is None and thought is None:
         if call is not None and answer is None:
-            arguments = must_be_shallow(arguments_from(call.args), "function_call.args")
+            arguments = arguments_from(call.args)
+            if is_tracked(arguments):  # what the collector does not track is flat
+                must_be_shallow(arguments, "function_call.args")
             return ToolCall(id=call.id, name=call.name or "", arguments=arguments)
         if answer is not None and call is None:
-            response = must_be_shallow(answer.response, "function_response.response")
+            response = answer.response
+            if is_tracked(response):
+                must_be_shallow(response, "function_response.response")
             if type(response) is dict and response.keys() == _OUTPUT:
                 return ToolResult(call_id=answer.id, name=answer.name, output=response["output"])
             return result_from(ToolResult(call_id=answer.id, name=answer.name, output=response))
+    elif thought and text is not None and call is None and answer is None:
+        return Thinking(text=text)
     return part_in(msgspec.to_builtins(raw), format_name)
