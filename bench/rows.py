@@ -130,6 +130,11 @@ def ray_parts(found: Any) -> Iterator[Row]:
 def viewer(found: Any) -> Iterator[Row]:
     yield Row("first words of a report", "a bare page", "x the time", found["ratio"], 3.0)
     yield Row("elements while scrolling", "", "elements", found["nodes"], 2_000)
+    yield Row("a frame while scrolling, 95th percentile", "", "ms", found["frame_p95_ms"], 50)
+    yield Row("a word of the last step found", "", "ms", found["search_ms"], 2_000)
+    for name, what in (("opened", "opened again"), ("text", "filtered by text"), ("status", "filtered by outcome")):
+        yield Row(f"a run of 100,000 samples {what}", "", "ms", found[f"{name}_ms"], 1_000)
+    yield Row("a run of 100,000 samples sorted", "", "ms", found["sort_ms"], 1_000)
 
 
 def codex_tokens(found: Any) -> Iterator[Row]:
