@@ -68,7 +68,7 @@ peers: $(patsubst tests/peers/%/requirements.txt,peer-%,$(wildcard tests/peers/*
 peer-%: .venvs/%/ready
 	.venvs/$*/bin/python -m pytest -W default tests/peers/$*
 
-BENCH_PEERS := adk inspect vertex agents scout harbor browser
+BENCH_PEERS := adk inspect vertex agents scout harbor ray browser
 bench: .venv/ready $(BENCH_PEERS:%=.venvs/%/ready) ## Every benchmark three times, beside its peers: ratios and what is wanted; all of it in build/bench.json
 	@test -x /usr/bin/chromium || echo "bench/viewer.py needs a browser: make browser"
 	$(BIN)/python bench/all.py

@@ -89,13 +89,16 @@ _STORE = {
 
 
 def store(found: Any) -> Iterator[Row]:
+    from store import FILES_OF_100_000
+
     for size in found["sizes"]:
         for name, ratio in size["ratios"].items():
             what, against, unit = _STORE[name]
             used = size["processes"].get(what.removeprefix("the "), {})
             told = {"cpu": used.get("seconds"), "peak_mb": used.get("megabytes")}
             yield Row(f"{what}, {size['samples']:,} samples", against, unit, ratio["value"], ratio["at_most"], **told)
-        yield Row(f"part files of {size['samples']:,} samples", "", "files", size["files"])
+        most = FILES_OF_100_000 if size["samples"] == 100_000 else None
+        yield Row(f"part files of {size['samples']:,} samples", "", "files", size["files"], most)
 
 
 def loss(found: Any) -> Iterator[Row]:
@@ -119,9 +122,19 @@ def pool(found: Any) -> Iterator[Row]:
             yield Row(what, "1 worker", "x the CPU time", 1 + each["more_cpu"], 1.1, **told)
 
 
+def ray_parts(found: Any) -> Iterator[Row]:
+    for name, what in (("ray", "a part on Ray, its own work aside"), ("local", "the same in the pool")):
+        yield Row(what, "", "ms", found[name]["per_part_ms"], wall=found[name]["start"])
+
+
 def viewer(found: Any) -> Iterator[Row]:
     yield Row("first words of a report", "a bare page", "x the time", found["ratio"], 3.0)
     yield Row("elements while scrolling", "", "elements", found["nodes"], 2_000)
+    yield Row("a frame while scrolling, 95th percentile", "", "ms", found["frame_p95_ms"], 50)
+    yield Row("a word of the last step found", "", "ms", found["search_ms"], 2_000)
+    for name, what in (("opened", "opened again"), ("text", "filtered by text"), ("status", "filtered by outcome")):
+        yield Row(f"a run of 100,000 samples {what}", "", "ms", found[f"{name}_ms"], 1_000)
+    yield Row("a run of 100,000 samples sorted", "", "ms", found["sort_ms"], 1_000)
 
 
 def codex_tokens(found: Any) -> Iterator[Row]:
@@ -137,6 +150,7 @@ ADAPTERS: dict[str, Callable[[Any], Iterator[Row]]] = {
     "store": store,
     "loss": loss,
     "pool": pool,
+    "ray_parts": ray_parts,
     "viewer": viewer,
     "codex_tokens": codex_tokens,
 }

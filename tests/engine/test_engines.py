@@ -228,3 +228,23 @@ def test_commands_say_the_same_whatever_the_number_of_processes(runs: Path, opti
         said.append((done.returncode, done.stdout, told))
     assert said[0] == said[1]
     assert said[0][1]
+
+
+@dataclass
+class Surroundings:
+    """Tells where it is done, and what was set."""
+
+    def __call__(self, part: InputPart) -> Iterator[tuple[str, str | None]]:
+        yield str(Path.cwd()), os.environ.get("SET_LATE")
+
+
+def test_workers_see_folder_and_environment_of_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They may be forked from a process that was started for an earlier pool."""
+    parts = [InputPart(path=name, format="native", variant="", weight=2_000_000) for name in "ab"]
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        monkeypatch.setenv("SET_LATE", name)
+        with Pool(2) as pool:
+            found = [[*records] for _, records in pool.map_parts(Surroundings(), parts)]
+        assert found == [[(str(tmp_path / name), name)]] * 2

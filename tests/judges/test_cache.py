@@ -127,3 +127,25 @@ def test_a_damaged_reply_is_named_with_its_file(tmp_path: Path, damage: str) -> 
         other.commit()
     with pytest.raises(UsageError, match=r"cache\.sqlite: the judge cache is damaged"):
         cache.get(REQUEST.key)
+
+
+def test_two_commands_with_one_cache_have_one_answer_even_if_both_asked(tmp_path: Path) -> None:
+    """A question that another process waits for is not known here: both ask, and the first reply counts for both."""
+    second_asked = asyncio.Event()
+
+    class Slow:
+        async def ask(self, _: Request) -> Reply:
+            await second_asked.wait()
+            return Reply(text="first")
+
+    class Slower:
+        async def ask(self, _: Request) -> Reply:
+            second_asked.set()
+            await asyncio.sleep(0.05)
+            return Reply(text="second")
+
+    async def both() -> list[Reply]:
+        one, other = Cached(Slow(), Cache(tmp_path / "c")), Cached(Slower(), Cache(tmp_path / "c"))
+        return [*await asyncio.gather(one.ask(REQUEST), other.ask(REQUEST))]
+
+    assert [reply.text for reply in asyncio.run(both())] == ["first", "first"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import msgspec
 from hypothesis import given
+from hypothesis import strategies as st
 
-from any_sample import trajectories
+from any_sample import trajectories, usages
 from pantrace.matching.recording import recording_of, tally, tally_by_frequency
+from pantrace.matching.tokens import Tokens
 from pantrace.model import (
     Action,
     Step,
@@ -18,9 +21,11 @@ from pantrace.model import (
     Trajectory,
     Usage,
     all_trajectories,
+    answer_tokens,
     call_pairs,
     has_failed,
     is_agents,
+    prompt_tokens,
     reports,
     total_tokens,
 )
@@ -45,7 +50,7 @@ def test_one_walk_finds_what_the_views_find(trajectory: Trajectory) -> None:
     assert found.pairs_by_trajectory == [call_pairs(each) for each in every]
     assert found.pairs == call_pairs(trajectory, children=True)
     assert found.model_calls == model_calls(trajectory)
-    assert found.totals == [total_tokens(usage) for _, _, usage in model_calls(trajectory)]
+    assert found.tokens.totals == [total_tokens(usage) for _, _, usage in model_calls(trajectory)]
     assert found.has_acted == any(is_agents(step) for step in steps)
     assert (Action in found.part_types) == any(isinstance(part, Action) for step in steps for part in step.parts)
     failed = [pair.result for pair in found.pairs if id(pair.result) in found.failed]
@@ -74,3 +79,24 @@ def test_only_the_last_trajectory_is_kept() -> None:
 def test_names_are_counted_in_order_or_by_frequency() -> None:
     assert list(tally(["a", "b", "c", "b"]).items()) == [("a", 1), ("b", 2), ("c", 1)]
     assert list(tally_by_frequency(["a", "b", "c", "b"]).items()) == [("b", 2), ("a", 1), ("c", 1)]
+
+
+def test_ends_are_known_where_a_duration_can_be_measured() -> None:
+    def ends(part: ToolResult, **step: Any) -> bool:
+        return recording_of(Trajectory(steps=(Step(role="agent", parts=(part,), **step),))).has_ends
+
+    assert not ends(ToolResult(call_id="c", ended=2.0), at=1.0)
+    assert ends(ToolResult(call_id="c", started=1.0, ended=2.0))
+    assert ends(ToolResult(call_id="c"), at=1.0, ended=2.0)
+    # Steps of a branch that was given up are not walked, and one of them may have been measured.
+    assert recording_of(Trajectory(steps=(Step(id="a", role="agent"),), leaf="a")).has_ends
+
+
+@given(st.lists(usages(), max_size=5))
+def test_sums_of_tokens_are_those_of_single_calls(calls: list[Usage]) -> None:
+    found = Tokens(calls)
+    assert found.totals == [total_tokens(usage) for usage in calls]
+    assert found.prompts == [prompt_tokens(usage) for usage in calls]
+    assert found.answers == [answer_tokens(usage) for usage in calls]
+    told = [usage.cache_read for usage in calls if usage.cache_read is not None]
+    assert found.cached == (sum(told) if told else None, len(calls) - len(told))

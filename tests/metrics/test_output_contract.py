@@ -68,7 +68,7 @@ def score(sample: Sample, **settings: Any) -> Score:
         (answered(PLAN, None), "the case names no output contract"),
         (answered(PLAN, "NobodysOutput"), "not checked: unknown contract NobodysOutput"),
         (answered(PLAN, "StudyPlanOutput@1999-01-01"), "not checked: unknown contract StudyPlanOutput@1999-01-01"),
-        (run(user("q"), case=Case(contract="StudyPlanOutput")), "the case was not run"),
+        (run(user("q"), case=Case(contract="StudyPlanOutput")), "nothing of the agent was recorded"),
     ],
 )
 def test_what_cannot_be_checked_does_not_pass(sample: Sample, reason: str) -> None:

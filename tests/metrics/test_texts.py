@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pantrace.errors import UsageError
 from pantrace.matching.answers import words
 from pantrace.metrics import by_name, parse_settings
-from pantrace.model import Case, Sample, Score, Trajectory
+from pantrace.model import Case, Outcome, Sample, Score, Trajectory
 from short_samples import agent, run, user
 
 AGAINST_A_REFERENCE = ("exact_match", "contains", "rouge_1", "edit_similarity")
@@ -29,7 +30,7 @@ def score(name: str, sample: Sample, **settings: Any) -> Score:
 def test_without_a_reference_or_a_run_nothing_is_compared(name: str) -> None:
     assert "reference" in (score(name, answered("a")).explanation or "")
     assert score(name, answered("a")).status == "not_applicable"
-    assert score(name, answered(None, "a")).explanation == "the case was not run"
+    assert score(name, answered(None, "a")).explanation == "nothing of the agent was recorded"
 
 
 @pytest.mark.parametrize("name", AGAINST_A_REFERENCE)
@@ -81,7 +82,7 @@ def test_an_empty_text_is_nothing_to_look_for() -> None:
 
 def test_a_pattern_must_be_set_and_sound() -> None:
     assert score("regex", answered("a")).explanation == "no pattern is set"
-    assert score("regex", answered(None), pattern="a").explanation == "the case was not run"
+    assert score("regex", answered(None), pattern="a").explanation == "nothing of the agent was recorded"
     with pytest.raises(UsageError, match="is not a regular expression"):
         score("regex", answered("a"), pattern="(")
 
@@ -155,3 +156,12 @@ def test_an_empty_reference_is_not_compared_by_edits() -> None:
 def test_long_texts_are_compared_in_reasonable_time() -> None:
     found = score("edit_similarity", answered("ab" * 20_000, "ba" * 20_000))
     assert found.values["distance"] == 2
+
+
+def test_a_run_that_broke_down_is_not_called_not_run() -> None:
+    broken = run(user("q"), case=Case(reference="a"))
+    assert broken.trajectory is not None
+    outcome = Outcome(status="error", reason="agent.py ended with exit code 4")
+    broken = replace(broken, trajectory=replace(broken.trajectory, outcome=outcome))
+    why = "the run ended without an answer: agent.py ended with exit code 4"
+    assert score("exact_match", broken).explanation == why

@@ -4,7 +4,7 @@ model has neither price nor window."""
 from __future__ import annotations
 
 from .conventions import Convention, convention, conventions
-from .models import Catalog, Model, Rates, catalog, cost_usd, list_cost_usd
+from .models import Catalog, Model, Rates, catalog, cost_usd, costs_usd, list_cost_usd
 
 __all__ = [
     "Catalog",
@@ -15,5 +15,6 @@ __all__ = [
     "convention",
     "conventions",
     "cost_usd",
+    "costs_usd",
     "list_cost_usd",
 ]

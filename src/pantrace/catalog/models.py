@@ -161,24 +161,26 @@ def cost_usd(usage: Usage, model: Model, *, one_call: bool = True, at: float | N
     """What a call costs: fresh input, cached input, written cache and output, each at its own rate. The total of many
     calls (not `one_call`) is no long call, however long it is. `at`: when it was made, in UTC epoch seconds; None means
     not known, and then it has the price of the table's date."""
-    return _cost(usage, _rates(usage, model, one_call, at), discount=True)
+    return costs_usd(usage, model, one_call=one_call, at=at)[0]
 
 
 def list_cost_usd(usage: Usage, model: Model, *, one_call: bool = True, at: float | None = None) -> float:
     """What the same call would cost without a cache: all input at the full rate."""
-    return _cost(usage, _rates(usage, model, one_call, at), discount=False)
+    return costs_usd(usage, model, one_call=one_call, at=at)[1]
 
 
-def _rates(usage: Usage, model: Model, one_call: bool, at: float | None) -> Rates:
-    current = model.rates_at(at)
-    long = current.long
-    return long if one_call and long is not None and (usage.input or 0) > long.above else current
-
-
-def _cost(usage: Usage, rates: Rates, *, discount: bool) -> float:
+def costs_usd(usage: Usage, model: Model, *, one_call: bool = True, at: float | None = None) -> tuple[float, float]:
+    """What a call costs, and what it would cost without a cache."""
+    dated = model if at is None else model.rates_at(at)
+    long = dated.long if one_call else None
+    rates: Rates = long if long is not None and (usage.input or 0) > long.above else dated
     read, written = usage.cache_read or 0, usage.cache_write or 0
-    fresh = max((usage.input or 0) - read - written, 0)
-    read_rate = rates.cache_read if discount and rates.cache_read is not None else rates.input
-    write_rate = rates.cache_write if discount and rates.cache_write is not None else rates.input
-    dollars = fresh * rates.input + read * read_rate + written * write_rate + (usage.output or 0) * rates.output
-    return dollars / 1_000_000
+    fresh = max((usage.input or 0) - read - written, 0) * rates.input
+    output = (usage.output or 0) * rates.output
+    if not read and not written:
+        dollars = (fresh + output) / 1_000_000
+        return dollars, dollars
+    listed = fresh + read * rates.input + written * rates.input + output
+    read_rate = rates.cache_read if rates.cache_read is not None else rates.input
+    write_rate = rates.cache_write if rates.cache_write is not None else rates.input
+    return (fresh + read * read_rate + written * write_rate + output) / 1_000_000, listed / 1_000_000

@@ -43,8 +43,8 @@ class Side:
     cases: set[str] = field(default_factory=set)
     created: float | None = None
     """When the run was made."""
-    _addresses: dict[str, dict[str, str]] = field(default_factory=dict)
-    """score -> its key -> their address."""
+    _plain: dict[str, dict[str, dict[str, list[float]]]] = field(default_factory=dict)
+    """score -> its key -> case -> values: the places of those measures that are surely no yes or no."""
 
     def add(self, name: str, case: str, number: float, score: Score) -> None:
         """Keep one number of a case, with what is declared of it; one that is too large for its square is left out."""
@@ -67,20 +67,23 @@ class Side:
     def add_values(self, score: Score, case: str) -> None:
         """Keep the named numbers of a score, which `numbers_of` would give one by one. There are dozens in each sample:
         this is where a comparison spends its time."""
-        addresses = self._addresses.setdefault(score.name, {})
+        plain = self._plain.setdefault(score.name, {})
         for key, number in score.values.items():
-            if (address := addresses.get(key)) is None:
-                address = addresses[key] = f"{score.name}.{key}"
+            cases = plain.get(key)
+            if cases is not None and number is not None and -LARGEST <= number <= LARGEST:
+                if (found := cases.get(case)) is None:
+                    cases[case] = [float(number)]
+                else:
+                    found.append(float(number))
+                continue
+            address = f"{score.name}.{key}"
             if number is None:
                 self.left_out[address] += 1
-            elif address in self.values and not self.binary[address] and -LARGEST <= number <= LARGEST:
-                cases = self.values[address]
-                if case in cases:
-                    cases[case].append(float(number))
-                else:
-                    cases[case] = [float(number)]
             elif isfinite(number):
                 self.add(address, case, float(number), score)
+                # What has shown another number than 0 and 1 stays so, and its place stays where it is.
+                if address in self.values and not self.binary[address]:
+                    plain[key] = self.values[address]
 
     def _first(self, name: str, score: Score) -> dict[str, list[float]]:
         """A place for the numbers of a name, with what is declared of it, or what its first score says."""

@@ -10,7 +10,7 @@ import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import connection, parent_process
 from threading import Thread
 from traceback import format_exc
 from typing import Any
@@ -21,6 +21,7 @@ from pantrace.wire.limits import Limits, limits, set_limits
 from .collector import seldom_collecting
 from .executor import InProcess, Task, several
 from .input_part import InputPart
+from .start_method import context_of, settle_in, surroundings, warm_up
 
 DEATHS = 3
 """How often a part may end its process before it is given up."""
@@ -61,6 +62,7 @@ class Pool:
         if not worth_it:
             yield from InProcess().map_parts(task, parts)
             return
+        warm_up(type(task).__module__)
         self._on_start(f"{self._jobs} processes")
         yield from _Mapping(self._jobs, task, parts, self._workers).results()
 
@@ -119,7 +121,7 @@ class _Mapping:
     def _receive(self) -> None:
         by_end = {worker.line: worker for worker in self._workers if worker.batches}
         for ready in connection.wait([*by_end]):
-            worker = by_end[ready]  # type: ignore[index]
+            worker = by_end[ready]
             try:
                 found = worker.line.recv()
             except (EOFError, OSError, pickle.UnpicklingError):
@@ -147,10 +149,11 @@ class _Worker:
     """A process, the line to it, and what it has to do."""
 
     def __init__(self, task: Task):
-        context = get_context("spawn")
+        context = context_of()
         self.line, theirs = context.Pipe()
         self.batches: deque[_Batch] = deque()
-        self.process = context.Process(target=_work, args=(theirs, task, limits()), name="pantrace worker", daemon=True)
+        given = (theirs, task, limits(), surroundings())
+        self.process = context.Process(target=_work, args=given, name="pantrace worker", daemon=True)
         self.process.start()
         theirs.close()
 
@@ -195,8 +198,9 @@ def _died(part: InputPart, code: int | None) -> ReadError:
 # In the other process
 
 
-def _work(line: connection.Connection, task: Task, allowed: Limits) -> None:
+def _work(line: connection.Connection, task: Task, allowed: Limits, environment: dict[str, str]) -> None:
     set_limits(allowed)
+    settle_in(environment)
     # Ctrl-C reaches every process of a terminal; ours ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()

@@ -22,8 +22,9 @@ from pantrace.model import (
     is_staff,
     pair_up,
     reports,
-    total_tokens,
 )
+
+from .tokens import Tokens
 
 
 class Recording:
@@ -49,6 +50,9 @@ class Recording:
         """Steps that ended in an error."""
         self.has_acted = False
         """Whether anything that the agent or a sub-agent did was recorded."""
+        self.has_ends = False
+        """Whether the end of a step, or both ends of a tool's run, were measured. It is taken to be so where branches
+        were given up, as the walk leaves those out."""
         self.part_types: set[type] = set()
         """Of all parts but calls and results."""
         self._walk(trajectory)
@@ -58,48 +62,64 @@ class Recording:
             self._walk(each)
         if any(each.leaf is not None for each in self.trajectories):
             self._look_aside()
-        self.has_acted = self.has_acted or any(step.kind == "message" for step in self.responses)
-        self.pairs = [pair for pairs in self.pairs_by_trajectory for pair in pairs]
+        by_trajectory = self.pairs_by_trajectory
+        self.pairs = by_trajectory[0] if len(by_trajectory) == 1 else [pair for each in by_trajectory for pair in each]
         """The agents' calls of all trajectories."""
+        self.answered = [(pair, pair.result) for pair in self.pairs if pair.result is not None]
+        """Those that have a result, with it."""
         self.calls_by_tool = tally_by_frequency([pair.call.name for pair in self.pairs])
         """How often each tool was called, the most called first."""
-        self.failed = {id(pair.result) for pair in self.pairs if pair.result is not None and has_failed(pair.result)}
+        self.failed = {id(result) for _, result in self.answered if has_failed(result)}
         """The `id` of each result that is a failure, by itself or since its own step ended in an error."""
-        self.failed |= {id(part) for step in self.broken if step.role == "tool" for part in step.parts}
+        for step in self.broken:
+            if step.role == "tool":
+                self.failed.update(map(id, step.parts))
         self.usages = [usage for _, _, usage in self.model_calls]
-        self.totals = [total_tokens(usage) for usage in self.usages]
-        """All tokens of each model call."""
+        self.tokens = Tokens(self.usages)
+        """What the model calls come to."""
 
     def _walk(self, trajectory: Trajectory) -> None:
+        # Every sample goes through this loop: views of the model (`is_staff`, `reports`, `counts_usage`) are written
+        # out in it, since calling them for each step takes as long as all the rest.
         models = {agent.name: agent.model for agent in trajectory.agents}
         responses, silent, model_calls = self.responses, self.silent, self.model_calls
         part_types = self.part_types
         tool_parts: list[tuple[Part, Step]] = []
+        has_acted, has_ends = self.has_acted, self.has_ends or trajectory.leaf is not None
         for step in active_steps(trajectory):
-            role, kind, usage = step.role, step.kind, step.usage
+            kind, usage = step.kind, step.usage
             staff = step.purpose is not None and is_staff(step.purpose)
-            reported = usage is not None and reports(usage)
-            if role == "agent" and not staff:
-                if kind == "message" or kind == "compaction":
-                    responses.append(step)
-                    if not reported:
-                        silent.append(step)
-            elif kind == "message" and role == "tool":
-                self.has_acted = True
+            if usage is not None and (
+                usage.input is None and usage.output is None and usage.total is None and usage.cost_usd is None
+            ):
+                usage = None
+            if kind == "message" or kind == "compaction":
+                role = step.role
+                if role == "agent":
+                    if not staff:
+                        responses.append(step)
+                        if usage is None:
+                            silent.append(step)
+                        has_acted = has_acted or kind == "message"
+                elif role == "tool" and kind == "message":
+                    has_acted = True
             if step.error is not None:
                 self.broken.append(step)
-            if reported and usage is not None:
-                if counts_usage(step):
-                    model_calls.append((step.model or models.get(step.agent or ""), step, usage))
-                elif usage.interrupted and kind != "copied" and not staff:
-                    self.interrupted.append((step.model or models.get(step.agent or ""), step, usage))
+            if usage is not None and not staff and kind != "copied" and kind != "user_shell":
+                calls = self.interrupted if usage.interrupted else model_calls
+                calls.append((step.model or models.get(step.agent or ""), step, usage))
+            if step.ended is not None:
+                has_ends = True
             for part in step.parts:
                 part_type = type(part)
                 if part_type is ToolCall or part_type is ToolResult:
                     tool_parts.append((part, step))
                 else:
                     part_types.add(part_type)
-        self.pairs_by_trajectory.append(pair_up(tool_parts))
+        self.has_acted = has_acted
+        results = [part for part, _ in tool_parts if type(part) is ToolResult]
+        self.has_ends = has_ends or bool([1 for each in results if each.started is not None and each.ended is not None])
+        self.pairs_by_trajectory.append(pair_up(tool_parts) if tool_parts else [])
 
     def _look_aside(self) -> None:
         """Model calls of branches that were given up, with those of the sub-agents that they had started."""
@@ -129,6 +149,11 @@ class Recording:
         return "the agent acts by GUI actions, not by tools" if Action in self.part_types else None
 
 
+def step_ids(pairs: Iterable[CallPair]) -> tuple[str, ...]:
+    """The ids of the steps that made these calls, each once."""
+    return tuple(dict.fromkeys([pair.step.id for pair in pairs if pair.step.id is not None]))
+
+
 def tally(names: Iterable[str]) -> dict[str, int]:
     """How often each name occurs, in the order of their first occurrence."""
     counts: dict[str, int] = {}
@@ -139,7 +164,8 @@ def tally(names: Iterable[str]) -> dict[str, int]:
 
 def tally_by_frequency(names: Iterable[str]) -> dict[str, int]:
     """How often each name occurs, the most frequent first."""
-    return dict(sorted(tally(names).items(), key=itemgetter(1), reverse=True))
+    counts = tally(names)
+    return dict(sorted(counts.items(), key=itemgetter(1), reverse=True)) if len(counts) > 1 else counts
 
 
 _last = Recording(Trajectory())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pantrace.matching.recording import recording_of
-from pantrace.model import Measure, Sample, prompt_tokens
+from pantrace.model import Measure, Sample
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
 
@@ -41,14 +41,13 @@ def cache_efficiency(sample: Sample, settings: NoSettings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    usages = recording_of(sample.trajectory).usages
-    cached = [usage.cache_read for usage in usages if usage.cache_read is not None]
-    if not cached:
+    tokens = recording_of(sample.trajectory).tokens
+    hits, missing = tokens.cached
+    if hits is None:
         return NotApplicable("no model call reports cached tokens")
-    prompt = sum(prompt_tokens(usage) or 0 for usage in usages)
+    prompt = sum(filter(None, tokens.prompts))
     if prompt <= 0:
         return NotApplicable("no model call reports prompt tokens")
-    hits = sum(cached)
     return Measurement(
         value=hits / prompt,
         explanation=f"{hits} of {prompt} prompt tokens came from a cache",
@@ -56,6 +55,6 @@ def cache_efficiency(sample: Sample, settings: NoSettings) -> Found:
             "total_cached_tokens": hits,
             "total_fresh_prompt_tokens": prompt - hits,
             "total_input_tokens": prompt,
-            "calls_missing_cached": len(usages) - len(cached),
+            "calls_missing_cached": missing,
         },
     )

@@ -45,20 +45,22 @@ def context_saturation(sample: Sample, settings: Settings) -> Found:
         return NotApplicable("the case was not run")
     recording = recording_of(sample.trajectory)
     calls = recording.model_calls
-    known = [total for total in recording.totals if total is not None]
+    totals = recording.tokens.totals
+    known = [total for total in totals if total is not None]
     if not known:
         return NotApplicable("no model call reports its usage")
     peak = max(known)
-    peak_step = calls[recording.totals.index(peak)][1]
+    peak_step = calls[totals.index(peak)][1]
     table = catalog(settings.models)
     windows = {model: found.window for model in {model for model, _, _ in calls} if (found := table.find(model))}
     saturation, window = max(_shares(calls, windows), default=(None, None)) if windows else (None, None)
+    inputs = [usage.input for usage in recording.usages if usage.input is not None]
     filled = "" if saturation is None else f", {saturation:.1%} of the window"
     return Measurement(
         value=peak,
         explanation=f"{peak} tokens in the largest of {len(known)} calls{filled}",
         values={
-            "peak_input_tokens": max([usage.input for _, _, usage in calls if usage.input is not None], default=None),
+            "peak_input_tokens": max(inputs, default=None),
             "context_window": window,
             "saturation": saturation,
         },

@@ -57,7 +57,9 @@ def latency_metrics(sample: Sample, settings: NoSettings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    values = _of_invocations(sample.trajectory) or _of_steps(sample.trajectory)
+    values: dict[str, Any] | str | None = _of_invocations(sample.trajectory)
+    if values is None and recording_of(sample.trajectory).has_ends:
+        values = _of_steps(sample.trajectory)
     if values is None:
         return NotApplicable("the source measured no durations; time stamps of events alone cannot give them")
     if isinstance(values, str):

@@ -48,6 +48,9 @@ class NotApplicable(Record, frozen=True):
     details: dict[str, Any] = {}
 
 
+_REASONS = 16
+"""So many reasons of a metric are kept; ours have at most half of that."""
+
 Found = Measurement | NotApplicable
 Function = Callable[[Sample, Any], Found]
 
@@ -73,6 +76,8 @@ class Metric:
     """Of the main measure."""
     is_ours: bool = field(init=False)
     """Whether it comes with pantrace; what others return is looked at before it is believed."""
+    _absent: dict[str, Score] = field(init=False, repr=False, compare=False)
+    """Scores that say nothing but why there is none, by reason: the same for sample after sample."""
 
     def __post_init__(self) -> None:
         known = {each.name for each in self.measures}
@@ -84,6 +89,7 @@ class Metric:
         object.__setattr__(self, "maker", Maker(name=self.name, kind="check", version=self.version))
         object.__setattr__(self, "scale", self.main.scale)
         object.__setattr__(self, "is_ours", self.measure.__module__.startswith("pantrace."))
+        object.__setattr__(self, "_absent", {})
 
     @property
     def main(self) -> Measure:
@@ -119,30 +125,38 @@ class Metric:
                 maker=maker,
             )
         if isinstance(found, Measurement):
+            value, values = found.value, found.values
+            if main := self.measures[0].name:
+                # True and false are 1 and 0 among numbers.
+                values = {main: None if isinstance(value, str) else +value, **values}
             return Score(
                 name=self.name,
-                value=found.value,
-                values=self._with_main(found) if self.measures[0].name else found.values,
+                value=value,
+                values=values,
                 scale=self.scale,
                 explanation=found.explanation,
                 details=found.details,
                 evidence=found.evidence,
                 maker=maker,
             )
-        return Score(
+        return self._without_value(found)
+
+    def _without_value(self, found: NotApplicable) -> Score:
+        plain = not found.values and not found.details
+        if plain and (known := self._absent.get(found.reason)) is not None:
+            return known
+        made = Score(
             name=self.name,
             status="not_applicable",
             explanation=found.reason,
             values=found.values,
             details=found.details,
-            maker=maker,
+            maker=self.maker,
         )
-
-    def _with_main(self, found: Measurement) -> Numbers:
-        value = found.value
-        # True and false are 1 and 0 among numbers.
-        main = None if isinstance(value, str) else +value
-        return {self.measures[0].name: main, **found.values}
+        # A reason that names something of the sample is another one each time; those are not worth keeping.
+        if plain and len(self._absent) < _REASONS:
+            self._absent[found.reason] = made
+        return made
 
 
 def _as_found(found: Any) -> Found:

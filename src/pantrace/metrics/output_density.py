@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pantrace.matching.recording import recording_of
-from pantrace.model import Measure, Sample, answer_tokens
+from pantrace.model import Measure, Sample
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
 
@@ -35,19 +35,19 @@ def output_density(sample: Sample, settings: NoSettings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    usages = recording_of(sample.trajectory).usages
-    answers = [count for usage in usages if (count := answer_tokens(usage)) is not None]
-    if not answers:
+    tokens = recording_of(sample.trajectory).tokens
+    reported = len(tokens.answers) - tokens.output[1]
+    if not reported:
         return NotApplicable("no model call reports its output tokens")
-    thoughts = [usage.reasoning for usage in usages if usage.reasoning is not None]
-    total = sum(answers)
-    mean = total / len(answers)
+    thinking, silent = tokens.reasoning
+    total = sum(filter(None, tokens.answers))
+    mean = total / reported
     return Measurement(
         value=mean,
-        explanation=f"{total} answer tokens in {len(answers)} model calls",
+        explanation=f"{total} answer tokens in {reported} model calls",
         values={
             "total_output_tokens": total,
-            "llm_calls_count": len(answers),
-            "average_thinking_tokens": sum(thoughts) / len(thoughts) if thoughts else None,
+            "llm_calls_count": reported,
+            "average_thinking_tokens": thinking / (len(tokens.thoughts) - silent) if thinking is not None else None,
         },
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pantrace.matching.recording import recording_of, tally_by_frequency
+from pantrace.matching.recording import recording_of, step_ids, tally_by_frequency
 from pantrace.model import CallPair, Measure, Record, Sample, ToolCall
 
 from .metric import Found, Measurement, NotApplicable, metric
@@ -43,13 +43,17 @@ def repeated_calls(sample: Sample, settings: Settings) -> Found:
         return NotApplicable("the case was not run")
     total = longest = 0
     repeated: list[CallPair] = []
-    for pairs in recording_of(sample.trajectory).pairs_by_trajectory:
+    recording, ignored = recording_of(sample.trajectory), settings.ignore
+    several = {name for name, count in recording.calls_by_tool.items() if count > 1}
+    for pairs in recording.pairs_by_trajectory:
         seen: set[tuple[str, bytes]] = set()
         last, run = None, 0
         for pair in pairs:
-            if pair.call.name in settings.ignore:
+            name = pair.call.name
+            if name in ignored:
                 continue
-            key = (pair.call.name, _arguments(pair.call))
+            # What was called once repeats nothing, whatever its arguments are.
+            key = (name, _arguments(pair.call) if name in several else b"")
             total += 1
             run = run + 1 if key == last else 1
             last = key
@@ -66,7 +70,7 @@ def repeated_calls(sample: Sample, settings: Settings) -> Found:
         explanation=f"{len(repeated)} of {total} calls repeat an earlier one",
         values={"total_tool_calls": total, "longest_run": longest},
         details={"repeated_tools": tally_by_frequency([pair.call.name for pair in repeated])},
-        evidence=tuple(dict.fromkeys([pair.step.id for pair in repeated if pair.step.id is not None])),
+        evidence=step_ids(repeated) if repeated else (),
     )
 
 

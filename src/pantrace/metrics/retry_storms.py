@@ -41,18 +41,20 @@ def retry_storms(sample: Sample, settings: Settings) -> Found:
         return NotApplicable("the case was not run")
     storms: list[dict[str, Any]] = []
     recording = recording_of(sample.trajectory)
-    if not any(pair.result is not None for pair in recording.pairs):
+    if not recording.answered:
         return NotApplicable("no tool call was answered")
     longest = 0
-    for each in recording.pairs_by_trajectory if recording.failed else ():
+    failures = recording.failed
+    for each in recording.pairs_by_trajectory if failures else ():
         running: dict[str, list[CallPair]] = {}
         for attempts in _by_step(each):
             failing: dict[str, list[CallPair]] = {}
             for name, pairs in attempts.items():
-                if all(id(pair.result) in recording.failed for pair in pairs):
+                if id(pairs[0].result) in failures and all(id(pair.result) in failures for pair in pairs):
                     failing[name] = [*running.get(name, ()), pairs[0]]
                     longest = max(longest, len(failing[name]))
-            storms += _ended(running, failing, set(attempts), settings.length)
+            if running:
+                storms += _ended(running, failing, set(attempts), settings.length)
             running = failing
         storms += _ended(running, {}, set(), settings.length)
     return Measurement(
@@ -60,7 +62,7 @@ def retry_storms(sample: Sample, settings: Settings) -> Found:
         explanation=f"{len(storms)} storms; at most {longest} failed attempts of one tool in a row",
         values={"longest_failing_run": longest},
         details={"storms": [{key: value for key, value in storm.items() if key != "steps"} for storm in storms]},
-        evidence=tuple(dict.fromkeys([step for storm in storms for step in storm["steps"]])),
+        evidence=tuple(dict.fromkeys([step for storm in storms for step in storm["steps"]])) if storms else (),
     )
 
 
@@ -69,7 +71,11 @@ def _by_step(pairs: list[CallPair]) -> list[dict[str, list[CallPair]]]:
     steps: dict[int, dict[str, list[CallPair]]] = {}
     for pair in pairs:
         if pair.result is not None:
-            steps.setdefault(id(pair.step), {}).setdefault(pair.call.name, []).append(pair)
+            place, name = id(pair.step), pair.call.name
+            if (tools := steps.get(place)) is None:
+                steps[place] = {name: [pair]}
+            else:
+                tools.setdefault(name, []).append(pair)
     return list(steps.values())
 
 

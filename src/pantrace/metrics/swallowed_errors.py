@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable
 
-from pantrace.matching.recording import recording_of
-from pantrace.model import CallPair, Measure, Record, Sample, Trajectory, said, turns
+from pantrace.matching.recording import recording_of, step_ids, tally
+from pantrace.model import CallPair, Measure, Record, Sample, Step, Trajectory, active_steps, is_prompt, said
 
 from .metric import Found, Measurement, NotApplicable, metric
 
@@ -78,14 +78,15 @@ def swallowed_errors(sample: Sample, settings: Settings) -> Found:
     if not recording.failed:
         return NotApplicable("no tool call failed")
     failed = judged = 0
+    failures, ignored = recording.failed, settings.ignore
     swallowed: list[CallPair] = []
     for trajectory, calls in zip(recording.trajectories, recording.pairs_by_trajectory, strict=True):
-        pairs = [pair for pair in calls if pair.result is not None and pair.call.name not in settings.ignore]
-        failing = {id(pair.step) for pair in pairs if id(pair.result) in recording.failed}
+        pairs = [pair for pair in calls if pair.result is not None and pair.call.name not in ignored]
+        failing = {id(pair.step) for pair in pairs if id(pair.result) in failures}
         mentioned = _mentioned(trajectory, failing, settings.words)
         good: set[str] = set()
         for pair in reversed(pairs):
-            if id(pair.result) not in recording.failed:
+            if id(pair.result) not in failures:
                 good.add(pair.call.name)
                 continue
             failed += 1
@@ -103,8 +104,8 @@ def swallowed_errors(sample: Sample, settings: Settings) -> Found:
         value=len(swallowed),
         explanation=f"{len(swallowed)} of {failed} failed calls were neither made good nor mentioned",
         values={"failed_tool_calls": failed, "failed_without_answer": failed - judged},
-        details={"swallowed_tools": dict(Counter(pair.call.name for pair in swallowed))},
-        evidence=tuple(dict.fromkeys(pair.step.id for pair in swallowed if pair.step.id is not None)),
+        details={"swallowed_tools": tally([pair.call.name for pair in swallowed])},
+        evidence=step_ids(swallowed) if swallowed else (),
     )
 
 
@@ -112,14 +113,33 @@ def _mentioned(trajectory: Trajectory, wanted: set[int], words: tuple[str, ...])
     """For each wanted step, by its Python id, whether the answer of its turn has one of the words: what the agent last
     said in it, at that step or later. A step after which nobody said anything is not there."""
     found: dict[int, bool] = {}
-    for turn in turns(trajectory) if wanted else ():
-        answer: str | None = None
-        mentioned: bool | None = None
-        for step in reversed(turn.steps):
-            if answer is None and step.role == "agent" and step.kind == "message" and (text := said(step)):
-                answer = text.lower()
-            if answer is not None and id(step) in wanted:
-                if mentioned is None:
-                    mentioned = any(word in answer for word in words)
-                found[id(step)] = mentioned
+    if not wanted:
+        return found
+    answer: str | None = None
+    mentioned: bool | None = None
+    # Backwards, so that the first words met in a turn are its answer.
+    for step, begins_turn in reversed(_with_begins(active_steps(trajectory))):
+        if answer is None and step.role == "agent" and step.kind == "message" and (text := said(step)):
+            answer = text.lower()
+        if answer is not None and id(step) in wanted:
+            if mentioned is None:
+                mentioned = any(word in answer for word in words)
+            found[id(step)] = mentioned
+        if begins_turn:
+            answer = mentioned = None
+    return found
+
+
+def _with_begins(steps: Iterable[Step]) -> list[tuple[Step, bool]]:
+    """Each step, and whether a turn begins with it, as `turns` divides them."""
+    found: list[tuple[Step, bool]] = []
+    answered = True
+    for step in steps:
+        role = step.role
+        begins = answered and role == "user" and is_prompt(step)
+        if begins:
+            answered = False
+        elif role == "agent" or role == "tool":
+            answered = True
+        found.append((step, begins))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pantrace.matching.recording import recording_of
-from pantrace.model import Measure, Sample, Thinking, answer_tokens
+from pantrace.model import Measure, Sample, Thinking
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
 
@@ -42,14 +42,13 @@ def thinking_metrics(sample: Sample, settings: NoSettings) -> Found:
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
     recording = recording_of(sample.trajectory)
-    usages = recording.usages
-    thoughts = [usage.reasoning for usage in usages if usage.reasoning is not None]
-    if not thoughts:
+    tokens = recording.tokens
+    thinking, missing = tokens.reasoning
+    if thinking is None:
         return NotApplicable("no model call reports reasoning tokens")
-    thinking = sum(thoughts)
     if not thinking and Thinking in recording.part_types:
         return NotApplicable("thoughts are recorded, but the calls report 0 tokens for them: they were not counted")
-    answers = sum(answer_tokens(usage) or 0 for usage in usages)
+    answers = sum(filter(None, tokens.answers))
     output = thinking + answers
     if output <= 0:
         return NotApplicable("no output tokens are reported")
@@ -60,7 +59,7 @@ def thinking_metrics(sample: Sample, settings: NoSettings) -> Found:
             "total_thinking_tokens": thinking,
             "total_candidate_tokens": answers,
             "total_output_tokens": output,
-            "turns_with_thinking": sum(count > 0 for count in thoughts),
-            "calls_missing_thinking": len(usages) - len(thoughts),
+            "turns_with_thinking": len([count for count in tokens.thoughts if count is not None and count > 0]),
+            "calls_missing_thinking": missing,
         },
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pantrace.catalog import Catalog, Model, catalog, cost_usd, list_cost_usd
+from pantrace.catalog import Catalog, Model, catalog, cost_usd, costs_usd
 from pantrace.matching.recording import Recording, recording_of
+from pantrace.matching.tokens import Tokens, total
 from pantrace.model import (
     Measure,
     Record,
@@ -15,8 +16,6 @@ from pantrace.model import (
     ToolCall,
     Trajectory,
     Usage,
-    answer_tokens,
-    prompt_tokens,
     reports,
     total_tokens,
 )
@@ -112,24 +111,22 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
     recording = recording_of(sample.trajectory)
-    aside = recording.given_up + recording.interrupted
     responses = recording.model_calls
-    names = [model or UNNAMED for model, _, _ in responses]
-    calls = list(zip(names, recording.usages, strict=True))
-    totals = recording.totals
+    calls = [(model or UNNAMED, usage) for model, _, usage in responses]
+    tokens = recording.tokens
     if in_total := _totals(recording):
         calls += in_total
-        totals = totals + [total_tokens(usage) for _, usage in in_total]
+        tokens = Tokens([usage for _, usage in calls])
     table = catalog(settings.prices)
-    if not calls and aside:
+    if not calls and (recording.given_up or recording.interrupted):
         return NotApplicable("no response was completed, or all were given up", *_spent(recording, table, 0, 0.0))
     if not calls:
         return NotApplicable("no model call reports its usage")
-    if not any(totals) and not any(usage.cost_usd for _, usage in calls):
+    if not any(tokens.totals) and not any(usage.cost_usd for _, usage in calls):
         return NotApplicable("0 tokens are reported, so none were counted")
     models = dict.fromkeys([model for model, _ in calls])
     priced = {model: found for model in models if (found := table.find(model)) is not None}
-    values = _tokens([usage for _, usage in calls], totals)
+    values = _sums(tokens)
     values["llm_calls"] = len(responses) if responses else None
     values["calls_missing_usage"] = _silent(recording) if responses else None
     details: dict[str, Any] = {
@@ -186,14 +183,12 @@ def _costed(
     unpriced = details["unpriced_models"]
     unsplit = len([usage for _, usage in calls if usage.input is None and usage.output is None])
     if not unpriced and not unsplit:
-        costs = [(usage, priced[model], True, at) for (model, usage), at in zip(calls, times, strict=False)]
-        costs += [(usage, priced[model], False, None) for model, usage in calls[single:]]
-        cost = sum(cost_usd(usage, model, one_call=one, at=at) for usage, model, one, at in costs)
+        costs = [costs_usd(usage, priced[model], at=at) for (model, usage), at in zip(calls, times, strict=False)]
+        costs += [costs_usd(usage, priced[model], one_call=False) for model, usage in calls[single:]]
+        cost = sum([each for each, _ in costs])
         cached = [model for model, usage in calls if usage.cache_read]
         discounted = [model for model in cached if priced[model].cache_read is not None]
-        values["list_cost_usd"] = sum(
-            list_cost_usd(usage, model, one_call=one, at=at) for usage, model, one, at in costs
-        )
+        values["list_cost_usd"] = sum([each for _, each in costs])
         details |= {
             "cache_discount": "table" if len(discounted) == len(cached) > 0 else "partial" if discounted else "none",
             "cost_source": "table",
@@ -214,16 +209,16 @@ def _costed(
     return Measurement(value=cost, explanation=f"as the source reports it; {why}", values=values, details=details)
 
 
-def _tokens(usages: list[Usage], totals: list[int | None]) -> Numbers:
-    """Sums; a field that a call leaves out counts as 0 where others report it, and how many leave it out is told."""
-    cached, uncached = _sum([usage.cache_read for usage in usages])
-    thinking, unthinking = _sum([usage.reasoning for usage in usages])
-    tools, _ = _sum([usage.tool_prompt for usage in usages])
-    given, without_input = _sum([usage.input for usage in usages])
-    output, without_output = _sum([usage.output for usage in usages])
+def _sums(tokens: Tokens) -> Numbers:
+    """A field that a call leaves out counts as 0 where others report it, and how many leave it out is told."""
+    given, without_input = tokens.input
+    output, without_output = tokens.output
+    cached, uncached = tokens.cached
+    thinking, unthinking = tokens.reasoning
+    tools, _ = tokens.tool_prompt
     return {
-        "prompt_tokens": given if tools is None else _sum([prompt_tokens(usage) for usage in usages])[0],
-        "completion_tokens": output if thinking is None else _sum([answer_tokens(usage) for usage in usages])[0],
+        "prompt_tokens": given if tools is None else total(tokens.prompts)[0],
+        "completion_tokens": output if thinking is None else total(tokens.answers)[0],
         "cached_tokens": cached,
         "thinking_tokens": thinking,
         "tool_use_prompt_tokens": tools,
@@ -233,20 +228,16 @@ def _tokens(usages: list[Usage], totals: list[int | None]) -> Numbers:
         "calls_missing_completion": without_output,
         "calls_missing_cached": uncached,
         "calls_missing_thinking": unthinking,
-        "total_tokens": _sum(totals)[0],
+        "total_tokens": total(tokens.totals)[0],
     }
-
-
-def _sum(counts: list[int | None]) -> tuple[int | None, int]:
-    """The sum of what is reported, None if nothing is, and how many report nothing."""
-    missing = counts.count(None)
-    return None if missing == len(counts) else sum(filter(None, counts)), missing
 
 
 def _totals(recording: Recording) -> list[tuple[str, Usage]]:
     """What the source reports in total for runs none of whose steps has its own usage."""
     with_totals = [each for each in recording.trajectories if each.usage]
-    counted = {id(step) for _, step, _ in recording.model_calls} if with_totals else ()
+    if not with_totals:
+        return []
+    counted = {id(step) for _, step, _ in recording.model_calls}
     return [
         (name or UNNAMED, usage)
         for each in with_totals

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pantrace.matching.recording import recording_of, tally
+from pantrace.matching.recording import recording_of, step_ids, tally
 from pantrace.model import Measure, Sample
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
@@ -46,12 +46,13 @@ def tool_success_rate(sample: Sample, settings: NoSettings) -> Found:
         return NotApplicable("the case was not run")
     recording = recording_of(sample.trajectory)
     pairs = recording.pairs
-    answered = [(pair, pair.result) for pair in pairs if pair.result is not None]
+    answered = recording.answered
     unanswered = len(pairs) - len(answered)
     if not answered:
         reason = "no tool call was answered" if pairs else "no tool was called"
         return NotApplicable(reason, {"unanswered_calls": unanswered})
-    failed = [(pair, result) for pair, result in answered if id(result) in recording.failed]
+    failures = recording.failed
+    failed = [each for each in answered if id(each[1]) in failures] if failures else []
     rate = (len(answered) - len(failed)) / len(answered)
     return Measurement(
         value=rate,
@@ -68,5 +69,5 @@ def tool_success_rate(sample: Sample, settings: NoSettings) -> Found:
                 [result.failure or ("exit_code" if result.exit_code else "error") for _, result in failed]
             ),
         },
-        evidence=tuple(dict.fromkeys([pair.step.id for pair, _ in failed if pair.step.id is not None])),
+        evidence=step_ids([pair for pair, _ in failed]) if failed else (),
     )

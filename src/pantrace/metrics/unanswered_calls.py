@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pantrace.matching.recording import recording_of, tally
+from pantrace.matching.recording import recording_of, step_ids, tally
 from pantrace.model import Measure, Sample
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
@@ -33,14 +33,16 @@ def unanswered_calls(sample: Sample, settings: NoSettings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    pairs = recording_of(sample.trajectory).pairs
+    recording = recording_of(sample.trajectory)
+    pairs = recording.pairs
     if not pairs:
         return NotApplicable("no tool was called")
-    open_pairs = [pair for pair in pairs if pair.result is None]
+    all_answered = len(recording.answered) == len(pairs)
+    open_pairs = [] if all_answered else [pair for pair in pairs if pair.result is None]
     return Measurement(
         value=len(open_pairs),
         explanation=f"{len(open_pairs)} of {len(pairs)} calls have no result",
         values={"total_tool_calls": len(pairs)},
         details={"unanswered_tools": tally([pair.call.name for pair in open_pairs])},
-        evidence=tuple(dict.fromkeys([pair.step.id for pair in open_pairs if pair.step.id is not None])),
+        evidence=step_ids(open_pairs) if open_pairs else (),
     )

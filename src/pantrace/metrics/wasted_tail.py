@@ -48,26 +48,34 @@ def wasted_tail(sample: Sample, settings: NoSettings) -> Found:
     if Action in recording.part_types:
         return NotApplicable("the agent acts by GUI actions; whether they were of use is not recorded")
     last = _last_useful(recording)
-    tail = [step for step in steps[last + 1 :] if is_agents(step)]
-    values: Numbers = {
-        "tail_steps": len([step for step in tail if step.role == "agent"]),
-        "tail_calls": len([part for step in tail for part in step.parts if type(part) is ToolCall]),
-        "tail_seconds": _seconds(steps[last] if last >= 0 else None, tail),
-    }
+    tail = [step for step in steps[last + 1 :] if is_agents(step)] if last + 1 < len(steps) else []
+    values: Numbers = {"tail_steps": 0, "tail_calls": 0, "tail_seconds": 0.0}
+    if tail:
+        values = {
+            "tail_steps": len([step for step in tail if step.role == "agent"]),
+            "tail_calls": len([part for step in tail for part in step.parts if type(part) is ToolCall]),
+            "tail_seconds": _seconds(steps[last] if last >= 0 else None, tail),
+        }
     details = {"last_useful_step": steps[last].id if last >= 0 else None}
-    calls = zip(recording.model_calls[: recording.own_calls], recording.totals, strict=False)
-    total = sum([tokens or 0 for (_, step, _), tokens in calls if is_agents(step)])
+    calls = zip(recording.model_calls[: recording.own_calls], recording.tokens.totals, strict=False)
+    # What a grader asked is not among the calls, so that `is_agents` comes down to this.
+    total = sum(
+        [tokens for (_, step, _), tokens in calls if tokens and step.kind == "message" and step.role in _AGENTS]
+    )
     if not total:
         return NotApplicable("no model call reports its usage", values, details)
-    spent = _tokens(tail)
+    spent = _tokens(tail) if tail else 0
     values |= {"tail_tokens": spent, "total_tokens": total}
     return Measurement(
         value=spent / total,
         explanation=f"{spent} of {total} tokens after the last useful step",
         values=values,
         details=details,
-        evidence=tuple(step.id for step in tail if step.role == "agent" and step.id is not None),
+        evidence=tuple([step.id for step in tail if step.role == "agent" and step.id is not None]) if tail else (),
     )
+
+
+_AGENTS = ("agent", "tool")
 
 
 def _tokens(steps: Iterable[Step]) -> int:
@@ -77,15 +85,18 @@ def _tokens(steps: Iterable[Step]) -> int:
 def _last_useful(recording: Recording) -> int:
     """Place of the last useful step; -1 when there is none."""
     steps, pairs, failed = recording.trajectory.steps, recording.pairs_by_trajectory[0], recording.failed
-    good = {id(pair.step) for pair in pairs if pair.result is not None and id(pair.result) not in failed}
+    good: set[int] | None = None
     asked = False
     for place in range(len(steps) - 1, -1, -1):
         step = steps[place]
+        if not asked and _answers(step):
+            # It calls no tool, so whether one succeeded need not be known; most runs end here.
+            return place
+        if good is None:
+            good = {id(pair.step) for pair in pairs if pair.result is not None and id(pair.result) not in failed}
         if id(step) in good:
             return place
         asked = asked or is_prompt(step)
-        if not asked and _answers(step):
-            return place
     return -1
 
 
@@ -96,8 +107,6 @@ def _answers(step: Step) -> bool:
 
 
 def _seconds(useful: Step | None, tail: list[Step]) -> float | None:
-    if not tail:
-        return 0.0
     begin, end = _end(useful) if useful is not None else None, _end(tail[-1])
     return max(end - begin, 0.0) if begin is not None and end is not None else None
 

@@ -240,7 +240,8 @@ def _records(
 ) -> Iterator[tuple[Any, ...]]:
     """Some columns of a table and behind them its records."""
     decode, most = msgspec.json.Decoder(kind).decode, limits().depth
-    for *row, json in read_rows(folder, part, table, *names, "json", only=only):
+    for row in read_rows(folder, part, table, *names, "json", only=only):
+        json = row[-1]
         # With few brackets it cannot be nested too deeply, so that most texts need no second look.
         if json.count("{") + json.count("[") < most:
             try:
@@ -248,10 +249,10 @@ def _records(
             except (msgspec.MsgspecError, UnicodeError):
                 pass  # a number that is not finite, or too large: read with patience
             else:
-                yield *row, found
+                yield (*row[:-1], found)
                 continue
         try:
-            yield *row, from_exact_json(json.encode(), kind)
+            yield (*row[:-1], from_exact_json(json.encode(), kind))
         except (
             ReadError,
             msgspec.MsgspecError,
