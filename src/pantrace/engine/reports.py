@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from pantrace.model import Decision, Maker, Record, Run, Sample, Score, Unit, in_words, with_samples
+from pantrace.model import Decision, Maker, Record, Run, Sample, Score, Unit, header_of, in_words, with_samples
 from pantrace.normalise.secrets import Redactor
 from pantrace.stats import Estimate
 from pantrace.store import Result, RunDirectory, query
@@ -158,7 +158,7 @@ def as_markdown(summary: EvalSummary, title: str, decided: Sequence[DecidedSampl
     """The summary as a page that reads well in a pull request; with `decided`, each sample's decision and reasons."""
     redactor = Redactor()  # it is sent to others
     summary, decided = redactor.record(summary)[0], redactor.value(list(decided))
-    lines = [f"# {as_text(title)}", "", f"{denominator_words(summary.denominator)}.", ""]
+    lines = [f"# {as_text(redactor.text(title)[0])}", "", f"{denominator_words(summary.denominator)}.", ""]
     if summary.decisions:
         lines += ["## Decisions", "", "| profile | passed | failed | undecided | pass rate |", "|---|---|---|---|---|"]
         for each in summary.decisions:
@@ -204,11 +204,14 @@ def repeats(summary: EvalSummary) -> list[tuple[str, str]]:
 
 
 def write_explain_report(out: Path, target: Path, profile: str | None = None) -> None:
-    """A run directory as the report of the Explain policy: the evals of each case, its composite, pass and reasons."""
+    """A run directory as the report of the Explain policy: the evals of each case, its composite, pass and reasons;
+    without secrets, as a report is sent to others."""
     from .convert import write_run
 
-    options = {"kind": "report"}
-    write_run(decided_run(out, profile), target, to="explain", options=options, measure=False)
+    options, redactor = {"kind": "report"}, Redactor()
+    run = decided_run(out, profile)
+    clean = with_samples(redactor.record(header_of(run))[0], (redactor.sample(each)[0] for each in run.samples))
+    write_run(clean, target, to="explain", options=options, measure=False)
 
 
 def decided_run(out: Path, profile: str | None = None) -> Run:
