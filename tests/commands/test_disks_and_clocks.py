@@ -114,7 +114,7 @@ def _found(folder: Path) -> set[str]:
 def _rows(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
     """What a run directory says about each sample, but for how long it took."""
     questions = {
-        "samples": "select id, count(*) from samples group by id",
+        "samples": "select sample, count(*) from samples group by sample",
         "scores": "select sample, name, value, status from scores where name not like '%latency%'",
         "decisions": "select sample, profile, passed from decisions",
     }
