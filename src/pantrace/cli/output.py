@@ -34,8 +34,8 @@ def print_json(value: Any) -> None:
 
 
 DISCREET = ("eval", "gate", "run", "check", "compare", "diagnose", "judge", "calibrate", "aggregate", "plot", "report")
-"""Commands that run where nobody looks, and whose words are kept in the logs of builds: they print no secret. What others
-print is what they were asked for as it is."""
+"""Commands that run where nobody looks, and whose words are kept in the logs of builds: they print no secret. What
+others print is what they were asked for as it is."""
 
 
 def harmless(text: str) -> str:

@@ -104,8 +104,8 @@ def plot(
 
     comparison: bars of all metrics; distribution: of samples' scores; paired: case by case between two evaluations;
     passk: all of k trials succeed. What is null is a gap, never a bar of zero. `labels` are names for the evaluations,
-    in order, as a list or parted by commas. Secrets in names are replaced, unless `redact` is False. `.save(FILE)` writes
-    the picture."""
+    in order, as a list or parted by commas. Secrets in names are replaced, unless `redact` is False. `.save(FILE)`
+    writes the picture."""
     refuse_other("kind", kind, get_args(Kind))
     paths = [path_at(each) for each in sources]
     notes = Notes.keeping()

@@ -44,7 +44,7 @@ def query(paths: str | Path | Sequence[str | Path], sql: str, *, memory: int = M
     """Ask one question in DuckDB's SQL about the tables runs, samples, steps, calls, scores and decisions.
 
     The column `run` of each table is the directory's path as given. Nothing can be written, and nothing but the
-    committed parts be read. A question that needs more than `memory` bytes goes on on the disk, as far as twenty times as
+    committed parts be read. A question that needs more than `memory` bytes uses the disk, up to twenty times as
     much; one that needs more still, and an answer of more than `memory`, is an error."""
     duckdb = _duckdb()
     given = [paths] if isinstance(paths, str | Path) else paths

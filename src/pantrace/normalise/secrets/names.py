@@ -100,7 +100,8 @@ _WORDS_OF_PROSE = _words(
     "required optional none null nil true false undefined string str text int integer bool boolean any object yes no"
     " on off empty missing invalid valid unset set hidden masked redacted changed ok error expired incorrect wrong"
     " unknown default secret password passwd token key prompt stdin env file path field input value type plain"
-    " protected encrypted hashed disabled enabled needed generated supported updated correct reset self this reserved unreserved"
+    " protected encrypted hashed disabled enabled needed generated supported updated correct reset self this"
+    " reserved unreserved"
 )
 _SENTENCE = _words(
     "a an and are as at be by can change enter for from has have if in is it must no not of on or please provide"
