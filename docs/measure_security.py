@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from judges.injection_set import JUDGES, PLACES, disguises, figures  # noqa: E402
+from judges.injection_set import JUDGES, NAMES, PLACES, disguises, figures  # noqa: E402
 from redaction.recall import DRAWS, Planting, plantings  # noqa: E402
 
 
@@ -58,7 +58,8 @@ def injection_table() -> str:
     by = {(each.judge, each.family): each for each in found}
     names = [each.__name__ for each in JUDGES]
     lines = [
-        f"{sum(1 for _ in disguises())} disguises at {len(PLACES)} places of a recording, under four rubrics:",
+        f"{sum(1 for _ in disguises())} disguises at {len(PLACES)} places of a recording, and one of each family at "
+        f"{len(NAMES)} more that hold names, under four rubrics:",
         "",
         "| family | judged | " + " | ".join(f"`{name}`" for name in names) + " |",
         "|---|---:|" + "---:|" * len(names),

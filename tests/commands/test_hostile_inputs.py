@@ -7,10 +7,12 @@ import json
 import os
 import resource
 import socket
+import sqlite3
 import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -111,6 +113,50 @@ def odd_things(path: Path) -> None:
     (path / "nowhere.json").symlink_to("gone")
 
 
+def field(number: int, content: bytes) -> bytes:
+    """A field of protobuf that holds bytes."""
+    return _varint(number << 3 | 2) + _varint(len(content)) + content
+
+
+def _varint(value: int) -> bytes:
+    found = b""
+    while value > 127:
+        found, value = found + bytes([value & 127 | 128]), value >> 7
+    return found + bytes([value])
+
+
+def span(text: bytes) -> bytes:
+    """An export of OpenTelemetry with one span, whose prompt is the text."""
+    prompt = field(9, field(1, b"gen_ai.prompt") + field(2, field(1, text)))
+    return field(1, field(2, field(2, field(1, b"1" * 16) + field(2, b"2" * 8) + field(5, b"chat") + prompt)))
+
+
+def database(path: Path, cell: str | None) -> None:
+    """A store of OpenCode with one message; without a cell, with one of 300 MB."""
+    with closing(sqlite3.connect(path)) as store:
+        columns = "session_id text, time_created integer, time_updated integer, data text"
+        store.executescript(
+            "create table session(id text primary key, project_id text, parent_id text, slug text, directory text,"
+            " title text, version text, share_url text, time_created integer, time_updated integer);"
+            f"create table message(id text primary key, {columns});"
+            f"create table part(id text primary key, message_id text, {columns});"
+            "create table project(id text primary key, worktree text);"
+            "insert into session values('ses_1','p',null,'s','/','t','1',null,1,1)"
+        )
+        value = "cast(zeroblob(300000000) as text)" if cell is None else "?"
+        given = () if cell is None else (cell,)
+        store.execute(f"insert into message values('msg_1','ses_1',1,1,{value})", given)
+        store.execute("insert into part values('prt_1','msg_1','ses_1',1,1,?)", (cell or "{}",))
+        store.commit()
+
+
+def wide_window(path: Path) -> None:
+    """A few bytes that ask for 2 GB to be unpacked in."""
+    asked = zstandard.ZstdCompressionParameters(window_log=31, enable_ldm=True)
+    with path.open("wb") as raw, zstandard.ZstdCompressor(compression_params=asked).stream_writer(raw) as file:
+        file.write(LINES)
+
+
 LINES = FIRST + SAMPLE
 UNKNOWN = "no format recognises"
 HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
@@ -139,6 +185,11 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     "digits.json": (plain(EXPORT % (b"1" * 100_000)), DIGITS),
     "repeated_keys.json": (plain(EXPORT % (b"{" + b'"a":1,' * 40_000 + b'"b":1}')), ""),
     "odd_things": (odd_things, ""),
+    "span.otlp.pb.gz": (packed(span(b"a" * 100 * MB)), TIGHT),
+    "deep_cell.db": (lambda path: database(path, '{"a":' * 5_000 + "1" + "}" * 5_000), ""),
+    "digits_in_a_cell.db": (lambda path: database(path, '{"role":"user","n":' + "9" * 100_000 + "}"), ""),
+    "large_cell.db": (lambda path: database(path, None), "a row is larger than 256 MB"),
+    "wide_window.jsonl.zst": (wide_window, "Frame requires too much memory for decoding"),
 }
 COMMANDS = {
     "detect": ("detect",),

@@ -33,6 +33,8 @@ INNOCENT = [
     "a+1 +2 +345",
     "screenshot-step_0_20260102@030405.png",
     "DE00 1234 5678 9012 3456 78 has wrong check digits",
+    "git clone git@github.com:org/repo.git",
+    "Indiranagar, particularly 100 Feet Road, is a prime place",
 ]
 
 

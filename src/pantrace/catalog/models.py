@@ -13,6 +13,7 @@ import msgspec
 from pantrace.errors import UsageError
 from pantrace.model import Record, Usage
 from pantrace.wire.times import from_iso
+from pantrace.wire.toml import parsed
 
 _LONGEST_NAME = 200
 """Letters: no model is called by more, and the patterns below take time with the square of them."""
@@ -152,7 +153,7 @@ def catalog(path: str | None = None) -> Catalog:
 
 def _parse(text: str, path: str) -> Catalog:
     try:
-        return msgspec.convert(tomllib.loads(text), Catalog, strict=False)
+        return msgspec.convert(parsed(text), Catalog, strict=False)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise UsageError(f"{path} is not a price table: {error}") from None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pantrace.errors import UsageError
-from pantrace.wire.markdown_text import as_text
+from pantrace.wire.markdown_text import as_text as escaped
 
 from .answer import few, sentence, short_name
 from .arguments import as_json, expand, keep_inputs, metric_names, unfold, verbose, within_limits
@@ -292,6 +292,13 @@ def _tell_history(found: History) -> None:
 
 def as_markdown(found: Comparisons) -> str:
     """The comparison as Markdown: the sentences, then the table."""
+    from pantrace.normalise.secrets import Redactor
+
+    redactor = Redactor()  # it is sent to others
+
+    def as_text(text: str) -> str:
+        return escaped(redactor.text(text)[0])
+
     columns, rows = _rows(found)
     kept = [place for place, name in enumerate(columns) if name not in ("won/lost/tied", "could have seen")]
     lines = [f"## {as_text(', '.join(found.runs[1:]))} against {as_text(found.runs[0])}", ""]

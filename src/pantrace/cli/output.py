@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from pantrace.normalise.secrets import Redactor
+
 
 _STEERING = re.compile("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 """Letters that steer a terminal or turn text round: C1 controls, marks of direction."""
@@ -31,9 +33,32 @@ def print_json(value: Any) -> None:
     sys.stdout.write(text)
 
 
+DISCREET = ("eval", "gate", "run", "check", "compare", "diagnose", "judge", "calibrate", "aggregate", "plot", "report")
+"""Commands that run where nobody looks, and whose words are kept in the logs of builds: they print no secret. What
+others print is what they were asked for as it is."""
+
+
 def harmless(text: str) -> str:
-    """Text of a recording without the control characters that steer a terminal."""
+    """Text of a recording without the control characters that steer a terminal, and where it ends in a log without
+    secrets."""
+    if (redactor := _redactor()) is not None:
+        text = redactor.text(text)[0]
     return "".join(letter if letter in "\n\t" or letter.isprintable() else _visible(letter) for letter in text)
+
+
+def _redactor() -> Redactor | None:
+    """What takes secrets out of the words of the command that is running."""
+    context = click.get_current_context(silent=True)
+    if context is None or context.info_name not in DISCREET or context.params.get("no_redact"):
+        return None
+    return _made_redactor()
+
+
+@cache
+def _made_redactor() -> Redactor:
+    from pantrace.normalise.secrets import Redactor
+
+    return Redactor()
 
 
 def _visible(letter: str) -> str:

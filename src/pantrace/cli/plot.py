@@ -54,6 +54,7 @@ KINDS = ("png", "svg", "pdf", "html", "vl.json")
 @click.option(
     "--format", "format_", type=click.Choice(KINDS), help="What to write; by default what the name of -o says."
 )
+@click.option("--no-redact", is_flag=True, help="Show names as they are, secrets included.")
 @as_json
 def command(
     sources: tuple[str, ...],
@@ -68,6 +69,7 @@ def command(
     dpi: int,
     out: str,
     format_: str | None,
+    no_redact: bool,
     as_json: bool,
 ) -> None:
     """Draw evaluations: eval JSON files, or recordings whose samples have scores.
@@ -94,7 +96,14 @@ def command(
     keep_inputs(sources, others=[out])
     written = format_ or kind_of(Path(out))
     drawn = plot(
-        *expand(sources), kind=kind, metrics=metrics, labels=labels, cluster=cluster, title=title, format=from_
+        *expand(sources),
+        kind=kind,
+        metrics=metrics,
+        labels=labels,
+        cluster=cluster,
+        title=title,
+        format=from_,
+        redact=not no_redact,
     )
     drawn.save(out, kind=written, width=width, height=height, dpi=dpi)
     for warning in drawn.warnings:

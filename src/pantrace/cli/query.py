@@ -6,15 +6,18 @@ import sys
 
 import click
 
-from .arguments import as_json, unfold
+from .arguments import as_json, size, unfold
 from .output import print_json, say, table
 
 
 @click.command("query")
 @click.argument("words", nargs=-1, required=True, metavar="DIR... SQL")
 @click.option("--csv", "as_csv", is_flag=True, help="CSV on stdout.")
+@click.option(
+    "--max-memory", type=size, default="1GB", show_default=True, metavar="SIZE", help="What a question may take."
+)
 @as_json
-def command(words: tuple[str, ...], as_csv: bool, as_json: bool) -> None:
+def command(words: tuple[str, ...], as_csv: bool, max_memory: int, as_json: bool) -> None:
     """Ask run directories a question in SQL (DuckDB).
 
     Tables: runs, samples, steps, calls, scores, decisions; docs/store.md lists their columns.
@@ -29,7 +32,7 @@ def command(words: tuple[str, ...], as_csv: bool, as_json: bool) -> None:
 
     if len(words) < 2:
         raise click.UsageError("name at least one run directory, then the question")
-    answer = query(unfold(words[:-1]), words[-1])
+    answer = query(unfold(words[:-1]), words[-1], memory=max_memory)
     if as_json:
         print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
     elif as_csv:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from pantrace.model import Decision, Maker, Record, Run, Sample, Score, Unit, in_words, with_samples
+from pantrace.model import Decision, Maker, Record, Run, Sample, Score, Unit, header_of, in_words, with_samples
 from pantrace.normalise.secrets import Redactor
 from pantrace.stats import Estimate
 from pantrace.store import Result, RunDirectory, query
@@ -99,7 +99,7 @@ def _add_rate(suite: ElementTree.Element, profile: str, summary: EvalSummary | N
         if each.profile == profile:
             properties = ElementTree.SubElement(suite, "properties")
             told = {"cases": str(each.cases), "pass_rate": repr(each.pass_rate), "decisions": verdict_words(each)}
-            told |= {"gate": gate} if gate else {}
+            told |= {"gate": Redactor().text(gate)[0]} if gate else {}
             for name, value in told.items():
                 ElementTree.SubElement(properties, "property", name=name, value=xml_text(value))
 
@@ -161,8 +161,8 @@ def as_markdown(summary: EvalSummary, title: str, decided: Sequence[DecidedSampl
     the sentence of a `gate`, how that went."""
     redactor = Redactor()  # it is sent to others
     summary, decided = redactor.record(summary)[0], redactor.value(list(decided))
-    lines = [f"# {as_text(title)}", "", *([f"**{as_text(gate)}**", ""] if gate else [])]
-    lines += [f"{denominator_words(summary.denominator)}.", ""]
+    told = [f"**{as_text(redactor.text(gate)[0])}**", ""] if gate else []
+    lines = [f"# {as_text(redactor.text(title)[0])}", "", *told, f"{denominator_words(summary.denominator)}.", ""]
     if summary.decisions:
         lines += ["## Decisions", "", "| profile | passed | failed | undecided | pass rate |", "|---|---|---|---|---|"]
         for each in summary.decisions:
@@ -208,11 +208,14 @@ def repeats(summary: EvalSummary) -> list[tuple[str, str]]:
 
 
 def write_explain_report(out: Path, target: Path, profiles: Collection[str] | None = None) -> None:
-    """A run directory as the report of the Explain policy: the evals of each case, its composite, pass and reasons."""
+    """A run directory as the report of the Explain policy: the evals of each case, its composite, pass and reasons;
+    without secrets, as a report is sent to others."""
     from .convert import write_run
 
-    options = {"kind": "report"}
-    write_run(decided_run(out, profiles), target, to="explain", options=options, measure=False)
+    options, redactor = {"kind": "report"}, Redactor()
+    run = decided_run(out, profiles)
+    clean = with_samples(redactor.record(header_of(run))[0], (redactor.sample(each)[0] for each in run.samples))
+    write_run(clean, target, to="explain", options=options, measure=False)
 
 
 def decided_run(out: Path, profiles: Collection[str] | None = None) -> Run:

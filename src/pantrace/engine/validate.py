@@ -20,7 +20,6 @@ from pantrace.wire.rows import rows_in
 from .balance import Balance
 from .doubts import doubts
 from .read import UNFORESEEN, Notes, inputs, not_of_format, open_run
-from .search import Ignored
 from .table import Table, Tabular
 
 
@@ -88,38 +87,39 @@ def validate(path_or_data: str | PathLike[str] | Any, format: str | None = None)
 
 def validate_files(paths: Sequence[Path], format: str | None = None) -> Violations:  # noqa: A002
     """The violations of several files or directories; those that cannot be read at all are listed as such."""
-    found = Violations(files=paths)
+    found = Violations()
     for path in paths:
         try:
-            found.extend(file_violations(path, format, found.notes))
+            found.extend(_file_violations(path, format, found.notes, found.files))
         except ReadError as error:
             found.unreadable.append(error.at(path=str(path)))
+            if path not in found.files:
+                found.files.append(path)
     return found
 
 
-def file_violations(path: Path, format_name: str | None, notes: Notes | None = None) -> Iterator[Violation]:
-    """Violations of a file, or of all files of a directory; ReadError when nothing can be read. What a directory holds
-    beside recordings, and values that have no place in the model, are noted if notes are given."""
-    unread = notes.unread if notes is not None else None
+def _file_violations(path: Path, format_name: str | None, notes: Notes, files: list[Path]) -> Iterator[Violation]:
+    """Violations of a file, or of all recordings in a directory; ReadError when nothing can be read. Each recording
+    that is looked at is added to `files`; what lies beside them, and values without a place in the model, are noted."""
     if path.is_dir():
-        yield from _directory_violations(path, format_name, [] if notes is None else notes.ignored, unread)
+        yield from _directory_violations(path, format_name, notes, files)
         return
     if not path.exists():
         raise ReadError("no such file or directory", path=str(path))
-    yield from _violations(path, by_name(format_name) if format_name else detect(path)[0], unread)
+    files.append(path)
+    yield from _violations(path, by_name(format_name) if format_name else detect(path)[0], notes.unread)
 
 
-def _directory_violations(
-    folder: Path, format_name: str | None, ignored: list[Ignored], unread: Balance | None
-) -> Iterator[Violation]:
+def _directory_violations(folder: Path, format_name: str | None, told: Notes, files: list[Path]) -> Iterator[Violation]:
     notes = Notes.keeping()
-    notes.ignored = ignored
+    notes.ignored = told.ignored
     found = list(inputs([folder], format_name, notes))
     if not found and not notes.broken:
         raise UnknownFormat("nothing readable in it", path=str(folder), remedy="`pantrace formats` lists what can be")
     for path, chosen, _ in found:
+        files.append(path)
         try:
-            yield from _violations(path, chosen, unread)
+            yield from _violations(path, chosen, told.unread)
         except ReadError as error:
             notes.on_broken(error.at(path=str(path)))
     for each in notes.broken:

@@ -20,6 +20,7 @@ from pantrace.model import (
     is_prompt,
     merged_turns,
 )
+from pantrace.normalise.secrets import Redactor
 from pantrace.store import Result, RunDirectory
 from pantrace.wire.json import encode
 from pantrace.wire.markdown_text import as_quotation, as_text
@@ -35,23 +36,27 @@ _Numbers = dict[str, list[float]]
 
 
 def write_workshop(directory: Path, folder: Path) -> tuple[Path, Path]:
-    """Write both files of a run directory into a folder."""
+    """Write both files of a run directory into a folder, without secrets: they are sent to others."""
     folder.mkdir(parents=True, exist_ok=True)
     opened = RunDirectory.open(directory)
     created = time_text(opened.header.created)
-    questions = _Questions()
-    for result in opened.results():
+    questions, redactor = _Questions(), Redactor()
+
+    def results() -> Iterator[Result]:
+        return (redactor.record(each)[0] for each in opened.results())
+
+    for result in results():
         questions.add(result)
     with writing(folder / LOG) as log:
         head = f"**Generated:** {created or 'unknown'}\n**Total Questions:** {len(questions.cases)}\n"
         log.write(f"# Question-Answer Analysis Log\n\n{head}".encode())
-        for number, result in enumerate(opened.results(), 1):
+        for number, result in enumerate(results(), 1):
             log.write(f"\n---\n\n{_entry(result, number)}".encode("utf-8", "replace"))
     stamp = (created or "")[:19].replace("-", "").replace(":", "").replace("T", "_")
     whole = {
         "experiment_id": f"eval-{stamp}" if stamp else "eval",
         "run_type": "manual",
-        "test_description": opened.header.name or "",
+        "test_description": redactor.text(opened.header.name or "")[0],
         "interaction_datetime": created,
         "overall_summary": questions.overall(),
         "per_question_summary": [questions.summary(name) for name in questions.cases],

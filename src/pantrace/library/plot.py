@@ -16,6 +16,7 @@ from pantrace.engine.read import Notes
 from pantrace.engine.table import Table, Tabular
 from pantrace.errors import UsageError
 from pantrace.metrics import full_address
+from pantrace.normalise.secrets import Redactor
 from pantrace.places import path_at
 from pantrace.plots import DPI, render
 
@@ -97,12 +98,14 @@ def plot(
     cluster: str | None = None,
     title: str | None = None,
     format: str | None = None,  # noqa: A002
+    redact: bool = True,
 ) -> Figure:
     """Draw evaluations: eval JSON files, run directories, recordings whose samples have scores.
 
     comparison: bars of all metrics; distribution: of samples' scores; paired: case by case between two evaluations;
     passk: all of k trials succeed. What is null is a gap, never a bar of zero. `labels` are names for the evaluations,
-    in order, as a list or parted by commas. `.save(FILE)` writes the picture."""
+    in order, as a list or parted by commas. Secrets in names are replaced, unless `redact` is False. `.save(FILE)`
+    writes the picture."""
     refuse_other("kind", kind, get_args(Kind))
     paths = [path_at(each) for each in sources]
     notes = Notes.keeping()
@@ -112,5 +115,7 @@ def plot(
     asked = [full_address(name) for name in listed(metrics)]
     named = label_names(found, [name.strip() for row in csv.reader(listed(labels)) for name in row])
     drawn = figure(kind, found, named, asked, title, cluster)
+    if redact:
+        drawn = Redactor().value(drawn)  # names of runs, metrics and cases stand in it
     drawn_of = tuple(zip(named, found, strict=True))
     return Figure(kind, drawn, tuple(paths), drawn_of, tuple(warnings_of(found)), notes)

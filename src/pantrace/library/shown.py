@@ -72,7 +72,7 @@ def gather(wanted: Wanted, notes: Notes) -> Shown:
     runs = [_shown_run(source, wanted, evaluations, notes, remarks) for source in sources]
     named = [run.name for run in runs]
     for run, source in zip(runs, sources, strict=True):
-        run.name = run.name if named.count(run.name) == 1 else source.name
+        run.name = wanted.clean(run.name if named.count(run.name) == 1 else source.name)
     title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs"
 
     def compare() -> list[Comparison]:
@@ -80,7 +80,7 @@ def gather(wanted: Wanted, notes: Notes) -> Shown:
 
     def plots() -> list[Plot]:
         several = [each for each in evaluations if each.metrics]
-        return _drawn("comparison", several, remarks) if wanted.drawing and len(several) > 1 else []
+        return _drawn("comparison", several, wanted, remarks) if wanted.drawing and len(several) > 1 else []
 
     return Shown(title=title, runs=runs, compare=compare, plots=plots, notes=remarks)
 
@@ -163,13 +163,14 @@ def _shown_run(
         name=header.name or source.name,
         header=header,
         samples=(),
-        path=str(source.path),
+        path=wanted.clean(str(source.path)),
         roots=_roots(source, directory),
         live=directory is not None and header.status != "complete",
     )
     if (found := _evaluation(source, evaluations)) is not None:
-        shown.measures = _measures(found)
-        shown.plots = _plots(found, shown.measures, remarks) if wanted.drawing else []
+        measures = _measures(found)
+        shown.plots = _plots(found, measures, wanted, remarks) if wanted.drawing else []
+        shown.measures = wanted.clean(measures)
     if directory is not None:
         shown.decisions = wanted.clean(_decisions(source.path))
     shown.samples = _paced(_samples(run, directory, wanted, own, shown.notes), source)
@@ -245,7 +246,7 @@ def _evaluations(wanted: Wanted, remarks: list[str]) -> list[Evaluation]:
     except MissingExtra as error:
         remarks.append(f"No intervals: {error}")
     except PantraceError as error:
-        remarks.append(f"No numbers over all samples: {error}")
+        remarks.append(wanted.clean(f"No numbers over all samples: {error}"))
     return []
 
 
@@ -287,12 +288,14 @@ def _measures(evaluation: Evaluation) -> list[dict[str, Any]]:
     return found
 
 
-def _plots(evaluation: Evaluation, measures: Sequence[dict[str, Any]], remarks: list[str]) -> list[Plot]:
+def _plots(
+    evaluation: Evaluation, measures: Sequence[dict[str, Any]], wanted: Wanted, remarks: list[str]
+) -> list[Plot]:
     """How the main measures spread, and how often all trials of a case pass where cases were tried several times."""
     main = [each["name"] for each in measures if each.get("main") and each["n"] >= FEW]
-    found = [plot for name in main for plot in _drawn("distribution", [evaluation], remarks, name)]
+    found = [plot for name in main for plot in _drawn("distribution", [evaluation], wanted, remarks, name)]
     tried = [name for name in main if any(len(each) > 1 for each in evaluation.metrics[name].passes.values())]
-    return found + [plot for name in tried[:1] for plot in _drawn("passk", [evaluation], remarks, name)]
+    return found + [plot for name in tried[:1] for plot in _drawn("passk", [evaluation], wanted, remarks, name)]
 
 
 def _decisions(path: Path) -> list[dict[str, Any]]:
@@ -313,7 +316,7 @@ def _comparisons(
         try:
             sides.append(side_of(run, run.samples))
         except PantraceError as error:
-            remarks.append(f"Not compared: {source.name}: {error}")
+            remarks.append(wanted.clean(f"Not compared: {source.name}: {error}"))
             return []
     found = []
     for first in range(len(sides) if len(sides) <= COMPARED else 1):
@@ -321,22 +324,26 @@ def _comparisons(
             try:
                 rows = compare_sides(sides[first], sides[second])
             except PantraceError as error:
-                remarks.append(f"Not compared: {sources[first].name} and {sources[second].name}: {error}")
+                remarks.append(wanted.clean(f"Not compared: {sources[first].name} and {sources[second].name}: {error}"))
                 continue
             if rows:
                 sought = [_evaluation(sources[place], evaluations) for place in (first, second)]
                 pair = [each for each in sought if each is not None]
                 main = next((row.metric for row in rows if row.common), None)
-                drawn = _drawn("paired", pair, remarks, main) if wanted.drawing and main and len(pair) == 2 else []
+                drawing = wanted.drawing and main and len(pair) == 2
+                drawn = _drawn("paired", pair, wanted, remarks, main) if drawing else []
                 found.append(Comparison(first, second, wanted.clean([msgspec.to_builtins(row) for row in rows]), drawn))
     return found
 
 
-def _drawn(kind: Any, evaluations: Sequence[Evaluation], remarks: list[str], metric: str | None = None) -> list[Plot]:
+def _drawn(
+    kind: Any, evaluations: Sequence[Evaluation], wanted: Wanted, remarks: list[str], metric: str | None = None
+) -> list[Plot]:
     try:
         names = label_names(evaluations, ())
-        drawn = figure(kind, evaluations, names, [metric] if metric else [])
-        return [Plot(f"{kind} of {metric}" if metric else kind, render(drawn, "svg"))]
+        # Names of runs, metrics and cases stand in the picture and in its titles, where nobody would look for them.
+        drawn = wanted.clean(figure(kind, evaluations, names, [metric] if metric else []))
+        return [Plot(wanted.clean(f"{kind} of {metric}") if metric else kind, render(drawn, "svg"))]
     except MissingExtra as error:
         if (told := f"No plots: {error}") not in remarks:
             remarks.append(told)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os import fspath
 from pathlib import Path
+from sys import getsizeof
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,6 +14,7 @@ import msgspec
 from pantrace.errors import MissingExtra, UsageError
 from pantrace.model import RunHeader
 from pantrace.places import bring_all, path_at
+from pantrace.wire.limits import in_words
 from pantrace.wire.private_folder import private_folder
 
 from .json_text import column_json, sayable
@@ -31,23 +33,59 @@ class Answer(NamedTuple):
     rows: list[tuple[Any, ...]]
 
 
-def query(paths: str | Path | Sequence[str | Path], sql: str) -> Answer:
+MEMORY = 1_000_000_000
+"""Bytes that a question may hold in memory, and its answer once more."""
+_SPILLED = 20
+"""Times as much may lie on the disk, so that a question without end does not fill it."""
+_AT_ONCE = 10_000
+
+
+def query(paths: str | Path | Sequence[str | Path], sql: str, *, memory: int = MEMORY) -> Answer:
     """Ask one question in DuckDB's SQL about the tables runs, samples, steps, calls, scores and decisions.
 
     The column `run` of each table is the directory's path as given. Nothing can be written, and nothing but the
-    committed parts be read."""
+    committed parts be read. A question that needs more than `memory` bytes uses the disk, up to twenty times as
+    much; one that needs more still, and an answer of more than `memory`, is an error."""
     duckdb = _duckdb()
     given = [paths] if isinstance(paths, str | Path) else paths
     folders = list({(found := path_at(path)).resolve(): found for path in given}.values())
-    with private_folder() as spill, duckdb.connect(config=_config(spill)) as database:
-        _create_tables(database, folders, _named_in(sql))
+    with private_folder() as spill, duckdb.connect(config=_bounded(spill, memory)) as database:
         try:
+            _create_tables(database, folders, _named_in(sql))
             _refuse_all_but_a_question(duckdb, database, sql)
             database.execute("begin transaction read only")
             answer = database.execute(sql)
-            return Answer(tuple(column[0] for column in answer.description), answer.fetchall())
+            return Answer(tuple(column[0] for column in answer.description), _fetched(answer, memory))
+        except duckdb.OutOfMemoryException:
+            raise UsageError(
+                f"the question needs more than {in_words(memory)} of memory, or too much of the disk; "
+                "ask about fewer rows, or allow more with --max-memory SIZE"
+            ) from None
         except duckdb.Error as error:
             raise _usage_error(error) from None
+
+
+def _bounded(spill: Path, memory: int) -> dict[str, Any]:
+    return {
+        **_config(spill),
+        "memory_limit": f"{memory}B",
+        "max_temp_directory_size": f"{memory * _SPILLED}B",
+    }
+
+
+def _fetched(answer: Any, most: int) -> list[tuple[Any, ...]]:
+    """All rows; the bound is on what they take here, which is several times what they take in the database."""
+    rows: list[tuple[Any, ...]] = []
+    size = 0
+    while some := answer.fetchmany(_AT_ONCE):
+        rows += some
+        size += sum(getsizeof(row) + sum(map(getsizeof, row)) for row in some)
+        if size > most:
+            raise UsageError(
+                f"the answer is larger than {in_words(most)} ({len(rows):,} rows so far); "
+                "ask for less, with LIMIT or a GROUP BY, or allow more with --max-memory SIZE"
+            )
+    return rows
 
 
 @contextmanager

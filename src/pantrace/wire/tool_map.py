@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from pantrace.errors import PantraceError, UsageError
 
 from . import files
 from .json import decode
+from .toml import parsed
 from .yaml import load_yaml
 
 SECTION = "tool_mappings"
@@ -32,7 +32,7 @@ def _read(path: str, changed: int, option: str) -> dict[str, str]:
         data = files.read_all(Path(path))
         text = data.decode()
         if path.endswith(".toml"):
-            found: Any = tomllib.loads(text)
+            found: Any = parsed(text)
         elif text.lstrip().startswith("{"):
             found = decode(data)
         else:

@@ -9,6 +9,8 @@ from typing import Any
 
 from pantrace.errors import UsageError
 
+from .limits import limits
+
 _MOST_VALUES = 100_000
 _DEEPEST = 100
 _TYPED = {
@@ -40,7 +42,10 @@ def load_yaml(text: str, name: str) -> Any:
         where = f": line {mark.line + 1}" if mark else ""
         raise UsageError(f"{name}{where}: not valid YAML: {error.problem or error.context}") from None
     except (yaml.YAMLError, ValueError) as error:
-        raise UsageError(f"{name}: not valid YAML: {' '.join(str(error).split())}") from None
+        told = " ".join(str(error).split())
+        if "int_max_str_digits" in told:  # Python's advice is for programmers
+            told = f"a number of more than {limits().digits:,} digits"
+        raise UsageError(f"{name}: not valid YAML: {told}") from None
     except RecursionError:
         raise UsageError(f"{name}: nested deeper than {_DEEPEST} levels") from None
 

@@ -12,6 +12,7 @@ import msgspec
 from pantrace.errors import PantraceError
 from pantrace.model import Record, Sample
 from pantrace.wire.json import decode_document
+from pantrace.wire.toml import parsed
 
 from .outcome import StepOutcome
 
@@ -46,7 +47,7 @@ def read_milestones(path: str) -> Milestones:
     file = Path(path)
     try:
         data = file.read_bytes()
-        content: Any = tomllib.loads(data.decode()) if file.suffix == ".toml" else decode_document(data)
+        content: Any = parsed(data.decode()) if file.suffix == ".toml" else decode_document(data)
         return msgspec.convert(content, Milestones)
     except OSError as error:
         raise ValueError(f"the milestones {path} cannot be read: {error.strerror}") from None

@@ -113,7 +113,11 @@ def _stands_alone(text: str, match: re.Match[str], end: int) -> bool:
     """Whether NAME: value is a line of its own in a file of variables, or name=value a word of its own outside of code.
     There a word is a password, too."""
     if match["sign"] == ":":
-        return match["name"].isupper() and "_" in match["name"] and _LINE_ENDS.match(text, end) is not None
+        # A name in quotes is that of a program's own data, where a word without them is a variable.
+        quoted = text[match.end("name") : match.end("name") + 1] in ("'", '"')
+        return (
+            not quoted and match["name"].isupper() and "_" in match["name"] and _LINE_ENDS.match(text, end) is not None
+        )
     if match["sign"] != "=" or match["space"] or text[match.start() - 1 : match.start()] not in _BEFORE:
         return False
     word = text[match.end() : end].lower()

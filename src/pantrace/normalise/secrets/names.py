@@ -70,11 +70,13 @@ def _level(name: str, in_query: bool) -> Level | None:
     if not words:
         return None
     last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if "public" in words and last in ("key", "token"):  # publicKeyToken
+        return None
     if last.endswith(_CERTAIN) or last == "pwd":
         return "certain"
     if last == "key" and (before in _KEYS or before in _LIKELY_KEYS):
         return "certain" if before in _KEYS else "likely"
-    if last == "key" and "public" not in words and not _ISSUERS.isdisjoint(words):
+    if last == "key" and not _ISSUERS.isdisjoint(words):
         return "likely"
     if last == "pass" and before in _LOGINS:
         return "certain"
@@ -88,8 +90,9 @@ def _level(name: str, in_query: bool) -> Level | None:
 _STAND_IN = re.compile(
     r"""(?ix)
     \[redacted | [*x•.…\#?_-]++ \Z | (?P<same>.)(?P=same)*+ \Z
-    | < | \$\{ | \$\( | \$[a-z_]\w*\Z | \{\{ | \{\w*\}\Z | %[(\{] | %\w+%\Z | %s\Z
+    | < | \$\{ | \$\( | \$[a-z_]\w*\Z | \{\{ | \{[\w.]*\}['"]?\Z | %[(\{] | %\w+%\Z | %s\Z
     | __\w+__\Z | (?:env|vault|file|op|arn|ref)[:+] | (?:process|os|import\.meta)\.env
+    | [\w-]{0,12}[-_]none\Z
     | (?:your|my|insert|enter|replace|example|placeholder|dummy)(?:[-_. ]|\Z)
     """
 )
@@ -98,6 +101,7 @@ _WORDS_OF_PROSE = _words(
     " on off empty missing invalid valid unset set hidden masked redacted changed ok error expired incorrect wrong"
     " unknown default secret password passwd token key prompt stdin env file path field input value type plain"
     " protected encrypted hashed disabled enabled needed generated supported updated correct reset self this"
+    " reserved unreserved"
 )
 _SENTENCE = _words(
     "a an and are as at be by can change enter for from has have if in is it must no not of on or please provide"
@@ -106,6 +110,8 @@ _SENTENCE = _words(
 )
 _NAMED_THING = re.compile(r"[A-Za-z_$][\w$]*(?:[.-][A-Za-z_$][\w$]*)*")
 _VARIABLE = re.compile(r"_{0,2}[A-Z]{2,20}(?:_[A-Z]{1,20}[0-9]{0,2}){1,8}_{0,2}")
+_HANDED_ON = re.compile(r"(?:[a-z]{1,3}[0-9]_|[a-z]{2,20}_){1,6}[a-z]{2,20}")
+"""s3_connection is a variable in spite of its digit."""
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:~|\.{1,2})?[/\\][\w./\\ ~-]*")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _PIECE = re.compile(r"[A-Za-z0-9]{6,}")
@@ -153,13 +159,22 @@ def is_secret(value: str, name: str, level: Level, style: Style) -> bool:
     """Whether a value behind such a name is a secret."""
     if level == "likely":
         return looks_drawn(value, 15) or _holds_one(value, name)
-    if not value or is_word(value):
+    if not value or is_word(value) or _is_own_name(value, name):
         return False
     if _is_sentence(value) or value.startswith(("http://", "https://")) or _is_path(value):
         return False
     if style != "bare":
         return len(value) >= _SHORTEST[style]
     return len(value) >= 6 and not _is_code(value, name)
+
+
+def _is_own_name(value: str, name: str) -> bool:
+    """Whether a value is only what it is called: `CHALLENGE_PASSWORD: "challengePassword"`, or the name of its type:
+    `private_key: "_RSAPrivateKey"`."""
+    if _NAMED_THING.fullmatch(value) is None:
+        return False
+    said, asked = ([word.lower() for word in _WORDS.findall(each)] for each in (value, name.rpartition(".")[2]))
+    return len(asked) > 1 and (said == asked or (asked[-1] == "key" and said[-len(asked) :] == asked))
 
 
 def _holds_one(value: str, name: str) -> bool:
@@ -182,7 +197,7 @@ def _is_path(value: str) -> bool:
 
 def _is_code(value: str, name: str) -> bool:
     """Whether a bare value is more likely a word, a variable or a date than a secret."""
-    if _DATE.match(value):
+    if _DATE.match(value) or value.startswith(":") or _HANDED_ON.fullmatch(value):
         return True
     if _NAMED_THING.fullmatch(value) is None:
         return False

@@ -15,8 +15,8 @@ _FILE = re.compile(
 
 
 def _is_mail(value: str) -> bool:
-    """screenshot@030405.png is a file."""
-    return _FILE.search(value) is None
+    """screenshot@030405.png is a file, and git@github.com is nobody's."""
+    return not value.startswith("git@") and _FILE.search(value) is None
 
 
 EMAIL = Shape(
@@ -96,7 +96,7 @@ PERSONAL = (
     Shape(
         "address",
         "",
-        rf"(?<![\w.,-])[0-9]{{1,5}}[A-Za-z]?(?: {_NAME}){{1,3}}? (?:{_STREETS})(?!\w)"
+        rf"(?<![\w.,-])[0-9]{{1,5}}[A-Za-z]?(?! F(?:ee|oo)t R)(?: {_NAME}){{1,3}}? (?:{_STREETS})(?!\w)"
         rf"(?:,? (?:Apt\.?|Suite|Unit|#) ?[\w-]{{1,8}})?(?:, {_NAME}(?: {_NAME})?)?"
         r"(?:,? [A-Z]{2} [0-9]{5}(?:-[0-9]{4})?)?",
     ),

@@ -44,6 +44,14 @@ def _is_login(value: str) -> bool:
         return False
 
 
+def _is_key(value: str) -> bool:
+    """Whether anything stands between the first and the last line; code that knows both lines has only names there."""
+    inside = re.sub(r"-{5,8}[A-Z0-9 ]+-{5}|\\[nr]", "", value)
+    if '"' in inside or "'" in inside:
+        return re.search(r"[A-Za-z0-9+/=]{24}", inside) is not None
+    return any(letter.isalnum() for letter in inside)
+
+
 def _is_bearer(value: str) -> bool:
     if is_stand_in(value) or not any(letter.isdigit() for letter in value):
         return False
@@ -82,7 +90,7 @@ SHAPES = (
         rf"-{{5,8}}BEGIN [A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-{{5}}"
         rf"(?:(?=[^-]){_BODY}-{{5,8}}END [A-Z0-9 ]{{0,40}}-{{5}}"
         r"|(?=[ \t]*+(?:\r?\n|\\n|\\r))[\sA-Za-z0-9+/=\\:,-]*+)",
-        lambda value: any(letter.isalnum() for letter in re.sub(r"-{5,8}[A-Z0-9 ]+-{5}|\\[nr]", "", value)),
+        _is_key,
     ),
     Shape("jwt", "eyj", rf"{_ALONE}eyJ{_URL}{{8,}}+\.(?:eyJ{_URL}{{4,}}+(?:\.{_URL}*+)?|(?:{_URL}*+\.){{3}}{_URL}++)"),
     Shape("sendgrid-key", "sg.", rf"{_ALONE}SG\.{_URL}{{16,32}}+\.{_URL}{{16,64}}+"),

@@ -174,6 +174,11 @@ FORMS = (
 _ESCAPE = re.compile(r"(?:\\[nrtbf]|\\u00[0-9a-fA-F]{2}|\\x[0-9a-fA-F]{2}|%[0-9a-fA-F]{2}|\x1b\[[0-9;]{0,8}m)\Z")
 _RANDOM = re.compile(r"[0-9]|[A-Za-z]{12}")
 _UNBROKEN = re.compile(r"(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{16}")
+_WORDS = re.compile(r"(?<![A-Za-z0-9_-])(?:(?:[a-z]++|[A-Z]++|[A-Z][a-z]++)?[0-9]{0,6}+[-_]++)++\Z")
+_OF_BASE64 = re.compile(r"[A-Za-z0-9+/]{20}\Z")
+_CHANGE = re.compile(r"[a-z][A-Z0-9]|[A-Z][0-9]|[0-9][A-Za-z]")
+_REACH = 40
+"""Letters in front of a token that are looked at; what is cut off there counts as a beginning."""
 _FEWEST_LETTERS = 5
 """sk-xxxxxxxxxxxx is a stand-in for a key, and so is AKIAXXXXXXXXXXXXXXXX."""
 
@@ -243,14 +248,24 @@ def _is_token(text: str, start: int, end: int, form: Form) -> bool:
 
 
 def _begins(text: str, place: int, *, close: bool) -> bool:
-    """Whether a word may begin at a place. `close`: not behind - and _ either, as in the middle of base64."""
+    """Whether a word may begin at a place. `close`: behind - and _ only where plain words stand in front of them, as in
+    `sample7-ghp_…` or `my_key_hf_…`; in the middle of base64 these letters say nothing."""
     if place == 0:
         return True
     before = text[place - 1]
     if _is_letter(before):
         # The letter may belong to an escape: a line end written as \n, an = written as %3D, a colour.
         return _ESCAPE.search(text[max(0, place - 12) : place]) is not None
-    return not (close and before in "-_")
+    if close and before in "+/" and _in_base64(text[max(0, place - _REACH) : place]):
+        return False
+    if close and before in "-_":
+        return _WORDS.search(text[max(0, place - _REACH) : place]) is not None
+    return True
+
+
+def _in_base64(before: str) -> bool:
+    """Whether what stands in front looks drawn, as no path does: letters and digits in turns."""
+    return _OF_BASE64.search(before) is not None and len(_CHANGE.findall(before)) >= 4
 
 
 def _is_letter(letter: str) -> bool:
