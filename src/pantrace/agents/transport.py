@@ -13,7 +13,6 @@ from pantrace.wire.json import decode_document, encode
 
 from .agent import AgentFailed, Trial
 
-REDIRECTED = (301, 302, 303, 307, 308)
 BUSY = (408, 425, 429, 500, 502, 503, 504)
 
 

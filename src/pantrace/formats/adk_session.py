@@ -26,6 +26,7 @@ from pantrace.wire.adk.sessions import IN_FIRST_EVENT, camel_session, session_to
 from pantrace.wire.carrying import carrying
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, decode_document
+from pantrace.wire.optional import object_of
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.times import from_iso
@@ -162,7 +163,7 @@ def _stored_sample(row: Any, shared: dict[str, Any], events: Iterable[Any]) -> S
 
 def _object(text: Any) -> dict[str, Any]:
     value = decode(text.encode()) if isinstance(text, str) else None
-    return value if isinstance(value, dict) else {}
+    return object_of(value)
 
 
 def _moment(value: Any) -> float | None:

@@ -31,6 +31,7 @@ from pantrace.wire.carrying import carrying_in_log
 from pantrace.wire.fields import TEXT, TIME, FieldMap
 from pantrace.wire.gemini_tools import with_failure
 from pantrace.wire.head import Head
+from pantrace.wire.optional import object_of
 from pantrace.wire.rest import as_extra, rest_in, rest_of
 
 from .format import Format
@@ -102,7 +103,7 @@ def load_lines(row: Any) -> Sample:
 
 def _payload(line: dict[str, Any]) -> dict[str, Any]:
     found = line.get("systemPayload")
-    return found if isinstance(found, dict) else {}
+    return object_of(found)
 
 
 def _leaf(steps: tuple[Step, ...]) -> str | None:

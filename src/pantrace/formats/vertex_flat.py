@@ -17,6 +17,7 @@ from pantrace.errors import ReadError, SampleRefused
 from pantrace.model import Agent, Sample, Step, Thinking, Trajectory, Violation, is_agents, is_prompt, said
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, unknown_keys
+from pantrace.wire.optional import present
 from pantrace.wire.shape import document, violations
 from pantrace.wire.times import from_iso, time_text
 from pantrace.wire.vertex.columns import column_text, columns_from, columns_of, text_or_content
@@ -105,7 +106,7 @@ def _append_event(steps: list[Step], event: Any, start: int) -> None:
     if not isinstance(event, dict):
         raise ReadError("an intermediate event is not an object", place="intermediate_events")
     known = {"author", "content", "event_id", "creation_timestamp"}
-    rest = unknown_keys({key: value for key, value in event.items() if value is not None}, known)
+    rest = unknown_keys(present(event), known)
     at = from_iso(event.get("creation_timestamp"))
     if at is None and event.get("creation_timestamp") is not None:
         rest["creation_timestamp"] = event["creation_timestamp"]

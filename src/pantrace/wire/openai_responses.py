@@ -18,6 +18,7 @@ from .gui_calls import TOOL, action_arguments
 from .interleaved import join, split
 from .json import encode
 from .openai_chat import ROLES, arguments_of, is_role
+from .optional import text_of
 from .rest import as_extra, rest_in, rest_of
 
 Item = dict[str, Any]
@@ -112,7 +113,7 @@ def part_from(raw: Any, owner: str, role: str = "user") -> Part:
             return Media(mime=f"audio/{kind}", data=data, extra=as_extra(owner, rest))
         case {"type": "input_file", "file_url": str(url)}:
             name = raw.get("filename")
-            return Media(uri=url, name=name if isinstance(name, str) else None, extra=extra("file_url", "filename"))
+            return Media(uri=url, name=text_of(name), extra=extra("file_url", "filename"))
     return Unknown(kind=f"{owner}:part", raw=raw)
 
 

@@ -46,6 +46,8 @@ from pantrace.wire.carried import CARRIER
 from pantrace.wire.carrying import carrying
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document, unknown_keys
+from pantrace.wire.optional import present
+from pantrace.wire.rest import rest_of
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.written import Row
@@ -118,7 +120,7 @@ def _load(row: Any) -> Sample:
     if scenario is not None:
         question, goal = scenario.get("starting_prompt"), scenario.get("conversation_plan")
         rest = unknown_keys(scenario, ("starting_prompt", "conversation_plan"))
-        kept["scenario"] = {key: value for key, value in rest.items() if value is not None}
+        kept["scenario"] = present(rest)
     name = identifier(case["eval_id"], "eval_id")
     return Sample(
         id=name,
@@ -249,7 +251,7 @@ def header_from(row: dict[str, Any]) -> RunHeader:
     """The run of an eval set without its cases."""
     row = typed_header(row, ("eval_set_id", "name"))
     known = {"eval_set_id", "name", "description", "eval_cases", "creation_timestamp", CARRIER}
-    rest = {key: value for key, value in unknown_keys(row, known).items() if value is not None}
+    rest = rest_of(row, known)
     if (created := row.get("creation_timestamp")) == 0:
         rest["creation_timestamp"] = created
     described = {"description": row["description"]} if row.get("description") is not None else {}
@@ -272,7 +274,7 @@ def save(run: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) 
         "creation_timestamp": run.created,
         **run.extra.get(NAME, {}),
     }
-    row = {key: value for key, value in row.items() if value is not None}
+    row = present(row)
     save_document(target, row, "eval_cases", (case.data for case in rows), header_from(row), header_of(run))
 
 

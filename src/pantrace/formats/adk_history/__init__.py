@@ -31,7 +31,9 @@ from pantrace.wire.adk.trpc import DIALECT
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.claim import of_patterns
 from pantrace.wire.head import Head
-from pantrace.wire.json import encode, fitting, unknown_keys
+from pantrace.wire.json import encode, fitting
+from pantrace.wire.optional import present
+from pantrace.wire.rest import rest_of
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.written import Row
@@ -89,7 +91,7 @@ def header_from(row: dict[str, Any]) -> RunHeader:
     name, set_id, created = row.get("eval_set_result_id"), row.get("eval_set_id"), row.get("creation_timestamp")
     ending = f"_{set_id}_{created}"
     known = {"eval_set_result_id", "eval_set_result_name", "eval_set_id", "creation_timestamp", CARRIER}
-    rest = {key: value for key, value in unknown_keys(row, known).items() if value is not None}
+    rest = rest_of(row, known)
     if created == 0:
         rest["creation_timestamp"] = created
     header = RunHeader(
@@ -174,7 +176,7 @@ def _header_row(run: RunHeader, app: str) -> dict[str, Any]:
         "creation_timestamp": run.created,
         **run.extra.get(NAME, {}),
     }
-    return {key: value for key, value in row.items() if value is not None}
+    return present(row)
 
 
 def check(row: Any) -> Iterable[Violation]:

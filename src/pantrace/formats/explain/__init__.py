@@ -23,6 +23,7 @@ from pantrace.model import Record, Run, RunHeader, Sample, Source, Violation
 from pantrace.wire import files
 from pantrace.wire.head import Head, decode_beginning
 from pantrace.wire.json import decode_document
+from pantrace.wire.optional import object_of
 from pantrace.wire.rest import rest_in
 from pantrace.wire.rows import OnBroken, layout_of, read_rows, write_rows
 from pantrace.wire.source import with_source
@@ -69,7 +70,7 @@ def _first_object(head: Head) -> dict[str, Any]:
         return {}
     line = next((line for line in head.data.splitlines() if line.startswith(b"{")), b"{}")
     record = decode_beginning(line)
-    return record if isinstance(record, dict) else {}
+    return object_of(record)
 
 
 def load(row: Any) -> Sample:

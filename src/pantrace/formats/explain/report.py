@@ -12,6 +12,7 @@ from pantrace.model import Aggregate, Run, RunHeader, Sample, Source
 from pantrace.wire import files
 from pantrace.wire.fields import is_number
 from pantrace.wire.json import decode_document, encode
+from pantrace.wire.optional import present
 from pantrace.wire.output import writing
 from pantrace.wire.rest import rest_in
 from pantrace.wire.rows import OnBroken
@@ -193,7 +194,7 @@ def _agent_totals(rows: list[dict[str, Any]], as_original: bool) -> dict[str, An
             if counts and "probScore" in metric:
                 probabilities.append(metric["probScore"])
     averages = {
-        name: _present({"averageScore": _mean(scores), "averageProbScore": _mean(probabilities)})
+        name: present({"averageScore": _mean(scores), "averageProbScore": _mean(probabilities)})
         for name, (scores, probabilities) in numbers.items()
     }
     agent = {
@@ -204,15 +205,11 @@ def _agent_totals(rows: list[dict[str, Any]], as_original: bool) -> dict[str, An
         "explanation": "",
         "metricAverages": averages,
     }
-    return _present(agent)
+    return present(agent)
 
 
 def _mean(numbers: list[float]) -> Any:
     return plain_number(sum(numbers) / len(numbers)) if numbers else None
-
-
-def _present(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if value is not None}
 
 
 def differences(document: dict[str, Any]) -> Iterator[Difference]:

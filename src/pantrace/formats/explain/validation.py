@@ -10,6 +10,7 @@ from typing import Any
 
 from pantrace.errors import ReadError
 from pantrace.model import Violation
+from pantrace.wire.optional import list_of
 from pantrace.wire.shape import document, one_of, violations
 from pantrace.wire.violation import error, under, warning
 
@@ -216,7 +217,7 @@ def check_report(row: dict[str, Any]) -> Iterator[Violation]:
     for name, count in Counter(names).items():
         if count > 1 and name is not None:
             yield error(f"case id {name!r} occurs {count} times", "cases")
-    yield from _check_scales(cases if isinstance(cases, list) else [])
+    yield from _check_scales(list_of(cases))
     for path, stored, given in report.differences(row):
         yield warning(f"stored {stored}, its cases give {'none' if given is None else given}", path)
 

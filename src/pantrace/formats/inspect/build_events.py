@@ -12,6 +12,7 @@ from typing import Any
 
 from pantrace.model import Action, Sample, Step, ToolCall, ToolResult, Trajectory, call_pairs, is_prompt
 from pantrace.wire.json import to_plain
+from pantrace.wire.optional import object_of, present
 from pantrace.wire.times import iso
 
 from .message_drafts import MessageDrafts, message_name
@@ -116,7 +117,7 @@ class _Maker:
         if notes:
             event["metadata"] = {"pantrace": notes}
         event["event"] = kind
-        event |= {key: value for key, value in fields.items() if value is not None}
+        event |= present(fields)
         self.events.append(event)
         return event
 
@@ -260,7 +261,7 @@ def _strict_error(result: ToolResult | None) -> Any:
 
 
 def _tool_info(tool: Any) -> dict[str, Any]:
-    parameters = tool.parameters if isinstance(tool.parameters, dict) else {}
+    parameters = object_of(tool.parameters)
     properties = parameters.get("properties")
     if parameters.get("type") == "object" and (properties is None or _are_schemas(properties)):
         return {"name": tool.name, "description": tool.description or "", "parameters": parameters}

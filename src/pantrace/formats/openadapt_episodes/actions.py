@@ -14,9 +14,10 @@ import msgspec
 
 from pantrace.model import Action, Box, Point, Target
 from pantrace.wire.fields import MISFIT, NUMBER, TEXT, Codec, FieldMap, is_number
+from pantrace.wire.optional import present, text_of
 from pantrace.wire.rest import rest_in
 
-from .words import ACTION_TYPES, NAME, present, text_of
+from .words import ACTION_TYPES, NAME
 
 Viewport = tuple[int, int] | None
 

@@ -18,12 +18,13 @@ from pantrace.model import Action, Media, Outcome
 from pantrace.wire import files
 from pantrace.wire.gui_code import parse_code
 from pantrace.wire.json import decode_document, decode_patiently, unknown_keys
-from pantrace.wire.rest import as_extra
+from pantrace.wire.optional import object_of, present, text_of
+from pantrace.wire.rest import as_extra, rest_of
 
 from .logs import success_of
 from .older import flat_action
 from .turns import Episode, Turn
-from .words import NAME, present, text_of
+from .words import NAME
 
 _ROW = {"step_num", "action_timestamp", "action", "reward", "done", "info"}
 _LIMIT = re.compile(r"\b(?:time|step)s? limit", re.IGNORECASE)
@@ -93,7 +94,7 @@ def _config(folder: Path) -> dict[str, Any]:
         value = decode_patiently(html.unescape(block[1]).encode("utf-8", "surrogatepass"))
     except ReadError:
         return {}
-    return value if isinstance(value, dict) else {}
+    return object_of(value)
 
 
 def _text(path: Path) -> str | None:
@@ -119,7 +120,7 @@ def _turns(folder: Path, rows: list[dict[str, Any]]) -> Iterator[Turn]:
         last = number == len(acting) - 1
         actions = _actions(row["action"])
         observation, files_seen = _observation(_shown(before, seen_keys))
-        logs = {key: value for key, value in unknown_keys(row, _ROW | seen_keys).items() if value is not None}
+        logs = rest_of(row, _ROW | seen_keys)
         linked = {key: value for key, value in logs.items() if _is_file(key, value)}
         step = {
             "step_index": index,

@@ -8,13 +8,14 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.wire import files
 from pantrace.wire.json import decode_document, unknown_keys
+from pantrace.wire.optional import present, text_of
 from pantrace.wire.rest import rest_of
 from pantrace.wire.shape import must_fit
 
 from .logs import verdict_of
 from .older import flat_action
 from .turns import Episode, Turn
-from .words import SOURCES, present, text_of
+from .words import SOURCES
 
 
 def is_execution(row: Any) -> bool:

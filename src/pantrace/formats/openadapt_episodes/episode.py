@@ -27,12 +27,13 @@ from pantrace.model import (
 )
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.fields import is_number
+from pantrace.wire.optional import text_of
 from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.times import from_iso
 
 from .actions import Viewport, action_from
 from .turns import Episode, Turn
-from .words import CONTINUES, NAME, SCHEMA_VERSION, misfits, text_of
+from .words import CONTINUES, NAME, SCHEMA_VERSION, misfits
 
 LABELS = ("domain", "difficulty")
 """Keys of `metadata` that label the case."""

@@ -11,12 +11,13 @@ from pantrace.model import Action, Outcome, Target
 from pantrace.wire.fields import is_number
 from pantrace.wire.gui_dsl import parse_reply
 from pantrace.wire.json import decode_patiently
+from pantrace.wire.optional import present, text_of
 from pantrace.wire.rest import rest_of
 from pantrace.wire.shape import must_fit
 
 from .older import flat_action, with_tree
 from .turns import Episode, Turn
-from .words import NAME, present, text_of
+from .words import NAME
 
 
 def is_step_log(row: dict[str, Any]) -> bool:

@@ -7,11 +7,12 @@ from typing import Any
 from pantrace.model import Action, Box, Target
 from pantrace.wire.fields import FieldMap, is_number
 from pantrace.wire.json import unknown_keys
+from pantrace.wire.optional import object_of, present, text_of
 from pantrace.wire.shape import must_fit
 
 from .actions import FIELDS, flat_point, read_keys
 from .turns import Episode, Turn
-from .words import NAME, present, text_of
+from .words import NAME
 
 _KINDS = {"failed": "fail", "key_press": "key"}
 _FLAT = FieldMap(NAME, Action, FIELDS)
@@ -147,7 +148,7 @@ def with_tree(observation: dict[str, Any], tree: Any) -> dict[str, Any]:
     if isinstance(tree, dict):
         return {**observation, "a11y_tree": tree}
     raw = observation.get("raw")
-    return {**observation, "raw": {**(raw if isinstance(raw, dict) else {}), "a11y_tree": tree}}
+    return {**observation, "raw": {**object_of(raw), "a11y_tree": tree}}
 
 
 _DEMO = {"task_id", "demo_id", "description", "created_at", "metadata", "steps"}

@@ -16,6 +16,7 @@ from pantrace.wire.carried import CARRIER
 from pantrace.wire.carrying import carrying
 from pantrace.wire.head import Head
 from pantrace.wire.json import typed_decoder, unknown_keys
+from pantrace.wire.optional import text_of
 from pantrace.wire.rest import as_extra
 from pantrace.wire.rows import OnBroken, read_log, read_rows
 from pantrace.wire.times import from_iso
@@ -25,7 +26,7 @@ from .episode import episode_in, sample_from
 from .older import older_episode
 from .recognise import row_shape, shape_of, version_of
 from .turns import Episode
-from .words import NAME, text_of
+from .words import NAME
 from .write import episode_to, on_screen
 
 Found = tuple[str | None, Callable[[], Sample], Path]

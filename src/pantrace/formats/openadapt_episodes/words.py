@@ -38,15 +38,6 @@ ACTION_TYPES = (
 SOURCES = ("waa", "webarena", "osworld", "miniwob", "human", "synthetic")
 
 
-def text_of(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
 def misfits(row: dict[str, Any], parsed: dict[str, Any]) -> dict[str, Any]:
     """Values of known keys that are not what the schema says, to be kept as they are: those that parsed to None."""
     return {key: row[key] for key, value in parsed.items() if value is None and row.get(key) is not None}
-
-
-def present(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields that say something."""
-    return {key: value for key, value in fields.items() if value is not None}

@@ -12,12 +12,13 @@ from pantrace.model import Action, Media, Outcome, Sample, Step, Text, Thinking,
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import unknown_keys
 from pantrace.wire.loss import without_source
+from pantrace.wire.optional import object_of, present
 from pantrace.wire.rest import rest_in
 from pantrace.wire.times import time_text
 
 from .actions import action_to
 from .episode import LABELS
-from .words import CONTINUES, NAME, SCHEMA_VERSION, present
+from .words import CONTINUES, NAME, SCHEMA_VERSION
 
 
 def episode_to(sample: Sample) -> dict[str, Any]:
@@ -31,7 +32,7 @@ def episode_to(sample: Sample) -> dict[str, Any]:
     metadata = kept.pop("metadata", None)
     labels = {name: case.labels[name] for name in LABELS if name in case.labels} if case is not None else {}
     if isinstance(metadata, dict) or labels:
-        metadata = {**(metadata if isinstance(metadata, dict) else {}), **labels} or None
+        metadata = {**object_of(metadata), **labels} or None
     prompt = _prompt(trajectory)
     row = {
         "schema_version": kept.pop("schema_version", SCHEMA_VERSION),
@@ -148,7 +149,7 @@ def _observation(step: Step, kept: Any) -> dict[str, Any]:
     if screen is not None:
         size = list(screen.size) if screen.size is not None else None
         shown = present({"screenshot_path": screen.uri, "screenshot_base64": screen.data, "screen_size": size})
-    return shown | unknown_keys(kept if isinstance(kept, dict) else {}, shown)
+    return shown | unknown_keys(object_of(kept), shown)
 
 
 def _reasoning(step: Step) -> str | None:
