@@ -133,7 +133,7 @@ def command(
     from pantrace.engine.read import Notes
     from pantrace.engine.workshop import LOG, SUMMARY
     from pantrace.library.evaluate import read_plan
-    from pantrace.library.run import evaluate_recorded, readiness, record, together
+    from pantrace.library.run import evaluate_recorded, readiness, record, run_result
 
     from .eval import Files
 
@@ -184,7 +184,7 @@ def command(
     if planned is not None:
         with progress("sample") as measured:
             results = [evaluate_recorded(planned, each, measured) for each in ran]
-    found = together(ran, results, notes)
+    found = run_result(ran, results, notes)
     gate = gate or _plans_gate(plan)
     if as_json:
         print_json(found.to_dict())

@@ -30,6 +30,7 @@ from pantrace.wire.optional import object_of
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.times import from_iso
+from pantrace.wire.violation import unreadable
 
 from .format import Format
 
@@ -187,7 +188,7 @@ def validate(path: Path) -> Iterable[Violation]:
             yield from check(decode_document(files.read_all(path)))
         except ReadError as error:
             broken.append(error)
-    yield from (Violation(level="error", message=each.message, place=each.place) for each in broken)
+    yield from (unreadable(each) for each in broken)
 
 
 FORMAT = Format(

@@ -85,7 +85,7 @@ def load_lines(row: Any) -> Sample:
     objects = [each for each in lines if isinstance(each, dict)]
     names = [each["sessionId"] for each in objects if isinstance(each.get("sessionId"), str)]
     name = names[-1] if names else None
-    steps = tuple(_step(each, name) if isinstance(each, dict) else _odd(each) for each in lines)
+    steps = tuple(_step(each, name) if isinstance(each, dict) else _unknown_line(each) for each in lines)
     lines = objects
     fork: dict[str, Any] = next((each["forkedFrom"] for each in lines if isinstance(each.get("forkedFrom"), dict)), {})
     parent = fork.get("sessionId")
@@ -160,7 +160,7 @@ def _step(line: dict[str, Any], session: str | None) -> Step:
     )
 
 
-def _odd(line: Any) -> Step:
+def _unknown_line(line: Any) -> Step:
     return Step(role="system", kind="note", parts=(Unknown(kind=f"{NAME}:line", raw=line),))
 
 

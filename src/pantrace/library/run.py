@@ -117,7 +117,7 @@ def run(
         on_sample=on_sample,
     )
     results = [evaluate_recorded(planned, each) for each in ran] if planned is not None else []
-    return together(ran, results, notes)
+    return run_result(ran, results, notes)
 
 
 def readiness(planned: Planned) -> None:
@@ -231,7 +231,7 @@ def evaluate_recorded(planned: Planned, ran: Ran, on_sample: Callable[[Sample], 
     return evaluate_planned(planned, [ran.recordings], ran.out, planned.judge_table(), on_sample=on_sample)
 
 
-def together(ran: Sequence[Ran], results: Sequence[Results], notes: Notes) -> RunResult:
+def run_result(ran: Sequence[Ran], results: Sequence[Results], notes: Notes) -> RunResult:
     """All of it; several agents that were evaluated are compared."""
     compared = None
     if len(results) > 1:

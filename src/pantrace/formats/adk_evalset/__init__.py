@@ -36,7 +36,7 @@ from pantrace.wire.adk import shapes
 from pantrace.wire.adk.expect import identifier, list_of, mapping, text, typed_header
 from pantrace.wire.adk.invocation_writer import invocations_to
 from pantrace.wire.adk.invocations import expected_calls, expected_from, final_text, prompts_in
-from pantrace.wire.adk.opening import MISSHAPEN, at_place, samples_of
+from pantrace.wire.adk.opening import MISSHAPEN, samples_of
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import EVAL_CASE, snake, to_snake
 from pantrace.wire.adk.residual import residual, with_carried
@@ -50,6 +50,7 @@ from pantrace.wire.optional import present
 from pantrace.wire.rest import rest_of
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
+from pantrace.wire.violation import error, under, unreadable, warning
 from pantrace.wire.written import Row
 
 from ..format import Format, NoOptions
@@ -283,24 +284,24 @@ def check(row: Any) -> Iterable[Violation]:
     yield from violations(case, shapes.EVAL_CASE)
     if isinstance(case, dict) and (case.get("conversation") is None) == (case.get("conversation_scenario") is None):
         message = "must have exactly one of conversation and conversation_scenario"
-        yield Violation(level="error", message=message)
+        yield error(message)
 
 
 def validate(path: Path) -> Iterable[Violation]:
     try:
         value = decode_document(files.read_all(path))
         _, cases = _parts(value, path)
-    except ReadError as error:
-        yield Violation(level="error", message=error.message, place=error.place)
+    except ReadError as broken:
+        yield unreadable(broken)
         return
     if isinstance(value, list):
-        yield Violation(level="warning", message="a list of an older google-adk; `convert` it to an eval set")
+        yield warning("a list of an older google-adk; `convert` it to an eval set")
     for number, case in enumerate(cases):
         try:
             found = list(check(case()))
-        except (ReadError, *MISSHAPEN) as error:
-            found = [Violation(level="error", message=str(error))]
-        yield from at_place(found, f"eval_cases[{number}]")
+        except (ReadError, *MISSHAPEN) as broken:
+            found = [error(str(broken))]
+        yield from under(f"eval_cases[{number}]", found)
 
 
 FORMAT = Format(

@@ -118,8 +118,8 @@ class _Session:
                 ToolCall(id=call, name=request["name"], arguments=request.get("arguments"), extra=as_extra(NAME, rest))
             )
         step = Step(role="agent", agent=self.actors[actor].name, parts=tuple(parts), model=text_of(data.get("model")))
-        odd = ("toolRequests",) if not isinstance(asked, list) or all(isinstance(each, dict) for each in asked) else ()
-        self._add(actor, event, step, "content", "reasoningText", "model", *odd)
+        read = ("toolRequests",) if not isinstance(asked, list) or all(isinstance(each, dict) for each in asked) else ()
+        self._add(actor, event, step, "content", "reasoningText", "model", *read)
 
     def _answered(self, event: dict[str, Any], data: dict[str, Any]) -> None:
         call = data["toolCallId"]

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pantrace.errors import ReadError
 from pantrace.model import Violation
 from pantrace.wire.optional import list_of
 from pantrace.wire.shape import document, one_of, violations
@@ -276,10 +275,6 @@ def _check_scenario(values: dict[str, Any], known: catalogue.Catalogue, file: st
         other = known[name].get(label)
         if label in values and isinstance(other, str) and other != values[label]:
             yield warning(f"{values[label]!r} here, {other!r} in the scenario catalogue {file}", label)
-
-
-def broken_record(broken: ReadError) -> Violation:
-    return error(broken.message, broken.place)
 
 
 def _canonical(row: dict[str, Any], words: Vocabulary) -> dict[str, Any]:

@@ -121,13 +121,13 @@ def _episodes(path: Path, on_broken: OnBroken) -> Iterator[Found]:
 
 def _grouped(path: Path, build: Callable[[list[Any]], Episode], on_broken: OnBroken) -> Iterator[Found]:
     """Lines gathered by episode: as they come where each episode's lines lie together, else all at once."""
-    together = _lie_together(path)
+    in_order = _is_grouped(path)
     groups: dict[Any, list[Any]] = {}
     for place, row in read_rows(path, on_broken):
         if not isinstance(row, dict) or not isinstance(row.get("episode_id"), str):
             on_broken(ReadError("a line without an episode_id", path=str(path), place=place))
             continue
-        if together and groups and row["episode_id"] not in groups:
+        if in_order and groups and row["episode_id"] not in groups:
             yield from _groups_read(groups, build, path)
             groups = {}
         groups.setdefault(row["episode_id"], []).append(row)
@@ -143,7 +143,7 @@ class _Line(msgspec.Struct):
     episode_id: Any = None
 
 
-def _lie_together(path: Path) -> bool:
+def _is_grouped(path: Path) -> bool:
     decoded = typed_decoder(_Line)
     seen: set[str] = set()
     last = None
