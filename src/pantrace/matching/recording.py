@@ -56,6 +56,7 @@ class Recording:
         """The agents' calls of all trajectories."""
         self.calls_by_tool = tally_by_frequency([pair.call.name for pair in self.pairs])
         """How often each tool was called, the most called first."""
+        # By identity: two results may be equal, and only one of them belong to a step that ended in an error.
         self.failed = {id(pair.result) for pair in self.pairs if pair.result is not None and has_failed(pair.result)}
         """The `id` of each result that is a failure, by itself or since its own step ended in an error."""
         self.failed |= {id(part) for step in self.broken if step.role == "tool" for part in step.parts}
@@ -84,6 +85,7 @@ class Recording:
             if reported and usage is not None and not staff and counts_usage(step):
                 model_calls.append((step.model or models.get(step.agent or ""), step, usage))
             for part in step.parts:
+                # Not isinstance: this loop sees every part of every recording, and no part has subclasses.
                 part_type = type(part)
                 if part_type is ToolCall or part_type is ToolResult:
                     tool_parts.append((part, step))
@@ -112,6 +114,7 @@ def tally_by_frequency(names: Iterable[str]) -> dict[str, int]:
     return dict(sorted(tally(names).items(), key=itemgetter(1), reverse=True))
 
 
+# One is enough: all metrics measure one sample before the next one comes.
 _last = Recording(Trajectory())
 
 

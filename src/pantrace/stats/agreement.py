@@ -10,6 +10,7 @@ from typing import Any
 from .estimate import CONFIDENCE, Estimate, TooFew, normal_quantile
 from .means import SEED, mean
 
+# 50 draws lie beyond each end of a 95 % interval. Fewer than for means: each draw makes its table anew.
 RESAMPLES = 2000
 _BOOTSTRAP = "cluster bootstrap"
 
