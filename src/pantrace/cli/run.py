@@ -205,10 +205,10 @@ def _refuse_files(files: Files, planned: Planned | None, named: dict[str, str]) 
     if not wanted:
         return
     if planned is None:
-        raise UsageError(f"{wanted[0]} has nothing to tell here: --no-eval evaluates nothing")
+        raise UsageError(f"{wanted[0]} has nothing to report: --no-eval evaluates nothing")
     if len(named or planned.plan.run.agents) > 1:
         why = "these agents have a run directory each: use `pantrace eval`"
-        raise UsageError(f"{wanted[0]} has nothing to tell here: {why}")
+        raise UsageError(f"{wanted[0]} has nothing to report: {why}")
 
 
 def _end_agents_when_ended(stack: ExitStack) -> None:

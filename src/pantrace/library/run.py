@@ -164,7 +164,7 @@ def record(
     table = replace(loaded.run, **{name: value for name, value in given.items() if value is not None})
     named = agents or table.agents or ({"": table.agent} if table.agent else {})
     if not named:
-        raise UsageError("nobody is asked: name an agent with --agent, or in [run] of the plan")
+        raise UsageError("no agent to run: name one with --agent, or in [run] of the plan")
     paths = paths or [folder / each for each in table.dataset]
     if not paths:
         raise UsageError("there is no dataset: name one, or put it in [run] of the plan")

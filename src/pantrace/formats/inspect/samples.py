@@ -74,7 +74,7 @@ def _exact(sample: Sample, as_read: dict[str, Any], row: dict[str, Any]) -> Samp
         if as_read is row and is_current(row):
             return sample
     except (AttributeError, KeyError, TypeError, ValueError):
-        pass  # such a row is anything but usual
+        pass  # such a row is nothing that Inspect writes today
     written = _row(sample)
     # What a sample is found by is not a matter of spelling: the id rule holds in every log that is written.
     note = deviation(written, {**as_read, "id": written["id"], "epoch": written["epoch"]})
@@ -240,7 +240,7 @@ def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
         row = _readable(restore(_row(sample), own(sample.extra)))
         told = _sample(sample_today(row))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError, ReadError) as error:
-        raise SampleRefused(f"cannot be told as an Inspect sample: {error}") from None
+        raise SampleRefused(f"cannot be written as an Inspect sample: {error}") from None
     change = difference(told, _sourceless(sample))
     if change is not SAME:
         notes = {**notes_of(row), "sample": change, "events": len(row.get("events") or ())}

@@ -84,7 +84,7 @@ def _turns(row: dict[str, Any], contents: list[dict[str, Any]], uses: list[dict[
             if "intermediate_events" in row:
                 yield error("is missing", where)
         elif base is None:
-            yield error(f"{number} cannot be told: not all turns are the model's from 1 on, nor from 0 on", where)
+            yield error(f"{number} is ambiguous: counted from 1 or from 0, some turns are not the model's", where)
         elif found != int(found):
             yield error(f"{number} is a turn of the user", where)
 
