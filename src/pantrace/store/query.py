@@ -42,6 +42,7 @@ def query(paths: str | Path | Sequence[str | Path], sql: str) -> Answer:
     with private_folder() as spill, duckdb.connect(config=_config(spill)) as database:
         _create_tables(database, folders, _named_in(sql))
         try:
+            # The read-only transaction below would stop a write, too; this names the reason.
             _refuse_all_but_a_question(duckdb, database, sql)
             database.execute("begin transaction read only")
             answer = database.execute(sql)
@@ -115,7 +116,9 @@ def _named_in(sql: str) -> set[str]:
 def _create_tables(database: Any, folders: list[Path], asked: set[str]) -> None:
     runs = {sayable(str(folder)): (folder, read_run_file(folder)) for folder in folders}
     parts = {run: committed_parts(folder / MANIFEST) for run, (folder, _) in runs.items()}
+    # The same question has the same answer on every machine.
     database.execute("set timezone = 'UTC'")
+    # From here on no SQL can take back what `_config` forbids.
     database.execute("set lock_configuration = true")
     for table in PART_TABLES:
         found = None

@@ -248,6 +248,7 @@ def write_report(run: RunHeader, cases: list[dict[str, Any]], target: Path) -> N
     otherwise they are counted anew, over scored values only."""
     kept = rest_in(run.extra, NAME)
     stored = kept.get("stored", {})
+    # Samples may have been left out or judged again since: totals of other cases must not stand above these.
     if not stored or kept.get("counted") != _digest(cases):
         counted = {"generatedAtUtc": time_text(run.created)}
         known, note = split_known(stored, REPORT)

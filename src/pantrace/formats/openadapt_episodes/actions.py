@@ -59,6 +59,7 @@ def action_from(row: dict[str, Any], viewport: Viewport) -> Action:
     """An action of the new schema."""
     share, pixels = _pair(row.get("normalized_coordinates")), _pixels(row.get("coordinates"), viewport)
     end_share, end_pixels = _pair(row.get("normalized_end")), _pixels(row.get("end_coordinates"), viewport)
+    # What is pointed at, best source first: a share of the screen holds for every size of it.
     point = share or pixels or _pair(row.get("normalized_start")) or _pixels(row.get("start_coordinates"), viewport)
     element = row.get("element") if isinstance(row.get("element"), dict) else None
     target, raw = _target(element, row.get("raw"), point, viewport)

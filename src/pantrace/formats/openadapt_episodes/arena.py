@@ -49,6 +49,7 @@ def task_episode(folder: Path, rows: list[dict[str, Any]], place: tuple[str, ...
     instruction = text_of(config.get("instruction")) or _text(folder / "instruction.txt") or ""
     steps = [row for row in rows if is_row(row)]
     where = dict(zip(("action_space", "observation_type", "model", "trial", "domain"), place, strict=False))
+    # Six folders are run.py's own layout; a part of the tree, or OSWorld's, says the domain at most.
     if len(place) != 6:
         where = {"domain": place[-2]} if len(place) > 1 else {}
     trial = where.get("trial", "")
@@ -64,6 +65,7 @@ def task_episode(folder: Path, rows: list[dict[str, Any]], place: tuple[str, ...
         "created_at": _moment(steps[0]["action_timestamp"]) if steps else None,
         "metadata": metadata or None,
     }
+    # Trials are counted from 0, epochs from 1.
     epoch = int(trial) + 1 if trial.isascii() and trial.isdigit() else None
     return Episode(row=fields, turns=list(_turns(folder, steps)), outcome=outcome, epoch=epoch)
 

@@ -72,6 +72,7 @@ def flat_action(row: dict[str, Any]) -> Action:
     used: dict[str, Any] = {"x": point, "y": point, "end_x": end, "end_y": end, "type": kind}
     boxed = "target_bbox" if row.get("target_bbox") else "bbox"
     box = used[boxed] = _flat_box(row.get(boxed))
+    # A mark may be 0, so what counts is its type.
     named = next((key for key in ("target_node_id", "element_index") if _is_mark(row.get(key))), "target_node_id")
     element = used[named] = row[named] if _is_mark(row.get(named)) else None
     role = used["target_role"] = text_of(row.get("target_role"))

@@ -106,6 +106,7 @@ def _screen(step: Step, media: dict[str, Media]) -> Media | None:
 
 def _with_screens(step: Step, screen: Media | None, following: Media | None, media: dict[str, Media]) -> Step:
     """A step that holds what its actions were done on and led to: other steps may hold it, which are not written."""
+    # A screenshot may come as the answer to the call before, in a step of its own that an episode does not hold.
     before = [screen] if screen is not None and screen not in step.parts else []
     led_to = [media[action.after] for action in _actions(step) if action.after in media]
     after = [part for part in led_to if part not in step.parts and part != following]
