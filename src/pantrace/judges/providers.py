@@ -207,6 +207,7 @@ def _reply(response: Any, cost: float | None) -> Reply:
 
 def _usage(response: Any, cost: float | None) -> Usage | None:
     used = response.usage
+    # The client has no word for "not reported": it says 0. A reply of no tokens from a prompt of none does not exist.
     if not used.input_tokens and not used.output_tokens:
         return None
     return Usage(
