@@ -14,15 +14,15 @@ from typing import get_args
 
 import click
 import msgspec
+from conversion_cells import Cell, cells
+from token_truth import Reckoning, reckonings
 
 import pantrace
 from pantrace.catalog import conventions
 from pantrace.cli import COMMANDS, cli
 from pantrace.cli.formats import field_docs, option_list
 from pantrace.cli.rubrics import grade_range, managed_inputs, marked_inputs
-from pantrace.engine.matrix import Cell, cells
 from pantrace.engine.plan import Plan
-from pantrace.engine.token_truth import Reckoning, reckonings
 from pantrace.formats import all_formats
 from pantrace.judges import load_rubric, rubric_names
 from pantrace.judges.managed import families, pinned_versions

@@ -8,9 +8,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from conversion_cells import Cell, cells
 from generate import ROOT, filled
 
-from pantrace.engine.matrix import Cell, cells
 from pantrace.formats import all_formats
 
 GOLDEN = ROOT / "tests/golden"

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from token_truth import PRODUCERS, json_documents, reckonings, usage_records
 
 from corpus import CORPUS, needs_corpus
 from goldens import ROOT
 from pantrace.catalog import Convention, convention, conventions
 from pantrace.engine.read import read
-from pantrace.engine.token_truth import PRODUCERS, json_documents, reckonings, usage_records
 from pantrace.formats import by_name
 from pantrace.model import Usage, all_trajectories
 

@@ -123,7 +123,7 @@ def test_a_program_that_is_not_there_is_said_before_anything_is_recorded(tmp_pat
         (["--where", "label.level=hrad"], "none fits --where 'label.level=hrad'"),
         (["--plan", "plan.toml"], "did you mean contains?"),
         (["--user", "openai:m"], "--user openai:m: it needs a key: set OPENAI_API_KEY"),
-        (["--no-eval", "--junit", "x.xml"], "--junit has nothing to tell here"),
+        (["--no-eval", "--junit", "x.xml"], "--junit has nothing to report"),
         (["--markdown", "q.csv"], "q.csv is an input"),
         (["--agent", "b=cmd:cat", "--junit", "x.xml"], "several agents need names"),
         (["--plan", "judged.toml"], "the judge needs a key: set OPENAI_API_KEY"),

@@ -82,7 +82,7 @@ def test_a_csv_of_inspect_is_read_as_inspect_reads_it(tmp_path: Path) -> None:
     samples = wanted.apply(dataset([tmp_path / "q.csv"], {}, Notes()))
     assert [each.id for each in questions(samples, follow_up=False)] == ["2"]
     (tmp_path / "q.csv").write_text("input,target,files\nq,a,not json\n")
-    with pytest.raises(ReadError, match="files is no JSON") as failed:
+    with pytest.raises(ReadError, match="files is not JSON") as failed:
         asked_of(tmp_path / "q.csv")
     assert failed.value.place == "row 1"
 

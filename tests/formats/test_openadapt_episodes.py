@@ -34,6 +34,7 @@ from pantrace.model import (
     Trajectory,
     Usage,
 )
+from pantrace.wire.carried import without_carried
 from pantrace.wire.json import to_plain
 from pantrace.wire.loss import sample_losses
 
@@ -376,7 +377,7 @@ def test_a_sample_without_gui_actions_is_refused() -> None:
         _dump(Sample(id="s", trajectory=Trajectory(steps=steps)))
 
 
-def test_what_is_no_gui_action_is_lost_and_told() -> None:
+def test_steps_without_a_gui_action_are_lost_and_told() -> None:
     steps = (
         Step(role="user", parts=(Text(text="Do it"),)),
         Step(
@@ -392,12 +393,27 @@ def test_what_is_no_gui_action_is_lost_and_told() -> None:
         Step(role="user", parts=(Text(text="more"),)),
     )
     sample = Sample(id="s", trajectory=Trajectory(id="s", steps=steps))
-    losses = sample_losses(sample, _load(_dump(sample)), FORMAT.lost, NAME)
-    assert {loss.path for loss in losses} == {
-        "trajectory.steps[1].usage",
-        "trajectory.steps[1].parts[3]",
-        "trajectory.steps[2]",
-    }
+    row = _dump(sample)
+    losses = sample_losses(sample, _load(row), FORMAT.lost, NAME)
+    assert {loss.path for loss in losses} == {"trajectory.steps[2]"}
+    plain = sample_losses(sample, _load(without_carried(row, FORMAT.corners)), FORMAT.lost, NAME)
+    assert {"trajectory.steps[1].usage", "trajectory.steps[1].parts[3]"} < {loss.path for loss in plain}
+
+
+def test_a_screenshot_is_written_once() -> None:
+    """A remainder that told whole steps would double the size of an episode with pictures in it."""
+    screen = Media(id="m1", mime="image/png", data="iVBORw0KGgo" + "A" * 500)
+    parts = (screen, Thinking(text="hm"), Text(text="so"), Action(kind="click", before="m1"), Action(kind="wait"))
+    steps = (
+        Step(role="agent", parts=parts, usage=Usage(input=3)),
+        Step(role="user", parts=(Text(text="more"),)),
+        Step(role="agent", parts=(Action(kind="done", before="m1"),)),
+    )
+    sample = Sample(id="s", trajectory=Trajectory(id="t", steps=steps))
+    row = _dump(sample)
+    assert json.dumps(row).count("A" * 500) == 2  # once for each step that shows it
+    assert [row["step_index"] for row in row["steps"]] == [0, 1, 2]
+    assert _steps(_load(row))[1] == steps[0]
 
 
 @pytest.mark.parametrize(

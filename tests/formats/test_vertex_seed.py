@@ -290,7 +290,7 @@ def test_a_turn_that_cannot_be_told_is_kept_and_said() -> None:
     call = call_pairs(sample.trajectory)[0].call
     assert call.extra["vertex-seed"]["turn"] == 2
     found = SEED.check(row_of("ummm", [2], "m3", prompt="u0"))
-    assert [each.place for each in found if "cannot be told" in each.message] == ["intermediate_events[0].turn"]
+    assert [each.place for each in found if "is ambiguous" in each.message] == ["intermediate_events[0].turn"]
 
 
 def test_the_oldest_flat_shapes() -> None:

@@ -123,8 +123,8 @@ def test_a_report_of_comparative_cases_is_compared_by_agent() -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["--split", "nothing"], "--split nothing: the samples say nothing there"),
-        (["--split", "phase"], "--split phase: the samples say nothing there"),
+        (["--split", "nothing"], "--split nothing: the samples have no value for it"),
+        (["--split", "phase"], "--split phase: the samples have no value for it"),
         (["--rubric", "HelpfulnessExplain", "--judge", "openai:x"], "HelpfulnessExplain grades one answer at a time"),
         (["--rubric", "pairwise_quality"], "--rubric pairwise_quality needs --judge"),
         (["--judge", "openai:x"], "--judge needs --rubric"),

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from any_sample import samples
 from pantrace import read
 from pantrace.errors import ReadError
-from pantrace.model import Case, Sample, Score, Step, Text, Trajectory
+from pantrace.model import Action, Case, Media, Part, Sample, Score, Step, Text, Trajectory
 from pantrace.wire.json import decode, encode, to_plain
 from pantrace.wire.remainder import NOT_WHAT_IS_ADDED, SAME, Comparing, apply_difference, as_places, difference
 
@@ -36,6 +36,26 @@ def test_only_what_differs_is_kept() -> None:
     assert difference(told, meant, NOT_WHAT_IS_ADDED) == {"d": {"case": {"d": {"context": {"=": "c"}}}}}
 
 
+def test_parts_that_were_told_are_not_told_again() -> None:
+    def sample(*parts: Part) -> Sample:
+        return Sample(id="a", trajectory=Trajectory(steps=(Step(role="agent", parts=parts),)))
+
+    told = sample(Media(id="screen-0", data="iVBORw0KGgo"), Action(kind="click", before="screen-0"))
+    meant = sample(
+        Media(id="m", data="iVBORw0KGgo"), Text(text="now"), Action(kind="click", before="m"), Text(text="!")
+    )
+    change = decode(encode(difference(told, meant)))
+    assert apply_difference(told, change) == meant
+    assert change["d"]["trajectory"]["d"]["steps"]["l"]["0"]["d"]["parts"]["a"] == [
+        [0, {"d": {"id": {"=": "m"}}}],
+        {"=": {"type": "text", "text": "now"}},
+        [1, {"d": {"before": {"=": "m"}}}],
+        {"=": {"type": "text", "text": "!"}},
+    ]
+    shorter = sample(Media(id="screen-0", data="iVBORw0KGgo"))
+    assert apply_difference(shorter, change) == shorter
+
+
 def test_what_no_longer_fits_is_left_out() -> None:
     def sample(*texts: str, at: float | None = None) -> Sample:
         steps = tuple(Step(role="user", parts=(Text(text=text),), at=at) for text in texts)
@@ -52,7 +72,7 @@ def test_what_no_longer_fits_is_left_out() -> None:
 @settings(max_examples=80, suppress_health_check=list(HealthCheck))
 @given(told=samples(), meant=samples())
 def test_both_spellings_give_the_same(told: Sample, meant: Sample) -> None:
-    change = difference(told, meant)
+    change = difference(told, meant, Comparing(paired_by=("type",)))
     places = decode(encode(as_places(change)))
     assert (places == []) == (change is SAME)
     assert to_plain(apply_difference(told, places)) == to_plain(meant)

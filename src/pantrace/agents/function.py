@@ -127,11 +127,11 @@ def _wanted(target: Callable[..., Any], place: str) -> dict[str, str]:
         each.name for each in inspect.signature(target).parameters.values() if each.default is each.empty
     } & set(names)
     found = {name: name for name in names if name in KNOWN}
-    odd = [name for name in names if name not in KNOWN and name in required]
-    if odd and "question" not in found:
-        found["question"] = odd.pop(0)
-    if odd:
-        raise UsageError(f"python:{place} wants {', '.join(odd)}; an agent is given {', '.join(KNOWN)}")
+    unnamed = [name for name in names if name not in KNOWN and name in required]
+    if unnamed and "question" not in found:
+        found["question"] = unnamed.pop(0)
+    if unnamed:
+        raise UsageError(f"python:{place} wants {', '.join(unnamed)}; an agent is given {', '.join(KNOWN)}")
     return found
 
 

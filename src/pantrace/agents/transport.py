@@ -13,7 +13,6 @@ from pantrace.wire.json import decode_document, encode
 
 from .agent import AgentFailed, Trial
 
-REDIRECTED = (301, 302, 303, 307, 308)
 BUSY = (408, 425, 429, 500, 502, 503, 504)
 
 
@@ -21,7 +20,7 @@ def post(url: str, body: Any, trial: Trial, headers: dict[str, str] | None = Non
     """Send JSON, and give the JSON that comes back; AgentFailed when none does."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"{url!r} is no address of a server; it begins with http:// or https://")
+        raise UsageError(f"{url!r} is not the address of a server; it must begin with http:// or https://")
     began = time.monotonic()
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.hostname, parts.port, timeout=max(trial.seconds, 0.1))

@@ -59,7 +59,7 @@ def write_evaluation(
         say(f"wrote {len(results)} metrics to {out}")
         line = next((each for each, _, _ in overview.shown([]) if each.known is not None), None)
         if line is not None and not line.scored:
-            say(f"no episode was measured: {line.usual_reason}")
+            say(f"no episode was measured: {line.main_reason}")
         if absent:
             told = " ".join(f"--option {name}=..." for name in absent)
             say(f"warning: {' and '.join(absent)} left out, since the recordings do not say: {told}")

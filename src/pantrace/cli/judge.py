@@ -240,8 +240,8 @@ def _judge(ready: Grading, out: str | None, kind: Any, limit: int | None, as_jso
                 yield sample, scores
 
         if native:
-            together = (msgspec.structs.replace(sample, scores=(*sample.scores, *scores)) for sample, scores in told())
-            write_run(with_samples(ready.run, together), Path(str(out)), to="native", measure=False)
+            scored = (msgspec.structs.replace(sample, scores=(*sample.scores, *scores)) for sample, scores in told())
+            write_run(with_samples(ready.run, scored), Path(str(out)), to="native", measure=False)
         else:
             for _ in told():
                 pass

@@ -254,9 +254,9 @@ def _print_tables(groups: dict[str, Overview], wanted: tuple[str, ...], samples:
     for group, found in groups.items():
         for line, moments, total in found.shown([*wanted, *(ALIASES[name] for name in wanted if name in ALIASES)]):
             if moments is None and not line.scored:
-                if line.unscored and not line.usual_reason:
+                if line.unscored and not line.main_reason:
                     continue  # it could not be run, which is told by itself
-                absent.setdefault(line.measure, (line.usual_reason, bool(line.unscored and not line.not_applicable)))
+                absent.setdefault(line.measure, (line.main_reason, bool(line.unscored and not line.not_applicable)))
             else:
                 absent[line.measure] = ("", False)
                 rows.append([*([group] if shape.by else []), *_cells(line, moments, total, samples, shape.by is None)])

@@ -133,7 +133,7 @@ def command(
     from pantrace.engine.read import Notes
     from pantrace.engine.workshop import LOG, SUMMARY
     from pantrace.library.evaluate import read_plan
-    from pantrace.library.run import evaluate_recorded, readiness, record, together
+    from pantrace.library.run import evaluate_recorded, readiness, record, run_result
 
     from .eval import Files
 
@@ -184,7 +184,7 @@ def command(
     if planned is not None:
         with progress("sample") as measured:
             results = [evaluate_recorded(planned, each, measured) for each in ran]
-    found = together(ran, results, notes)
+    found = run_result(ran, results, notes)
     gate = gate or _plans_gate(plan)
     if as_json:
         print_json(found.to_dict())
@@ -205,10 +205,10 @@ def _refuse_files(files: Files, planned: Planned | None, named: dict[str, str]) 
     if not wanted:
         return
     if planned is None:
-        raise UsageError(f"{wanted[0]} has nothing to tell here: --no-eval evaluates nothing")
+        raise UsageError(f"{wanted[0]} has nothing to report: --no-eval evaluates nothing")
     if len(named or planned.plan.run.agents) > 1:
         why = "these agents have a run directory each: use `pantrace eval`"
-        raise UsageError(f"{wanted[0]} has nothing to tell here: {why}")
+        raise UsageError(f"{wanted[0]} has nothing to report: {why}")
 
 
 def _end_agents_when_ended(stack: ExitStack) -> None:

@@ -120,7 +120,7 @@ def _group(
         share=len(members) / failed,
         also=max(seen - len(members), 0),
         passed=passed,
-        waste=_together([each.main.waste for each in members]),
+        waste=_summed([each.main.waste for each in members]),
         waste_unknown=sum(each.main.waste.tokens is None for each in members),
         variants=tuple(
             Variant(text=text, samples=count)
@@ -157,7 +157,7 @@ def _example(found: Diagnosed, main: Finding) -> Example:
     )
 
 
-def _together(wastes: Iterable[Waste]) -> Waste:
+def _summed(wastes: Iterable[Waste]) -> Waste:
     wastes = list(wastes)
     tokens = [each.tokens for each in wastes if each.tokens is not None]
     steps = [each.steps for each in wastes if each.steps is not None]

@@ -13,8 +13,8 @@ from .calls import call_findings
 from .ending import ending_findings
 from .finding import Finding
 from .numbered import Numbered
+from .sample_status import SampleStatus, status_of
 from .scored import scored_findings
-from .verdict import Verdict, verdict_of
 from .waste import Spending
 
 
@@ -27,7 +27,7 @@ class Diagnosed(Record, frozen=True, kw_only=True):
     epoch: int | None = None
     source: str | None = None
     """File or run directory it was read from."""
-    verdict: Verdict
+    verdict: SampleStatus
     findings: tuple[Finding, ...] = ()
     """In the order in which they happened."""
 
@@ -48,7 +48,7 @@ def diagnose_sample(
         sample=sample.id,
         epoch=sample.epoch,
         source=source,
-        verdict=verdict_of(numbered.sample, decisions, found),
+        verdict=status_of(numbered.sample, decisions, found),
         findings=tuple(found),
     )
 

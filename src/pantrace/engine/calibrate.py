@@ -146,7 +146,7 @@ def calibration(
 
     said = _as_said(observed, labels, threshold)
     if said is None:
-        notes.append(f"no accuracy and no kappa: {_why_unsaid(labels, judged.metric)}")
+        notes.append(f"no accuracy and no kappa: {_why_missing(labels, judged.metric)}")
         table = _confusion(numbers, [_whole(score) for score in observed.scores], labels.names, {})
         found = replace(found, confusion=table)
     else:
@@ -218,7 +218,7 @@ def _all_whole(labels: Ranked) -> bool:
     return all(number.is_integer() for number in labels.numbers.values())
 
 
-def _why_unsaid(labels: Ranked, metric: str) -> str:
+def _why_missing(labels: Ranked, metric: str) -> str:
     """Why scores and labels cannot be the same or different."""
     if labels.kind == "pass":
         return f"say from which score on a sample passes (--threshold {metric}=N)"

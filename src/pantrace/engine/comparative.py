@@ -75,8 +75,8 @@ def side_names(samples: Iterable[Sample], name: str | None) -> tuple[str, list[s
             named[found] = None
     if name is not None:
         if len(named) < 2:
-            told = f"only {next(iter(named))!r}" if named else "nothing"
-            raise UsageError(f"--split {name}: the samples say {told} there; it takes two values or more to compare")
+            held = f"only {next(iter(named))!r}" if named else "no value"
+            raise UsageError(f"--split {name}: the samples have {held} for it; comparing needs two values or more")
         return name, _ordered(named)
     if whole and len(modes) > 1:
         return MODE, _ordered(modes)

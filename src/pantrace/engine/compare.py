@@ -21,7 +21,7 @@ from .compare_cases import (
 )
 from .compare_notes import notes_of_gaps, notes_of_tasks
 from .compare_power import Reach, whole
-from .compare_result import Comparison, Flip, Verdict
+from .compare_result import Comparison, Conclusion, Flip
 from .compare_side import Side, address_among
 from .compare_words import sentence_of
 
@@ -227,7 +227,7 @@ def _with_power(comparison: Comparison, reach: Reach | None, estimate: Estimate 
 
 def with_verdict(found: Comparison, p: float | None, margin: float | None) -> Comparison:
     """The comparison with its adjusted p-value, its verdict and its sentence."""
-    verdict: Verdict = "inconclusive"
+    verdict: Conclusion = "inconclusive"
     difference = found.difference
     no_worse: bool | None = None
     if difference is not None and difference.low is not None and difference.high is not None:

@@ -9,7 +9,7 @@ from pantrace.stats import Estimate
 
 from .compare_cases import Kind
 
-Verdict = Literal["better", "worse", "higher", "lower", "equivalent", "inconclusive"]
+Conclusion = Literal["better", "worse", "higher", "lower", "equivalent", "inconclusive"]
 
 
 class Flip(Record, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class Comparison(Record, frozen=True, kw_only=True):
     """By Holm over all tests of the comparison."""
     tests: int = 1
     """How many that are."""
-    verdict: Verdict
+    verdict: Conclusion
     wins: int | None = None
     losses: int | None = None
     ties: int | None = None

@@ -18,8 +18,6 @@ from .select import Selection
 Task = Callable[[InputPart], Iterator[Any]]
 """Reads one part and gives small records. It is sent to other processes, so it is an object of a module."""
 
-ENGINES = ("local", "ray")
-
 SMALL = 64_000_000
 """Bytes of input below which starting processes costs more than they save."""
 

@@ -162,7 +162,7 @@ def _no_value(name: str, kinds: list[inspect.Type]) -> str:
     inside = list(dict.fromkeys(each for kind in kinds for each in _names(kind)))
     if not inside:
         return f"{name} holds values by their names: {name}.NAME"
-    return f"{name} is no value; it holds {', '.join(f'{name}.{each}' for each in inside)}"
+    return f"{name} is not a value; it holds {', '.join(f'{name}.{each}' for each in inside)}"
 
 
 def _did_you_mean(meant: str | None, otherwise: str = "") -> str:

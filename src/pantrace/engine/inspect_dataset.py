@@ -50,7 +50,7 @@ def _document(text: str, key: str) -> Any:
     try:
         return decode_document(text.encode("utf-8", "replace"))
     except ReadError as error:
-        raise ReadError(f"{key} is no JSON: {error.message}") from None
+        raise ReadError(f"{key} is not JSON: {error.message}") from None
 
 
 def said_in(case: Case) -> tuple[str, ...]:

@@ -162,7 +162,7 @@ def _label(value: Any, place: str) -> Label | None:
 
 def _finite(number: float, place: str) -> float:
     if not abs(number) < 1e15:
-        raise UsageError(f"{place}: the label {number:g} is no grade; leave the cell empty where there is no label")
+        raise UsageError(f"{place}: the label {number:g} is not a grade; leave the cell empty where there is no label")
     return number
 
 

@@ -55,8 +55,6 @@ class MetricValues:
     """Came with the samples; not measured or judged by pantrace."""
     measure: Measure | None = None
     """What the metric declares of it, where it is one of ours."""
-    is_count: bool = False
-    """A size, which is summed and never averaged."""
 
     @property
     def headline(self) -> bool:

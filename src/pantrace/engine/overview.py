@@ -13,7 +13,7 @@ from pantrace.stats.moments import Moments
 
 from .measure import Chosen, Row, kind_of
 from .metric_values import in_range
-from .reduce import REASONS, CaseMeans, Total, total_of, usual_reason
+from .reduce import REASONS, CaseMeans, Total, main_reason, total_of
 
 
 @dataclass
@@ -56,9 +56,9 @@ class Line:
                 self.reasons[reason] += count
 
     @property
-    def usual_reason(self) -> str:
+    def main_reason(self) -> str:
         """The most frequent reason why it does not apply."""
-        return usual_reason(self.reasons) or ""
+        return main_reason(self.reasons) or ""
 
 
 class Overview:

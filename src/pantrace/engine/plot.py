@@ -39,7 +39,7 @@ def label_names(evaluations: Sequence[Evaluation], labels: Sequence[str]) -> lis
         if len(labels) != len(evaluations):
             raise UsageError(f"there are {len(evaluations)} evaluations and {len(labels)} labels; give one for each")
         if len(set(labels)) != len(labels):
-            raise UsageError("two labels are the same; nobody could tell their bars apart")
+            raise UsageError("two labels are the same; their bars would look alike")
         return list(labels)
     names = [each.name for each in evaluations]
     if len(set(names)) < len(names):

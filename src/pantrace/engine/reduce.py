@@ -181,6 +181,6 @@ def total_words(found: Total | None, unit: Unit | None, *, briefly: bool = False
     return f"{in_words(found.value, unit)} {found.how}{missing}"
 
 
-def usual_reason(reasons: Counter[str]) -> str | None:
+def main_reason(reasons: Counter[str]) -> str | None:
     """The most frequent one; of several, the first that came."""
     return reasons.most_common(1)[0][0] if reasons else None

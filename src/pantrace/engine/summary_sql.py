@@ -10,7 +10,7 @@ from pantrace.model import Measure
 from pantrace.stats.moments import Moments
 
 from .case_sums import CaseSums
-from .reduce import Total, usual_reason
+from .reduce import Total, main_reason
 from .reliability import Reliability
 from .score_columns import Columns
 
@@ -111,7 +111,7 @@ def _lines(
                 scored=with_value,
                 unscored=unscored,
                 not_applicable=count - unscored - with_value,
-                why_not=usual_reason(made.reasons),
+                why_not=main_reason(made.reasons),
                 booleans=made.booleans,
                 scale_low=made.scale_low,
                 scale_high=made.scale_high,

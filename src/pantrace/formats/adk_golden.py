@@ -37,7 +37,7 @@ from pantrace.model import (
 )
 from pantrace.wire import files
 from pantrace.wire.adk.expect import identifier, list_of, mapping, text
-from pantrace.wire.adk.opening import at_place, samples_of
+from pantrace.wire.adk.opening import samples_of
 from pantrace.wire.adk.residual import residual, with_carried
 from pantrace.wire.adk.saving import save_document
 from pantrace.wire.carried import CARRIER
@@ -47,6 +47,7 @@ from pantrace.wire.json import decode_document, unknown_keys
 from pantrace.wire.rest import as_extra
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import ANY, violations
+from pantrace.wire.violation import error, under, unreadable
 from pantrace.wire.written import Row
 
 from .format import Format, NoOptions
@@ -224,15 +225,15 @@ def check(row: Any) -> Iterable[Violation]:
 def validate(path: Path) -> Iterable[Violation]:
     try:
         key, questions = _questions(decode_document(files.read_all(path)), path)
-    except ReadError as error:
-        yield Violation(level="error", message=error.message, place=error.place)
+    except ReadError as broken:
+        yield unreadable(broken)
         return
     seen: set[Any] = set()
     for number, each in enumerate(questions):
-        yield from at_place(check(each), f"{key}[{number}]")
+        yield from under(f"{key}[{number}]", check(each))
         name = str(each.get("id")) if isinstance(each, dict) else None
         if name in seen:
-            yield Violation(level="error", message=f"the id {name!r} occurs twice", place=f"{key}[{number}].id")
+            yield error(f"the id {name!r} occurs twice", f"{key}[{number}].id")
         seen.add(name)
 
 

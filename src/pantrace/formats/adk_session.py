@@ -26,9 +26,11 @@ from pantrace.wire.adk.sessions import IN_FIRST_EVENT, camel_session, session_to
 from pantrace.wire.carrying import carrying
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, decode_document
+from pantrace.wire.optional import object_of
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.times import from_iso
+from pantrace.wire.violation import unreadable
 
 from .format import Format
 
@@ -162,7 +164,7 @@ def _stored_sample(row: Any, shared: dict[str, Any], events: Iterable[Any]) -> S
 
 def _object(text: Any) -> dict[str, Any]:
     value = decode(text.encode()) if isinstance(text, str) else None
-    return value if isinstance(value, dict) else {}
+    return object_of(value)
 
 
 def _moment(value: Any) -> float | None:
@@ -186,7 +188,7 @@ def validate(path: Path) -> Iterable[Violation]:
             yield from check(decode_document(files.read_all(path)))
         except ReadError as error:
             broken.append(error)
-    yield from (Violation(level="error", message=each.message, place=each.place) for each in broken)
+    yield from (unreadable(each) for each in broken)
 
 
 FORMAT = Format(

@@ -32,6 +32,7 @@ from pantrace.model import (
 )
 from pantrace.wire.head import Head
 from pantrace.wire.openai_chat import arguments_of
+from pantrace.wire.optional import text_of
 from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.times import from_iso
 
@@ -78,7 +79,7 @@ def load(row: Any) -> Sample:
         **({"history": beside} if beside else {}),
     }
     steps = tuple(_steps(history["messages"]))
-    told = Trajectory(id=_text(row.get("session_id")), steps=steps, agents=_agents(steps), extra=as_extra(NAME, rest))
+    told = Trajectory(id=text_of(row.get("session_id")), steps=steps, agents=_agents(steps), extra=as_extra(NAME, rest))
     return Sample(id=told.id or SESSION, trajectory=told)
 
 
@@ -103,7 +104,7 @@ def _conversation(responses: list[Any]) -> Sample:
         usages += [usage] if usage is not None else []
         found = list(_steps(response["messages"]))
         if found and found[-1].role == "agent":
-            found[-1] = replace(found[-1], stop=_text(response.get("finish_reason")))
+            found[-1] = replace(found[-1], stop=text_of(response.get("finish_reason")))
         steps += found
         # Several counts become one sum: what each response took is kept beside it.
         told = ("usage_details",) if len(responses) == 1 else ()
@@ -116,7 +117,7 @@ def _conversation(responses: list[Any]) -> Sample:
         usage={"": total} if total is not None else None,
         extra=as_extra(NAME, {"responses": kept}),
     )
-    return Sample(id=_text(responses[0].get("response_id")) or RESPONSE, trajectory=whole)
+    return Sample(id=text_of(responses[0].get("response_id")) or RESPONSE, trajectory=whole)
 
 
 def _steps(messages: list[Any]) -> Iterator[Step]:
@@ -130,9 +131,9 @@ def _steps(messages: list[Any]) -> Iterator[Step]:
         known = ("role", "contents", "type", "author_name", "created_at", "message_id")
         rest = {key: value for key, value in rest_of(message, known).items() if value not in _EMPTY}
         yield Step(
-            id=_text(message.get("message_id")),
+            id=text_of(message.get("message_id")),
             role=role,
-            agent=_text(message.get("author_name")) if role == "agent" else None,
+            agent=text_of(message.get("author_name")) if role == "agent" else None,
             at=from_iso(message.get("created_at")),
             parts=tuple(parts),
             extra=as_extra(NAME, rest),
@@ -158,8 +159,8 @@ def _part(raw: Any, names: dict[str | None, str]) -> Part:
     if kind == "text" and isinstance(content.get("text"), str):
         return Text(text=content["text"], extra=rest("text"))
     if kind == "text_reasoning":
-        return Thinking(text=_text(content.get("text")), extra=rest("text"))
-    call = _text(content.get("call_id"))
+        return Thinking(text=text_of(content.get("text")), extra=rest("text"))
+    call = text_of(content.get("call_id"))
     if kind == "function_call" and isinstance(content.get("name"), str):
         names[call] = content["name"]
         written = content.get("arguments")
@@ -181,7 +182,7 @@ def _part(raw: Any, names: dict[str | None, str]) -> Part:
         )
     if kind in ("uri", "data") and isinstance(content.get("uri"), str):
         mime = content.get("media_type", content.get("mediaType"))
-        return Media(mime=_text(mime), uri=content["uri"], extra=rest("uri", "media_type", "mediaType"))
+        return Media(mime=text_of(mime), uri=content["uri"], extra=rest("uri", "media_type", "mediaType"))
     return Unknown(kind=f"{NAME}:{kind or 'content'}", raw=raw)
 
 
@@ -210,10 +211,6 @@ def _usage(counts: Any) -> Usage | None:
 
 def _agents(steps: tuple[Step, ...]) -> tuple[Agent, ...]:
     return tuple(Agent(name=name) for name in dict.fromkeys(step.agent for step in steps) if name is not None)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def name_in_file(name: str, path: Path) -> str:

@@ -24,6 +24,7 @@ from pantrace.wire.exchanges import UNNAMED, Exchange, is_exchange, run_of, turn
 from pantrace.wire.fields import TEXT, FieldMap
 from pantrace.wire.head import Head
 from pantrace.wire.openai_tools import tool_to, tools_from
+from pantrace.wire.optional import list_of
 from pantrace.wire.rest import as_extra, rest_in, rest_of
 from pantrace.wire.rows import OnBroken
 
@@ -86,7 +87,7 @@ def _is_own(messages: list[Any]) -> bool:
 
 def _history(exchange: Exchange) -> list[Any]:
     found = exchange["request"].get("messages")
-    return found if isinstance(found, list) else []
+    return list_of(found)
 
 
 def load_row(row: Any) -> Sample:

@@ -30,6 +30,7 @@ from pantrace.model import (
 from pantrace.wire.carrying import carrying
 from pantrace.wire.head import Head
 from pantrace.wire.openai_chat import messages_to, step_from
+from pantrace.wire.optional import object_of, present, text_of
 from pantrace.wire.rest import as_extra, rest_in
 from pantrace.wire.usage_words import usage_of
 
@@ -94,8 +95,7 @@ def read(row: Any) -> Sample:
 def _steps(message: Any, before: list[Step]) -> Iterator[Step]:
     step = step_from(message, NAME)
     rest = rest_in(step.extra, NAME)
-    extra = rest.get("extra") if isinstance(rest.get("extra"), dict) else {}
-    assert isinstance(extra, dict)
+    extra = object_of(rest.get("extra"))
     step = replace(step, at=extra.get("timestamp"))
     if step.role == "agent":
         yield _called(_charged(step, extra), extra)
@@ -119,8 +119,7 @@ def _open_call(step: Step) -> ToolCall | None:
 
 def _charged(step: Step, extra: dict[str, Any]) -> Step:
     """A step with what its model call took."""
-    response = extra.get("response") if isinstance(extra.get("response"), dict) else {}
-    assert isinstance(response, dict)
+    response = object_of(extra.get("response"))
     counts = response.get("usage")
     usage = usage_of(counts, NAME) if isinstance(counts, dict) and "prompt_tokens" in counts else None
     if isinstance(cost := extra.get("cost"), (int, float)):
@@ -129,7 +128,7 @@ def _charged(step: Step, extra: dict[str, Any]) -> Step:
         case [{"finish_reason": str(stop)}, *_]:
             step = replace(step, stop=stop)
     model = response.get("model")
-    return replace(step, usage=usage, model=model if isinstance(model, str) else None)
+    return replace(step, usage=usage, model=text_of(model))
 
 
 def _called(step: Step, extra: dict[str, Any]) -> Step:
@@ -230,7 +229,7 @@ def _extra(step: Step) -> dict[str, Any]:
     extra: dict[str, Any] = {} if step.at is None else {"timestamp": step.at}
     if step.usage is not None:
         words = {"prompt_tokens": step.usage.input, "completion_tokens": step.usage.output}
-        counts = {key: value for key, value in words.items() if value is not None}
+        counts = present(words)
         extra |= {"response": {"model": step.model, "usage": counts}} if counts else {}
         extra |= {} if step.usage.cost_usd is None else {"cost": step.usage.cost_usd}
     for part in step.parts:

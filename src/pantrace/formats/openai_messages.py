@@ -24,6 +24,7 @@ from pantrace.wire.head import Head
 from pantrace.wire.openai_chat import MESSAGE, is_role, messages_to, step_from
 from pantrace.wire.openai_tools import tool_to, tools_from
 from pantrace.wire.openai_usage import usage_from
+from pantrace.wire.optional import list_of, text_of
 from pantrace.wire.rest import as_extra, rest_in, rest_of
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
@@ -78,7 +79,7 @@ def is_message(raw: Any) -> bool:
     content = raw.get("content")
     if not isinstance(content, (str, list)):
         return content is None and bool(raw.keys() & {"content", "tool_calls", "function_call", "refusal"})
-    pieces = content if isinstance(content, list) else []
+    pieces = list_of(content)
     return all(
         isinstance(each, dict) and "type" in each and each["type"] not in _BLOCKS and "source" not in each
         for each in pieces
@@ -87,7 +88,7 @@ def is_message(raw: Any) -> bool:
 
 def _history(exchange: Exchange) -> list[Any]:
     found = exchange["request"].get("messages")
-    return found if isinstance(found, list) else []
+    return list_of(found)
 
 
 def _answers(exchange: Exchange) -> list[Any]:
@@ -164,9 +165,9 @@ def _answered(turn: Turn) -> Step:
     step = step_from(choices[0].get("message"), NAME, exact=True)
     return msgspec.structs.replace(
         step,
-        id=name if isinstance(name, str) else None,
-        model=model if isinstance(model, str) else None,
-        stop=stop if isinstance(stop, str) else None,
+        id=text_of(name),
+        model=text_of(model),
+        stop=text_of(stop),
         at=created if type(created) in (int, float) else None,
         usage=usage_from(usage, NAME, "chat"),
         settings=rest_of(turn.request, {"messages", "tools"}) or None,

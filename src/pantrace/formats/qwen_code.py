@@ -31,6 +31,7 @@ from pantrace.wire.carrying import carrying_in_log
 from pantrace.wire.fields import TEXT, TIME, FieldMap
 from pantrace.wire.gemini_tools import with_failure
 from pantrace.wire.head import Head
+from pantrace.wire.optional import object_of
 from pantrace.wire.rest import as_extra, rest_in, rest_of
 
 from .format import Format
@@ -84,7 +85,7 @@ def load_lines(row: Any) -> Sample:
     objects = [each for each in lines if isinstance(each, dict)]
     names = [each["sessionId"] for each in objects if isinstance(each.get("sessionId"), str)]
     name = names[-1] if names else None
-    steps = tuple(_step(each, name) if isinstance(each, dict) else _odd(each) for each in lines)
+    steps = tuple(_step(each, name) if isinstance(each, dict) else _unknown_line(each) for each in lines)
     lines = objects
     fork: dict[str, Any] = next((each["forkedFrom"] for each in lines if isinstance(each.get("forkedFrom"), dict)), {})
     parent = fork.get("sessionId")
@@ -102,7 +103,7 @@ def load_lines(row: Any) -> Sample:
 
 def _payload(line: dict[str, Any]) -> dict[str, Any]:
     found = line.get("systemPayload")
-    return found if isinstance(found, dict) else {}
+    return object_of(found)
 
 
 def _leaf(steps: tuple[Step, ...]) -> str | None:
@@ -159,7 +160,7 @@ def _step(line: dict[str, Any], session: str | None) -> Step:
     )
 
 
-def _odd(line: Any) -> Step:
+def _unknown_line(line: Any) -> Step:
     return Step(role="system", kind="note", parts=(Unknown(kind=f"{NAME}:line", raw=line),))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from pantrace.wire.head import Head
+from pantrace.wire.optional import object_of
 
 _SEND = "record the agent with OpenTelemetry: `pantrace collect` receives that, and `otlp` reads it"
 _SCORES = "it holds scores, not what an agent did; evaluate the recordings themselves with `pantrace eval`"
@@ -32,7 +33,7 @@ def _within(record: dict[str, Any], key: str) -> dict[str, Any]:
     """The object under a key, or the first one of a list there."""
     value = record.get(key)
     first = value[0] if isinstance(value, list) and value else value
-    return first if isinstance(first, dict) else {}
+    return object_of(first)
 
 
 _SIGNS: list[tuple[_Sign, Recognised]] = [

@@ -26,6 +26,7 @@ from pantrace.model import (
 )
 from pantrace.wire.head import Head
 from pantrace.wire.openai_chat import step_from
+from pantrace.wire.optional import list_of, object_of
 from pantrace.wire.rest import as_extra, rest_in
 
 from .format import Format
@@ -45,10 +46,8 @@ def detect(head: Head) -> str | None:
 def load(row: Any) -> Sample:
     if not isinstance(row, dict) or not isinstance(row.get("history"), list):
         raise ReadError("a trajectory needs a history of messages")
-    info = row.get("info") if isinstance(row.get("info"), dict) else {}
-    assert isinstance(info, dict)
-    acted = row.get("trajectory") if isinstance(row.get("trajectory"), list) else []
-    assert isinstance(acted, list)
+    info = object_of(row.get("info"))
+    acted = list_of(row.get("trajectory"))
     submission = info.get("submission")
     steps = tuple(_steps(row["history"], acted))
     rest = {key: value for key, value in row.items() if key not in ("history", "trajectory")}

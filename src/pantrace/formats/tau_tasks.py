@@ -15,7 +15,8 @@ from pantrace.errors import ReadError
 from pantrace.model import Case, ExpectedCall, Sample, Violation
 from pantrace.wire.head import Head
 from pantrace.wire.json import encode, unknown_keys
-from pantrace.wire.rest import as_extra
+from pantrace.wire.optional import text_of
+from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.shape import ANY, violations
 
 from .format import Format
@@ -99,7 +100,7 @@ def _scenario(scenario: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, 
     if isinstance(told.get("domain"), str):
         labels["domain"] = told["domain"]
     lines = {key: f"{words}{told[key]}" for key, words in TOLD.items() if isinstance(told.get(key), str) and told[key]}
-    if more := {key: value for key, value in unknown_keys(told, {*lines, "domain"}).items() if value is not None}:
+    if more := rest_of(told, {*lines, "domain"}):
         rest["instructions"] = more
     return "\n".join(lines.values()), rest, labels
 
@@ -115,7 +116,7 @@ def _calls(actions: Any, arguments: str) -> tuple[ExpectedCall, ...] | None:
     for each in actions:
         if not isinstance(each, dict) or not isinstance(each.get("name"), str):
             raise ReadError("an action has no name")
-        why = each.get("info") if isinstance(each.get("info"), str) else None
+        why = text_of(each.get("info"))
         rest = unknown_keys(each, {"name", arguments} | ({"info"} if why is not None else set()))
         found.append(
             ExpectedCall(name=each["name"], arguments=each.get(arguments), reason=why, extra=as_extra(NAME, rest))

@@ -17,12 +17,14 @@ from pantrace.errors import ReadError, SampleRefused
 from pantrace.model import Agent, Sample, Step, Thinking, Trajectory, Violation, is_agents, is_prompt, said
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, unknown_keys
+from pantrace.wire.optional import present
 from pantrace.wire.shape import document, violations
 from pantrace.wire.times import from_iso, time_text
-from pantrace.wire.vertex.columns import column_text, columns_from, columns_of, text_or_content
+from pantrace.wire.vertex.columns import column_text, columns_from, columns_of, main_agent, text_or_content
 from pantrace.wire.vertex.contents import CONTENT, append_content, content_in, content_to, contents_of
 from pantrace.wire.vertex.parts import part_out
 from pantrace.wire.vertex.refusal import refusal, sample_refusal
+from pantrace.wire.violation import error, warning
 
 from .format import Format, NoOptions
 
@@ -105,7 +107,7 @@ def _append_event(steps: list[Step], event: Any, start: int) -> None:
     if not isinstance(event, dict):
         raise ReadError("an intermediate event is not an object", place="intermediate_events")
     known = {"author", "content", "event_id", "creation_timestamp"}
-    rest = unknown_keys({key: value for key, value in event.items() if value is not None}, known)
+    rest = unknown_keys(present(event), known)
     at = from_iso(event.get("creation_timestamp"))
     if at is None and event.get("creation_timestamp") is not None:
         rest["creation_timestamp"] = event["creation_timestamp"]
@@ -155,7 +157,7 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     )
     if asked is None or not prompt:
         raise SampleRefused("it has no prompt: the client refuses all rows of a file for one without")
-    main = _main_agent(trajectory)
+    main = main_agent(trajectory)
     events, response, repeated = _events_and_response(steps[asked + 1 :], main, trajectory.response)
     if not response:
         raise SampleRefused(
@@ -245,12 +247,6 @@ def _event(
     return {**event, **unknown_keys(step.extra.get(NAME, {}), {CONTENT, "response"})} if first else event
 
 
-def _main_agent(trajectory: Trajectory) -> str:
-    if trajectory.agents:
-        return trajectory.agents[0].name
-    return next((step.agent for step in trajectory.steps if step.role == "agent" and step.agent), "agent")
-
-
 def _instruction(trajectory: Trajectory) -> Any:
     """The first agent's instructions, else what the system said."""
     for agent in trajectory.agents:
@@ -283,19 +279,19 @@ def check(row: Any) -> Iterator[Violation]:
         return
     for key in ("prompt", "response"):
         if key in row and not row[key]:
-            yield Violation(level="error", message="is empty: the client refuses the whole file", place=key)
+            yield error("is empty: the client refuses the whole file", key)
         elif isinstance(row.get(key), str) and isinstance(text_or_content(row[key], "user"), dict):
             message = "looks like a number: if all rows do, the client refuses the whole file"
-            yield Violation(level="warning", message=message, place=key)
+            yield warning(message, key)
     if "request" in row:
-        yield Violation(level="error", message="makes the client read GEMINI rows and drop the events", place="request")
+        yield error("makes the client read GEMINI rows and drop the events", "request")
     events = row.get("intermediate_events")
     for index, event in enumerate(events if isinstance(events, list) else ()):
         for key in sorted(event.keys() - _EVENT_KEYS) if isinstance(event, dict) else ():
             place = f"intermediate_events[{index}].{key}"
-            yield Violation(level="error", message="is no key of an event: the client drops the event", place=place)
+            yield error("is no key of an event: the client drops the event", place)
     if (why := refusal(row)) is not None:
-        yield Violation(level="error", message=why)
+        yield error(why)
 
 
 FORMAT = Format(

@@ -34,6 +34,7 @@ from pantrace.wire.adk.recase import DEEP, to_snake
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document
 from pantrace.wire.jsonpickle import is_pickled, strangers, unpickled
+from pantrace.wire.optional import present
 from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.times import from_iso
@@ -149,7 +150,7 @@ def _sample(
     steps = [Step(role="user", parts=(Text(text=prompt),))] if prompt is not None else []
     steps += [Step(role="agent", parts=(Text(text=response),))] if response is not None else []
     kept = rest_of(case, {"response_candidate_results"}) | rest_of(answer, {"metric_results"})
-    if rest := {key: value for key, value in asked.items() if value is not None}:
+    if rest := present(asked):
         kept["eval_case"] = rest
     return Sample(
         id=f"{name}/{candidate or place}" if several else name,

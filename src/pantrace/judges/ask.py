@@ -11,6 +11,11 @@ from pantrace.wire.json import encode
 
 __all__ = ["Judge", "Reply", "Request", "Unanswered"]
 
+# Too slow, too many, too busy, or a proxy that gave up (499): the same question may be answered later.
+AGAIN = {408, 409, 425, 429, 499, *range(500, 600)}
+# A wrong key, no permission, no such model: every further question would get the same answer.
+HOPELESS = {401, 403, 404}
+
 
 class Request(Record, frozen=True, kw_only=True):
     """A question to a judge, with all that its answer depends on."""

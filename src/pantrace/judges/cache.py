@@ -26,10 +26,12 @@ class Cache:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, timeout=60, isolation_level=None)
+            # Several processes write here at once; each waits for the other instead of failing.
             self._database.execute("pragma busy_timeout = 60000")
             (version,) = self._database.execute("pragma user_version").fetchone()
             if version not in (0, _VERSION):
                 raise UsageError(f"{path}: a judge cache of another version ({version}); name another file")
+            # Before the first write: a database of somebody else must not get a table of ours.
             self._refuse_foreign()
             self._database.execute("pragma journal_mode = wal")
             self._database.execute("pragma synchronous = normal")
@@ -96,6 +98,8 @@ class Cached:
                 return known
             if key not in self._asking:
                 break
+            # Somebody is asking the same. Look again afterwards: their question may have failed, and then this one goes
+            # out.
             await self._asking[key]
         asking = self._asking[key] = asyncio.get_running_loop().create_future()
         try:

@@ -115,6 +115,7 @@ def is_judged(score: Score) -> bool:
     """Whether a judge made the score: one of ours, or another's of the name of a rubric that we know."""
     if score.maker is not None and score.maker.kind != "stored":
         return score.maker.kind == "rubric"
+    # A stored score that bears the name of a rubric was made by a judge that we know nothing of: it needs calibrating.
     return score.name in rubric_names()
 
 
@@ -145,6 +146,7 @@ def _read(path: Path) -> Calibrations:
 
 def add_calibrations(path: Path, new: Sequence[Calibration], version: str) -> bytes:
     """The content of a calibration file with new calibrations in place of those of the same judges."""
+    # A pipe or /dev/stdout is written to, never read.
     known = _read(path).calibrations if path.exists() and not is_stream(path) else ()
     replaced = [each.judged for each in new]
     kept = [each for each in known if each.judged not in replaced]

@@ -39,6 +39,7 @@ def cited(
     ids = {block.step: block.id for block in shown if block.step is not None and block.id is not None}
     named = list(dict.fromkeys([*steps, *_steps_in(reason or "")]))
     found = [ids[number] for number in named if number in ids]
+    # As the judge saw it, with hidden characters written out: it can quote nothing else.
     texts = [(block, _plain("\n".join(map(visible, block.text.splitlines())))) for block in shown]
     missing = []
     for quote in dict.fromkeys([*quotes, *_quotes_in(reason or "")]):

@@ -85,6 +85,7 @@ def _size(material: Material) -> int:
 
 
 def _length(blocks: list[Block]) -> int:
+    # What `joined` puts around a text: a blank line, and the number of its step.
     return sum(len(block.text) + (2 if block.step is None else 16) for block in blocks)
 
 
@@ -132,6 +133,7 @@ def _drop_middles(material: Material, budget: int, notes: list[str]) -> Material
 def _ends(blocks: list[Block], allowed: int) -> tuple[int, int]:
     """How many entries stay at the head and at the tail, at least one of each."""
     head, tail = 1, 1
+    # 60 for the line that says which entries were cut.
     used = len(blocks[0].text) + len(blocks[-1].text) + 60
     while head + tail < len(blocks):
         from_head = head <= tail

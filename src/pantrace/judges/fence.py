@@ -21,6 +21,7 @@ _JOINERS = "\u200c\u200d"
 
 def fence_word(texts: Iterable[str]) -> str:
     """A word that none of the texts contains, the same for the same texts."""
+    # A judge may read full-width letters as plain ones, so a fence must not be imitated by them either.
     plain = [unicodedata.normalize("NFKC", text).casefold() for text in texts]
     digest = sha256("\x00".join(plain).encode("utf-8", "surrogatepass"))
     while (word := digest.hexdigest()[:12]) and any(word in text for text in plain):

@@ -50,6 +50,7 @@ def _question(view: _View) -> list[Block] | None:
     if len(prompts) < 2:
         return _text(view.told.question)
     stated = case.question if case is not None else None
+    # A case may state a question that the recording does not begin with; the judge sees both.
     before = [Block(stated)] if stated and stated not in (text for _, text in prompts) else []
     return [*before, *(Block(text, **view.numbers.place(step)) for step, text in prompts)]
 
@@ -58,6 +59,7 @@ def _answer(view: _View) -> list[Block] | None:
     answer, trajectory = view.told.answer, view.sample.trajectory
     if answer is None or trajectory is None:
         return _text(answer)
+    # From behind: the same words may have been said before.
     step = next((each for each in reversed(active_steps(trajectory)) if is_agents(each) and said(each) == answer), None)
     # Its place is known but not told: the answer is read word by word.
     return [Block(answer or "(empty)", id=view.numbers.place(step).get("id"))]
@@ -281,6 +283,7 @@ def gather(sample: Sample, rubric: Rubric, row_of: RowOf | None = None) -> Mater
         return row_material(sample, rubric, row_of)
     stated = stated_inputs(sample.case, rubric.name.partition(":")[0])
     missing = set(rubric.inputs) - {"question", "context", "goal", "reference", "expected"} - stated.keys()
+    # A reference or a goal can be judged of a case alone; an answer cannot.
     if sample.trajectory is None and missing:
         return Absent("it has not been run: there is no trajectory")
     view = _View(sample, digest_of(sample), Numbers(sample.trajectory), rubric.judges)

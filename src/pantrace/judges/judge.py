@@ -125,6 +125,7 @@ def requests_for(prompt: Prompt, settings: Settings) -> list[Request]:
     """All questions that one prompt becomes: each judge, each sample."""
     temperature = settings.temperature
     if temperature is None:
+        # Several answers at temperature 0 are one answer several times: a spread needs dice.
         temperature = 0.0 if settings.samples == 1 else 0.7
     return [
         Request(
@@ -134,6 +135,7 @@ def requests_for(prompt: Prompt, settings: Settings) -> list[Request]:
             schema=prompt.schema,
             temperature=temperature,
             max_tokens=settings.max_tokens,
+            # Each of the samples has a seed of its own, else they would all be the same.
             seed=None if settings.seed is None else settings.seed + index,
             logprobs=settings.weighted,
             index=index,
@@ -155,6 +157,7 @@ async def _ask(request: Request, rubric: Rubric, judge: Judge, prompt: Prompt) -
             return _given(request, replies, problem=reason, unasked=error.unasked)
         replies.append(reply)
         try:
+            # Before it is parsed: what was cut off may still hold an object with a score, one from the thoughts.
             if reply.stop == "length":
                 raise Unusable(f"the reply was cut off at {request.max_tokens} tokens")
             verdict = verdict_of(reply.text, rubric, partial=prompt.partial)
@@ -162,6 +165,8 @@ async def _ask(request: Request, rubric: Rubric, judge: Judge, prompt: Prompt) -
         except Unusable as error:
             problem = str(error)
             complaint = COMPLAINT.format(problem=problem, shape=prompt.shape)
+            # The complaint is part of the question now, and so of its address: the unusable reply stays cached under
+            # its own.
             request = msgspec.structs.replace(request, exchanges=((reply.text, complaint),))
     return _given(request, replies, problem=problem)
 
@@ -283,9 +288,11 @@ def _majority(valid: list[Given], rubric: Rubric) -> float | bool:
     counts: dict[float | bool, Fraction] = {}
     for each in valid:
         grade = _grade(each)
+        # Thirds must add up to exactly one, else a tie of three judges is broken by rounding.
         counts[grade] = counts.get(grade, Fraction()) + Fraction(1, verdicts[each.model])
     most = max(counts.values())
     tied = [score for score, count in counts.items() if count == most]
+    # Where judges are split, nobody may claim the better grade.
     worst = min(tied) if rubric.better == "higher" else max(tied)
     return bool(worst) if rubric.passes else float(worst)
 

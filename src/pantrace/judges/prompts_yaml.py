@@ -45,6 +45,7 @@ _BETWEEN = re.compile(
     re.IGNORECASE,
 )
 _STAR = re.compile(r"^[\s\-*]*\**\s*(\w+)\s+stars?\b\**\s*[:\-]\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+# A scale goes from 0 or 1 to 20 at most: "between 1990 and 2020" in the words of a prompt is none.
 _WIDEST = 20
 
 

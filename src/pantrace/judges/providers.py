@@ -10,13 +10,11 @@ from typing import Any
 from pantrace.errors import MissingExtra, Unanswered, UsageError
 from pantrace.model import Usage
 
-from .ask import Judge, Reply, Request
+from .ask import AGAIN, HOPELESS, Judge, Reply, Request
 from .vertex import Vertex
 
 PROVIDERS = ("openai", "anthropic", "google")
 _OPENAI = "https://api.openai.com/v1"
-_AGAIN = {408, 409, 425, 429, 499, *range(500, 600)}
-_HOPELESS = {401, 403, 404}
 _NO_SCHEMA = {400, 415, 422, 501}
 """How servers refuse a reply schema that they cannot promise."""
 
@@ -138,9 +136,9 @@ def _refused(error: Any) -> _Refused:
     status = int(error.status_code)
     found = _Refused(
         f"HTTP {status}: {_body(error.body)}",
-        again=status in _AGAIN,
+        again=status in AGAIN,
         wait=_seconds(error),
-        hopeless=status in _HOPELESS,
+        hopeless=status in HOPELESS,
     )
     found.status = status
     return found
@@ -209,6 +207,7 @@ def _reply(response: Any, cost: float | None) -> Reply:
 
 def _usage(response: Any, cost: float | None) -> Usage | None:
     used = response.usage
+    # The client has no word for "not reported": it says 0. A reply of no tokens from a prompt of none does not exist.
     if not used.input_tokens and not used.output_tokens:
         return None
     return Usage(

@@ -9,6 +9,7 @@ from pantrace.errors import UsageError
 
 _LABEL = re.compile(r"(-?\d+)\s*[=:]\s*(.*?)\s*(?=[,;]\s*-?\d+\s*[=:]|$)", re.DOTALL)
 _KEYS = ("min", "max", "description")
+# 0 to 100. Every grade is listed for the judge, so a range of thousands would be most of the prompt.
 _MOST = 101
 
 

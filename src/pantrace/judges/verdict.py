@@ -17,6 +17,7 @@ from .rubric import Rubric
 _OBJECT = re.compile(r'\{\s*"')
 _SCORE = re.compile(r"""["']score["']\s*:""", re.IGNORECASE)
 _REASONS = ("reason", "explanation", "reasoning", "rationale")
+# An object without a score is searched for objects inside it, so time grows with the square of what is nested.
 _LONGEST = 100_000
 _decoder = json.JSONDecoder()
 
@@ -92,6 +93,7 @@ def _last_object(reply: str) -> dict[str, Any]:
             place = opening.start() + 1
     if found is None:
         raise Unusable("the reply holds no JSON object with a score")
+    # A recording may contain a verdict that the judge repeats: if it names two, nobody knows which one it means.
     if _SCORE.search(reply, end):
         raise Unusable("the reply names another score behind its verdict")
     return found
@@ -103,6 +105,7 @@ def _grade(score: Any, rubric: Rubric) -> int | bool:
         if not isinstance(word, str) or word.strip().lower() not in ("pass", "fail"):
             raise Unusable(f"out of scale: {_short(score)} is neither pass nor fail")
         return word.strip().lower() == "pass"
+    # Some models put every value of a JSON object into quotation marks.
     if isinstance(score, str) and re.fullmatch(r"\s*-?\d{1,4}(?:\.0+)?\s*", score):
         score = float(score)
     if isinstance(score, bool) or not isinstance(score, (int, float)):

@@ -16,12 +16,10 @@ import msgspec
 from pantrace.errors import MissingExtra, Unanswered, UsageError
 from pantrace.wire.json import decode, encode
 
-from .ask import Reply, Request
+from .ask import AGAIN, HOPELESS, Reply, Request
 from .managed import PREFIX, trouble_in
 
 _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
-_AGAIN = {408, 409, 425, 429, 499, *range(500, 600)}
-_HOPELESS = {401, 403, 404}
 _AGAIN_RPC = {4, 8, 10, 13, 14}
 """Codes inside a result: deadline, exhausted, aborted, internal, unavailable."""
 
@@ -144,8 +142,8 @@ def _unanswered(error: Exception, timeout: float) -> Unanswered:
         code = error.code
         return Unanswered(
             f"HTTP {code}: {error.message or error.status or 'no further word'}",
-            again=code in _AGAIN,
-            hopeless=code in _HOPELESS,
+            again=code in AGAIN,
+            hopeless=code in HOPELESS,
             wait=_seconds(error.response),
             code=code,
         )

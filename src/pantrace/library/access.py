@@ -48,7 +48,7 @@ def reach(
         raise UsageError("--base-url is for judges of one provider; these are of several")
     address = base_url or (os.environ.get("OPENAI_BASE_URL") if providers == {"openai"} else None)
     if providers and address is not None and not address.startswith(("http://", "https://")):
-        raise UsageError(f"{address!r} is no address of a server; it begins with http:// or https://")
+        raise UsageError(f"{address!r} is not the address of a server; it must begin with http:// or https://")
     given = known or {}
     keys = {name: given.get(name) or judge_key(name, address) for name in providers} if asking else {}
     return Reached(models, address, keys, _held())

@@ -117,7 +117,7 @@ def run(
         on_sample=on_sample,
     )
     results = [evaluate_recorded(planned, each) for each in ran] if planned is not None else []
-    return together(ran, results, notes)
+    return run_result(ran, results, notes)
 
 
 def readiness(planned: Planned) -> None:
@@ -164,7 +164,7 @@ def record(
     table = replace(loaded.run, **{name: value for name, value in given.items() if value is not None})
     named = agents or table.agents or ({"": table.agent} if table.agent else {})
     if not named:
-        raise UsageError("nobody is asked: name an agent with --agent, or in [run] of the plan")
+        raise UsageError("no agent to run: name one with --agent, or in [run] of the plan")
     paths = paths or [folder / each for each in table.dataset]
     if not paths:
         raise UsageError("there is no dataset: name one, or put it in [run] of the plan")
@@ -231,7 +231,7 @@ def evaluate_recorded(planned: Planned, ran: Ran, on_sample: Callable[[Sample], 
     return evaluate_planned(planned, [ran.recordings], ran.out, planned.judge_table(), on_sample=on_sample)
 
 
-def together(ran: Sequence[Ran], results: Sequence[Results], notes: Notes) -> RunResult:
+def run_result(ran: Sequence[Ran], results: Sequence[Results], notes: Notes) -> RunResult:
     """All of it; several agents that were evaluated are compared."""
     compared = None
     if len(results) > 1:

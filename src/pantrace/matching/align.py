@@ -82,9 +82,11 @@ def heaviest_assignment(weights: Sequence[Sequence[float]]) -> Pairs:
     if not weights or not weights[0]:
         return []
     if len(weights) > len(weights[0]):
+        # Each row gets a column, so rows must be the shorter side.
         turned = heaviest_assignment(list(zip(*weights, strict=True)))
         return sorted((left, right) for right, left in turned)
     rows, columns = len(weights), len(weights[0])
+    # Place 0 stands for "not assigned yet"; rows and columns count from 1.
     row_price, column_price = [0.0] * (rows + 1), [0.0] * (columns + 1)
     owner = [0] * (columns + 1)
     for row in range(1, rows + 1):
@@ -109,11 +111,13 @@ def _shortest_path(
         for column in range(1, columns + 1):
             if done[column]:
                 continue
+            # The method looks for the least cost; the greatest weight is the least of its negatives.
             cost = -weights[row - 1][column - 1] - row_price[row] - column_price[column]
             if cost < distance[column]:
                 distance[column], before[column] = cost, here
             if distance[column] < step:
                 step, nearest = distance[column], column
+        # Prices move by the length of the step, so that edges of the assignment stay free of cost.
         for column in range(columns + 1):
             if done[column]:
                 row_price[owner[column]] += step

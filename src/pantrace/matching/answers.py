@@ -9,6 +9,7 @@ from pantrace.model import Sample, final_response
 
 from .recording import recording_of
 
+# Kana, ideographs and Hangul: no blanks part their words, so characters are counted.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _WORDS = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 

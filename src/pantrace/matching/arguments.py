@@ -63,6 +63,7 @@ def arguments_of(value: Any) -> Any:
     """Arguments as an object where they are one: none given is an empty object, a JSON text is what it says."""
     if value is None:
         return {}
+    # OpenAI writes arguments as a JSON text, others as an object: the same call must be the same.
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
             return decode(value.encode("utf-8", "surrogatepass"))
@@ -94,6 +95,7 @@ def agree(rule: ArgumentRule, predicted: Any, reference: Any) -> bool:
     if rule.mode == "superset":
         return all(key in predicted and alike(predicted[key], value, how) for key, value in reference.items())
     if rule.mode == "allowed":
+        # As BFCL states its answers: an empty text among the allowed values makes an argument optional.
         given = all(key in reference and _allowed(value, reference[key], how) for key, value in predicted.items())
         return given and all(key in predicted or "" in _choices(values) for key, values in reference.items())
     return alike(predicted, reference, how)

@@ -69,6 +69,7 @@ class Recording:
         """Those that have a result, with it."""
         self.calls_by_tool = tally_by_frequency([pair.call.name for pair in self.pairs])
         """How often each tool was called, the most called first."""
+        # By identity: two results may be equal, and only one of them belong to a step that ended in an error.
         self.failed = {id(result) for _, result in self.answered if has_failed(result)}
         """The `id` of each result that is a failure, by itself or since its own step ended in an error."""
         for step in self.broken:
@@ -111,6 +112,7 @@ class Recording:
             if step.ended is not None:
                 has_ends = True
             for part in step.parts:
+                # Not isinstance: this loop sees every part of every recording, and no part has subclasses.
                 part_type = type(part)
                 if part_type is ToolCall or part_type is ToolResult:
                     tool_parts.append((part, step))
@@ -168,6 +170,7 @@ def tally_by_frequency(names: Iterable[str]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=itemgetter(1), reverse=True)) if len(counts) > 1 else counts
 
 
+# One is enough: all metrics measure one sample before the next one comes.
 _last = Recording(Trajectory())
 
 

@@ -32,6 +32,7 @@ def normalise_text(text: str) -> str:
 
 def alike(left: Any, right: Any, how: Likeness = STRICT) -> bool:
     """Whether two values are the same, at every depth."""
+    # In Python 1 == True, in JSON they are two values.
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, int | float) and isinstance(right, int | float):
@@ -59,6 +60,7 @@ def canonical(value: Any, how: Likeness = STRICT) -> Hashable:
         return frozenset([(key, canonical(each, how)) for key, each in value.items()])
     if isinstance(value, list | tuple):
         return tuple([canonical(each, how) for each in value])
+    # Marked, as True and 1 are the same key in Python.
     if isinstance(value, bool):
         return ("truth", value)
     return value if isinstance(value, int | float | None) else repr(value)

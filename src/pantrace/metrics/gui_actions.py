@@ -71,7 +71,7 @@ def gui_actions(sample: Sample, settings: Settings) -> Found:
         return NotApplicable("no GUI action is recorded")
     repeated, longest = _repeated(acted, settings)
     wasted = _wasted([action for action, _ in acted])
-    odd = dict.fromkeys((*repeated, *wasted))
+    noticed = dict.fromkeys((*repeated, *wasted))
     return Measurement(
         value=len(acted),
         explanation=f"{len(acted)} actions, {len(repeated)} repeat an earlier one, {len(wasted)} were wasted",
@@ -83,7 +83,7 @@ def gui_actions(sample: Sample, settings: Settings) -> Found:
             "wasted_actions": len(wasted),
         },
         details={"action_counts": tally_by_frequency([action.kind for action, _ in acted])},
-        evidence=tuple(dict.fromkeys(name for place in odd if (name := acted[place][1].id) is not None)),
+        evidence=tuple(dict.fromkeys(name for place in noticed if (name := acted[place][1].id) is not None)),
     )
 
 

@@ -7,10 +7,9 @@ from typing import Any
 
 from pantrace.matching.recording import recording_of
 from pantrace.model import Measure, Sample, Step, ToolResult, Trajectory, is_prompt
+from pantrace.wire.time_spans import Span, length, union, without
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
-
-Span = tuple[float, float]
 
 
 @metric(
@@ -94,27 +93,27 @@ def _of_invocations(trajectory: Trajectory) -> dict[str, Any] | None:
 
 def _of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
     own = _Times(trajectory.steps)
-    tool_spans = _union(own.runs)
-    model_spans = _without(_union(own.responses), tool_spans)
+    tool_spans = union(own.runs)
+    model_spans = without(union(own.responses), tool_spans)
     measured, beside = own.responses + own.runs, own.compacting
     if trajectory.children:
         for child in recording_of(trajectory).trajectories[1:]:
             times = _Times(child.steps)
-            runs = _union(times.runs)
-            model_spans = model_spans + _without(_union(times.responses), runs)
+            runs = union(times.runs)
+            model_spans = model_spans + without(union(times.responses), runs)
             tool_spans = tool_spans + runs
             beside = beside + times.responses + times.runs
             measured += times.responses + times.runs
-        model_spans, tool_spans = _union(model_spans), _union(tool_spans)
+        model_spans, tool_spans = union(model_spans), union(tool_spans)
     if not measured:
         return None
     if len(measured) > 1 and _is_one_second(measured[0]) and all(map(_is_one_second, measured)):
         return "every duration is exactly one second: they were made up, not measured"
     return {
         # What ran within a turn lies within its wait.
-        "total_latency_seconds": _length(_union(own.waits + beside)),
-        "llm_latency_seconds": _length(model_spans) if model_spans else None,
-        "tool_latency_seconds": _length(tool_spans) if tool_spans else None,
+        "total_latency_seconds": length(union(own.waits + beside)),
+        "llm_latency_seconds": length(model_spans) if model_spans else None,
+        "tool_latency_seconds": length(tool_spans) if tool_spans else None,
         "time_to_first_response_seconds": own.first_response,
         "turns": max(len(own.waits), 1),
         "source": "steps",
@@ -199,43 +198,3 @@ class _Times:
 
 def _measured(times: list[tuple[float | None, float | None]]) -> list[Span]:
     return [(begin, end) for begin, end in times if begin is not None and end is not None and begin <= end]
-
-
-def _union(spans: list[Span]) -> list[Span]:
-    """The same time in spans that do not overlap."""
-    merged: list[Span] = []
-    last = -inf
-    for span in sorted(spans):
-        begin, end = span
-        if begin > last:
-            merged.append(span)
-            last = end
-        elif end > last:
-            merged[-1] = (merged[-1][0], end)
-            last = end
-    return merged
-
-
-def _without(spans: list[Span], holes: list[Span]) -> list[Span]:
-    """What is left of spans when other spans are cut out; both without overlaps and in order."""
-    if not holes:
-        return spans
-    left: list[Span] = []
-    first = 0
-    for begin, end in spans:
-        while first < len(holes) and holes[first][1] <= begin:
-            first += 1
-        place = first
-        while place < len(holes) and holes[place][0] < end:
-            if holes[place][0] > begin:
-                left.append((begin, holes[place][0]))
-            begin = max(begin, holes[place][1])
-            place += 1
-        if begin < end or (begin == end and place == first):
-            left.append((begin, end))
-    return left
-
-
-def _length(spans: list[Span]) -> float:
-    """Seconds of spans that do not overlap."""
-    return sum([end - begin for begin, end in spans])

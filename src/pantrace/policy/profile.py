@@ -125,6 +125,7 @@ def _from_file(path: Path) -> Profile:
 def _check(profile: Profile, name: str) -> None:
     numbers = [*profile.thresholds.values(), *profile.limits.values(), *profile.weights.values()]
     numbers += [*(profile.scale or ()), *(each for each in (profile.composite_min, profile.hard_fail.below) if each)]
+    # No number is below nan, so a threshold of nan would pass everything.
     if any(isnan(number) for number in numbers):
         raise UsageError(f"{name}: nan is no threshold, limit, weight or scale; nothing could ever miss it")
     if negative := [metric for metric, weight in profile.weights.items() if weight < 0]:
@@ -139,6 +140,7 @@ def _check(profile: Profile, name: str) -> None:
         raise UsageError(f"{name}: hard_fail.metrics needs hard_fail.below")
     if profile.scale is not None and profile.scale[0] >= profile.scale[1]:
         raise UsageError(f"{name}: the scale must go from low to high")
+    # A misspelt name would quietly leave the metric that was meant a demanded one.
     if idle := [metric for metric in profile.optional if metric not in profile.metrics]:
         close = get_close_matches(idle[0], profile.metrics, n=1)
         hint = f"; did you mean {close[0]}?" if close else ""

@@ -10,6 +10,7 @@ from typing import Any
 from .estimate import CONFIDENCE, Estimate, TooFew, normal_quantile
 from .means import SEED, mean
 
+# 50 draws lie beyond each end of a 95 % interval. Fewer than for means: each draw makes its table anew.
 RESAMPLES = 2000
 _BOOTSTRAP = "cluster bootstrap"
 
@@ -99,9 +100,9 @@ def _concordant(table: Any) -> float:
 
 def _rank_correlation(table: Any) -> float:
     rows, columns = _ranks(table.sum(axis=1)), _ranks(table.sum(axis=0))
-    together = float(rows @ table @ columns)
+    joint = float(rows @ table @ columns)
     alone = float((rows**2) @ table.sum(axis=1)) * float((columns**2) @ table.sum(axis=0))
-    return together / sqrt(alone) if alone > 0 else float("nan")
+    return joint / sqrt(alone) if alone > 0 else float("nan")
 
 
 def _ranks(counts: Any) -> Any:

@@ -9,6 +9,7 @@ from .estimate import CONFIDENCE, Bounds, Estimate, TooFew, t_quantile
 
 SEED = 20260101
 """Bootstrap intervals are the same each time."""
+# With the data as they are as one more draw, p is a multiple of 1/10,000 and never 0.
 RESAMPLES = 9999
 NO_SPREAD = "all values are equal: no spread to take an interval from"
 MISSED = "the interval allows for as many others as so few could have missed"

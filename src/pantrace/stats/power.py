@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import asin, sqrt
 from statistics import NormalDist
 
+# The conventions (Cohen 1988): one false alarm in 20, and four of five true differences found.
 ALPHA = 0.05
 POWER = 0.8
 

@@ -18,6 +18,7 @@ DRAWS = 9999
 """Of the lognormal model."""
 MANY = 2000
 """From so many values on t says the same as the bootstrap, and costs nothing."""
+# Numbers that are drawn in one array, 16 MB of them: all resamples of a long run at once would fill the memory.
 _AT_ONCE = 2_000_000
 
 

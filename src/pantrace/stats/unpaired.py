@@ -79,7 +79,7 @@ def difference_of_clusters(
     few = min(len(one.clusters), len(two.clusters))
     if few < 2:
         return Estimate(value=two.mean - one.mean, n=one.n + two.n, method="clustered t", note=f"{note}: no interval")
-    error, freedom = _welch(one, two) if one.clusters.keys().isdisjoint(two.clusters) else _together(one, two)
+    error, freedom = _welch(one, two) if one.clusters.keys().isdisjoint(two.clusters) else _pooled(one, two)
     if is_noise(error, [*first[0], *second[0]]):
         return _without_spread(one, two, bounds, confidence, "clustered t")
     low, high = bounded_t(two.mean - one.mean, error, freedom, _width(bounds), confidence)
@@ -115,7 +115,7 @@ def _welch(one: _Side, two: _Side) -> tuple[float, float]:
     return sqrt(square), square**2 / spread if spread else 1.0
 
 
-def _together(one: _Side, two: _Side) -> tuple[float, float]:
+def _pooled(one: _Side, two: _Side) -> tuple[float, float]:
     """The same where both sides have cases of one cluster: what pulls both of them the same way cancels out."""
     every = one.clusters.keys() | two.clusters.keys()
     square = fsum((two.pull(each) - one.pull(each)) ** 2 for each in every)

@@ -26,6 +26,7 @@ BEAT = 2.0
 """Seconds between two signs of life."""
 WATCH = 10.0
 """Seconds in which one of another machine must be seen."""
+# Bytes of the file that are read: a pid, the name of a machine and a count. More is not of our writing.
 _LONGEST = 200
 _HOLDER = re.compile(r"(pid (\d+) on (.*?))(?:, sign (\d+))?\n?")
 

@@ -172,6 +172,7 @@ def _rows_and_seal(database: sqlite3.Connection) -> tuple[Rows, int | None]:
 
 def row_seal(table: str, row: Iterable[Any]) -> int:
     """One row's share in the seal."""
+    # repr tells 1 from "1", and null from the word.
     text = repr((table, *row)).encode("utf-8", "surrogatepass")
     return int.from_bytes(sha256(text).digest(), "big")
 
@@ -181,6 +182,7 @@ def seal_of(rows: Rows) -> int:
     found = 0
     for table, some in rows.items():
         for row in some:
+            # By XOR, a commit changes the seal for the rows that it adds or takes away, without reading the others.
             found ^= row_seal(table, row)
     return found
 

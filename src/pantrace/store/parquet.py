@@ -22,8 +22,10 @@ from .rows import Kept, Result
 from .schema import PART_TABLES, columns
 from .verify import damaged_part, file_hash
 
+# Whichever comes first ends a group of rows: a group waits in memory as a whole, and a single text may be long.
 _ROWS_AT_ONCE = 20_000
 _CHARACTERS_AT_ONCE = 3_000_000
+# A dictionary of values pays only where values repeat.
 _ALL_DIFFERENT = ("json",)
 _ASKED_FOR = ("number", "sample", "case_id", "epoch", "origin", "name", "status", "value", "passed", "profile")
 """Columns whose least and greatest value are worth knowing before a group of rows is read."""

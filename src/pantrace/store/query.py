@@ -52,6 +52,7 @@ def query(paths: str | Path | Sequence[str | Path], sql: str, *, memory: int = M
     with private_folder() as spill, duckdb.connect(config=_bounded(spill, memory)) as database:
         try:
             _create_tables(database, folders, _named_in(sql))
+            # The read-only transaction below would stop a write, too; this names the reason.
             _refuse_all_but_a_question(duckdb, database, sql)
             database.execute("begin transaction read only")
             answer = database.execute(sql)
@@ -153,7 +154,9 @@ def _named_in(sql: str) -> set[str]:
 def _create_tables(database: Any, folders: list[Path], asked: set[str]) -> None:
     runs = {sayable(str(folder)): (folder, read_run_file(folder)) for folder in folders}
     parts = {run: committed_parts(folder / MANIFEST) for run, (folder, _) in runs.items()}
+    # The same question has the same answer on every machine.
     database.execute("set timezone = 'UTC'")
+    # From here on no SQL can take back what `_config` forbids.
     database.execute("set lock_configuration = true")
     for table in PART_TABLES:
         found = None

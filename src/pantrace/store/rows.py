@@ -104,6 +104,7 @@ def sample_of(text: bytes) -> Sample:
     """The sample that a text tells of."""
     try:
         return _sample(text)
+    # NaN and Infinity are kept as they were recorded; only the patient reader takes them.
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return from_exact_json(text, Sample)
 
@@ -209,6 +210,7 @@ def _steps(address: Address, trajectories: list[Trajectory]) -> Iterator[StepIte
 
 def _calls(address: Address, trajectories: list[Trajectory]) -> Iterator[CallItem]:
     for place, trajectory in enumerate(trajectories):
+        # Calls of simulated users and graders, too: the table holds what was recorded, metrics choose from it.
         pairs = call_pairs(trajectory, agent_only=False)
         indices = {id(step): index for index, step in enumerate(trajectory.steps)} if pairs else {}
         for number, pair in enumerate(pairs):
@@ -240,6 +242,7 @@ def _scores(
             continue
         place += 1
     text = absent_text(absent)
+    # SQL could not read the short text (an escape in a reason): all of them become rows, as their places count.
     if absent and text is None:
         return _scores(address, stored, ours, briefly=False)
     return found, text

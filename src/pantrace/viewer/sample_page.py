@@ -195,6 +195,7 @@ def _brief(row: Row) -> str:
     for kind in (Text, Thinking):
         for part in row.step.parts:
             if isinstance(part, kind) and part.text and part.text.strip():
+                # Cut first: a text may have megabytes, and splitting all of it into words for one line takes long.
                 return " ".join(part.text[: BRIEF * 4].split())[:BRIEF]
     for part in row.step.parts:
         if isinstance(part, ToolCall):

@@ -20,6 +20,7 @@ from .page import policy, program, style, template
 from .shown import Shown
 from .spool import Spool
 
+# What a browser on this machine may call us. Any other Host is a site whose name leads here (DNS rebinding).
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 LARGEST = 100_000
 """Bytes of a request that is still read."""

@@ -14,6 +14,7 @@ from pantrace.model import Failure, Media, Part, Text, Thinking, ToolCall, ToolR
 from .fields import ANYTHING, INTEGER, NUMBER, TEXT, FieldMap
 from .interleaved import join, split
 from .json import encode
+from .optional import list_of
 from .rest import as_extra, rest_in, rest_of
 
 _EXIT = re.compile(r"(?:Error: )?Exit code (\d+)")
@@ -101,7 +102,7 @@ def _result(block: dict[str, Any], owner: str, **notes: Any) -> ToolResult:
 
 
 def _texts(content: Any) -> list[str]:
-    pieces = content if isinstance(content, list) else []
+    pieces = list_of(content)
     return [each["text"] for each in pieces if isinstance(each, dict) and isinstance(each.get("text"), str)]
 
 

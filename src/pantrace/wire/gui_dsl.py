@@ -4,9 +4,8 @@
     State: {"success": false}
     Action: CLICK(x=0.42, y=0.31)
 
-The general parser is strict about letters and blanks; the parser for marks is laxer about DONE and about quotes. What
-neither understands is an action of kind `unparsed` that holds the line. OpenAdapt calls that `fail`, which then cannot
-be told from a model that gave up.
+The parser is strict about letters and blanks, as OpenAdapt's own is. What it does not understand is an action of kind
+`unparsed` that holds the line. OpenAdapt calls that `fail`, which then cannot be told from a model that gave up.
 """
 
 from __future__ import annotations
@@ -27,8 +26,6 @@ _TYPE = re.compile(r'TYPE\(text="((?:[^"\\]|\\.)*)"\)')
 _MARK_CLICK = re.compile(r"CLICK\(\[(\d{1,18})\]\)")
 _QUOTED = r"""["']((?:[^"'\\]|\\.)*)["']"""
 _MARK_TYPE = re.compile(rf"TYPE\(\[(\d{{1,18}})\],\s*{_QUOTED}\)")
-_MARK_TYPE_LAX = re.compile(r"""TYPE\(\[(\d{1,18})\],\s*["'](.*)["']\)""", re.DOTALL)
-_PLAIN_TYPE_LAX = re.compile(r"""TYPE\(["'](.*)["']\)""", re.DOTALL)
 _PLAIN_TYPE = re.compile(rf"TYPE\({_QUOTED}\)")
 _WAIT = re.compile(r"\bWAIT\s*\(\s*\)")
 _DONE = re.compile(r"\bDONE\s*\(\s*\)")
@@ -82,20 +79,6 @@ def parse_action(line: str) -> Action:
     return _bare(line)
 
 
-def parse_marks(line: str) -> Action:
-    """The action that a line begins with, by the rules of Set-of-Marks mode: no coordinates, quotes of either kind,
-    and whatever begins like DONE or WAIT."""
-    start = line.strip()
-    if match := _MARK_CLICK.match(start):
-        return Action(kind="click", target=Target(element=int(match[1])), raw=line)
-    if match := _MARK_TYPE_LAX.match(start):
-        return Action(kind="type", target=Target(element=int(match[1])), text=_unescaped(match[2]), raw=line)
-    if match := _PLAIN_TYPE_LAX.match(start):
-        return Action(kind="type", text=_unescaped(match[1]), raw=line)
-    word = start[:4].upper()
-    return Action(kind=word.lower() if word in ("DONE", "WAIT") else "unparsed", raw=line)
-
-
 def _bare(line: str) -> Action:
     if _WAIT.search(line):
         return Action(kind="wait", raw=line)
@@ -119,40 +102,3 @@ def _object(text: str) -> dict[str, Any] | None:
     except ReadError:
         return None
     return value if isinstance(value, dict) else None
-
-
-def format_action(action: Action, *, marks: bool = False) -> str:
-    """The line a model is trained to answer; an action without a form is ACTION(type=...)."""
-    element = _mark(action) if marks else None
-    if action.kind == "click":
-        if element is not None:
-            return f"CLICK([{element}])"
-        place = None if marks else _normalised(action)
-        if place is not None:
-            return f"CLICK(x={place[0]:.2f}, y={place[1]:.2f})"
-    elif action.kind == "type":
-        text = (action.text or "").replace("\\", "\\\\").replace('"', '\\"')
-        if not marks:
-            return f'TYPE(text="{text}")'
-        return f'TYPE("{text}")' if element is None else f'TYPE([{element}], "{text}")'
-    elif action.kind in ("wait", "done"):
-        return f"{action.kind.upper()}()"
-    return f"ACTION(type={action.kind})"
-
-
-def _mark(action: Action) -> int | None:
-    element = action.target.element if action.target else None
-    if isinstance(element, str):
-        return int(element) if element.isascii() and element.isdigit() else None
-    return element
-
-
-def _normalised(action: Action) -> tuple[float, float] | None:
-    point = action.target.point if action.target else None
-    if point is None or point.space == "unknown":
-        return None
-    if point.space == "normalised":
-        return point.x, point.y
-    if point.space == "permille":
-        return point.x / 1000, point.y / 1000
-    return (point.x / point.viewport[0], point.y / point.viewport[1]) if point.viewport else None

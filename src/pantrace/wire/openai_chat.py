@@ -13,6 +13,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Extra, Media, Part, Role, Step, Text, Thinking, ToolCall, ToolResult, Unknown
 
 from .json import decode_document, encode, unknown_keys
+from .optional import present
 
 ROLES: dict[str, Role] = {
     "system": "system",
@@ -226,7 +227,7 @@ def _answered(result: ToolResult, form: Any) -> dict[str, Any]:
     if form == "array" and isinstance(text, str):
         content = {"content": [{"type": "text", "text": text}]}
     names = {"tool_call_id": result.call_id, "name": result.name}
-    return {**{key: value for key, value in names.items() if value is not None}, **content}
+    return {**present(names), **content}
 
 
 def _spoken(parts: list[Part], step: Step, form: Any, format_name: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from .gui_calls import TOOL, action_arguments
 from .interleaved import join, split
 from .json import encode
 from .openai_chat import ROLES, arguments_of, is_role
+from .optional import text_of
 from .rest import as_extra, rest_in, rest_of
 
 Item = dict[str, Any]
@@ -94,8 +95,8 @@ def part_from(raw: Any, owner: str, role: str = "user") -> Part:
     """One piece of a message's content."""
 
     def extra(*known: str) -> dict[str, Any]:
-        usual = raw["type"] in (_usual(role), "input_image")
-        return as_extra(owner, rest_of(raw, (*known, "type") if usual else known))
+        is_plain = raw["type"] in (_text_type(role), "input_image")
+        return as_extra(owner, rest_of(raw, (*known, "type") if is_plain else known))
 
     match raw:
         case {"type": str(kind), "text": str(text)} if kind in _TEXTS:
@@ -112,7 +113,7 @@ def part_from(raw: Any, owner: str, role: str = "user") -> Part:
             return Media(mime=f"audio/{kind}", data=data, extra=as_extra(owner, rest))
         case {"type": "input_file", "file_url": str(url)}:
             name = raw.get("filename")
-            return Media(uri=url, name=name if isinstance(name, str) else None, extra=extra("file_url", "filename"))
+            return Media(uri=url, name=text_of(name), extra=extra("file_url", "filename"))
     return Unknown(kind=f"{owner}:part", raw=raw)
 
 
@@ -122,7 +123,7 @@ def part_to(part: Part, owner: str, role: str = "user") -> Any:
         return part.raw if part.kind == f"{owner}:part" else None
     own = rest_in(part.extra, owner) if isinstance(part, (Text, Media)) else {}
     if isinstance(part, Text):
-        return {"type": _usual(role), **own, "refusal" if own.get("type") == "refusal" else "text": part.text}
+        return {"type": _text_type(role), **own, "refusal" if own.get("type") == "refusal" else "text": part.text}
     if not isinstance(part, Media):
         return None
     if own.get("type") == "input_audio" or (part.mime or "").startswith("audio/"):
@@ -134,7 +135,7 @@ def part_to(part: Part, owner: str, role: str = "user") -> Any:
     return {"type": "input_image", **own, "image_url": url} if url is not None else None
 
 
-def _usual(role: str) -> str:
+def _text_type(role: str) -> str:
     """What kind of text a message of this role holds."""
     return "output_text" if role == "assistant" else "input_text"
 

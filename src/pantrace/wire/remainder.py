@@ -2,7 +2,8 @@
 
 A writer says what its format can say, reads that back, and keeps the difference in a free field of the format; its
 reader applies it again. A difference is one of `{"=": value}` (replaced), `{"-": true}` (not there),
-`{"d": {key: difference}}` (inside an object) and `{"l": {index: difference}, "n": length}` (inside a list).
+`{"d": {key: difference}}` (inside an object), `{"l": {index: difference}, "n": length}` (inside a list) and
+`{"a": [index | [index, difference] | {"=": value}], "n": length}` (a list put together anew).
 Its second spelling, `as_places`, is a list of `[path, value]` (replaced) and `[path]` (not there).
 
 Other programs may change the record in between. Where a difference no longer fits it is left out, so that the record
@@ -77,6 +78,8 @@ def _difference(told: Any, meant: Any, rule: Comparing, name: str | None, closed
             found = {str(index): _difference(one, other, rule, None, closed) for index, (one, other) in pairs}
             found = {index: each for index, each in found.items() if each is not SAME}
             return {"l": found, "n": len(meant)} if found else SAME
+        if isinstance(meant, tuple) and not rule.paired_by and _are_of_several_kinds(told, meant):
+            return _put_together(told, meant, rule, closed)
     elif not rule.numbers_by_type and _is_number(told) and _is_number(meant) and told == meant:
         return SAME
     return {"=": _plain(meant)}
@@ -94,6 +97,28 @@ def _are_paired(told: Any, meant: Any, rule: Comparing) -> bool:
         if one is not other and any(_field(one, name) != _field(other, name) for name in rule.paired_by):
             return False
     return True
+
+
+def _are_of_several_kinds(told: Any, meant: Any) -> bool:
+    """Whether the kind of an item tells what it stands for: true of the parts of a step, not of steps."""
+    kinds = {type(each) for each in (*told, *meant)}
+    return len(kinds) > 1 and all(issubclass(kind, msgspec.Struct) for kind in kinds)
+
+
+def _put_together(told: Any, meant: Any, rule: Comparing, closed: bool) -> Any:
+    """A list of another length: each item is the next of its kind that was told, changed or not, or is new. Pictures
+    lie in such lists, which nobody wants twice in a file."""
+    entries: list[Any] = []
+    start = 0
+    for item in meant:
+        place = next((index for index in range(start, len(told)) if type(told[index]) is type(item)), None)
+        if place is None:
+            entries.append({"=": _plain(item)})
+            continue
+        change = _difference(told[place], item, rule, None, closed)
+        entries.append(place if change is SAME else [place, change])
+        start = place + 1
+    return {"a": entries, "n": len(told)}
 
 
 def _field(record: Any, name: str) -> Any:
@@ -156,7 +181,8 @@ Place = list[Any]
 
 
 def as_places(change: Any) -> list[Place]:
-    """A difference in its second spelling, a list of places; an empty list for SAME."""
+    """A difference in its second spelling, a list of places; an empty list for SAME. It has no word for a list that is
+    put together anew: only for rules with `paired_by`, which replace such a list."""
     places: list[Place] = []
     if change is not SAME:
         _add_places(places, change, [])
@@ -241,10 +267,19 @@ def _changed(value: Any, change: Any, kind: Any) -> Any:
         return result
     if not isinstance(value, (list, tuple)) or len(value) < change["n"]:
         return value
+    if "a" in change:
+        return type(value)(_entry(value, entry, _item(kind)) for entry in change["a"])
     items = list(value)
     for index, inner in change["l"].items():
         items[int(index)] = _changed(items[int(index)], inner, _item(kind))
     return type(value)(items)
+
+
+def _entry(told: Any, entry: Any, kind: Any) -> Any:
+    if isinstance(entry, dict):
+        return _converted(entry["="], kind)
+    place, *change = entry if isinstance(entry, list) else [entry]
+    return _changed(told[place], change[0], kind) if change else told[place]
 
 
 @cache

@@ -16,6 +16,8 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Violation
 
+from .violation import error, warning
+
 
 class Anything(msgspec.Struct, frozen=True):
     """Anything at all."""
@@ -103,7 +105,7 @@ def violations(value: Any, shape: Any, path: str = "") -> Iterator[Violation]:
         return
     if isinstance(shape, Document):
         for violation in violations(value, shape.shape, path):
-            yield Violation(level="warning", message=violation.message, place=violation.place)
+            yield warning(violation.message, violation.place)
     elif isinstance(shape, Mend):
         yield from violations(value, shape.shape, path)
     elif isinstance(shape, Each):
@@ -151,7 +153,7 @@ def _object(value: Any, shape: dict[str, Any], path: str) -> Iterator[Violation]
         if name in value:
             yield from violations(value[name], inner, place)
         elif key == name:
-            missing = Violation(level="error", message="is missing", place=place)
+            missing = error("is missing", place)
             yield msgspec.structs.replace(missing, level="warning") if isinstance(inner, Document) else missing
 
 
@@ -175,4 +177,4 @@ def _short(value: Any) -> str:
 
 
 def _wrong(path: str, message: str) -> Violation:
-    return Violation(level="error", message=message, place=path or None)
+    return error(message, path or None)

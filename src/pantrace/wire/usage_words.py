@@ -11,6 +11,7 @@ from pantrace.model import NUMBERS, Usage
 
 from .anthropic import usage_from as anthropic_usage
 from .gemini import usage_from as gemini_usage
+from .optional import object_of
 
 _ANTHROPIC = {"cache_read_input_tokens", "cache_creation_input_tokens"}
 
@@ -42,7 +43,7 @@ def _counts(words: dict[str, Any], owner: str) -> Usage:
 
 def _openai(words: dict[str, Any], prompt: str, reply: str) -> Usage:
     details = (words.get(f"{prompt}_details"), words.get(f"{reply}_details"))
-    sent, got = (each if isinstance(each, dict) else {} for each in details)
+    sent, got = (object_of(each) for each in details)
     return Usage(
         input=words.get(prompt),
         output=words.get(reply),

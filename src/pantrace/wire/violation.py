@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from pantrace.errors import ReadError
 from pantrace.model import Violation
 
 
@@ -17,6 +18,11 @@ def error(message: str, place: str | None = None) -> Violation:
 def warning(message: str, place: str | None = None) -> Violation:
     """Only a document demands it."""
     return Violation(level="warning", message=message, place=place)
+
+
+def unreadable(broken: ReadError) -> Violation:
+    """What a reader could not take."""
+    return error(broken.message, broken.place)
 
 
 def under(lead: str | None, found: Iterable[Violation], joint: str = ".") -> Iterator[Violation]:

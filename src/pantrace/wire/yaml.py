@@ -10,6 +10,7 @@ from typing import Any
 from pantrace.errors import UsageError
 
 from .limits import limits
+from .optional import list_of
 
 _MOST_VALUES = 100_000
 _DEEPEST = 100
@@ -56,7 +57,7 @@ def _measured(node: Any, known: dict[int, int], depth: int) -> int:
         raise ValueError(f"nested deeper than {_DEEPEST} levels")
     if id(node) in known:
         return known[id(node)]
-    inner = node.value if isinstance(node.value, list) else []
+    inner = list_of(node.value)
     count = 1
     for each in inner:
         for part in each if isinstance(each, tuple) else (each,):

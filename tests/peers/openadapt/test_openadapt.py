@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from openadapt_ml.datasets.next_action import format_action as original_format
-from openadapt_ml.datasets.next_action import parse_action_som
 from openadapt_ml.ingest.loader import load_episodes
 from openadapt_ml.runtime.policy import AgentPolicy, parse_thought_state_action
 from openadapt_ml.schema import Episode, save_episode
@@ -24,7 +22,7 @@ from pantrace.errors import SampleRefused
 from pantrace.formats import by_name
 from pantrace.formats.format import NoOptions
 from pantrace.model import Action, Sample
-from pantrace.wire.gui_dsl import format_action, parse_action, parse_marks, parse_reply
+from pantrace.wire.gui_dsl import parse_action, parse_reply
 from pantrace.wire.json import decode, encode
 
 NAME = "openadapt-episodes"
@@ -170,17 +168,3 @@ def test_answers_are_parsed_as_it_parses_them(text: str) -> None:
     assert (reply.thought, reply.state, reply.line) == (thought, state, line)
     original = AgentPolicy._parse_action(AgentPolicy.__new__(AgentPolicy), line)
     assert _said(parse_action(line)) == _original(original)
-    assert _said(parse_marks(line)) == _original(parse_action_som(line))
-
-
-@often
-@given(sample=samples())
-def test_actions_are_formatted_as_it_formats_them(sample: Sample) -> None:
-    try:
-        row = _dump(sample)
-    except SampleRefused:
-        return
-    ours = _actions(sample) if sample.trajectory is not None else []
-    for action, step in zip(ours, Episode.model_validate(row).steps, strict=True):
-        assert format_action(action) == original_format(step.action)
-        assert format_action(action, marks=True) == original_format(step.action, use_som=True)

@@ -36,7 +36,7 @@ from pantrace.wire.adk import shapes
 from pantrace.wire.adk.expect import identifier, list_of, mapping, text, typed_header
 from pantrace.wire.adk.invocation_writer import invocations_to
 from pantrace.wire.adk.invocations import expected_calls, expected_from, final_text, prompts_in
-from pantrace.wire.adk.opening import MISSHAPEN, at_place, samples_of
+from pantrace.wire.adk.opening import MISSHAPEN, samples_of
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import EVAL_CASE, snake, to_snake
 from pantrace.wire.adk.residual import residual, with_carried
@@ -46,8 +46,11 @@ from pantrace.wire.carried import CARRIER
 from pantrace.wire.carrying import carrying
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document, unknown_keys
+from pantrace.wire.optional import present
+from pantrace.wire.rest import rest_of
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
+from pantrace.wire.violation import error, under, unreadable, warning
 from pantrace.wire.written import Row
 
 from ..format import Format, NoOptions
@@ -118,7 +121,7 @@ def _load(row: Any) -> Sample:
     if scenario is not None:
         question, goal = scenario.get("starting_prompt"), scenario.get("conversation_plan")
         rest = unknown_keys(scenario, ("starting_prompt", "conversation_plan"))
-        kept["scenario"] = {key: value for key, value in rest.items() if value is not None}
+        kept["scenario"] = present(rest)
     name = identifier(case["eval_id"], "eval_id")
     return Sample(
         id=name,
@@ -249,7 +252,7 @@ def header_from(row: dict[str, Any]) -> RunHeader:
     """The run of an eval set without its cases."""
     row = typed_header(row, ("eval_set_id", "name"))
     known = {"eval_set_id", "name", "description", "eval_cases", "creation_timestamp", CARRIER}
-    rest = {key: value for key, value in unknown_keys(row, known).items() if value is not None}
+    rest = rest_of(row, known)
     if (created := row.get("creation_timestamp")) == 0:
         rest["creation_timestamp"] = created
     described = {"description": row["description"]} if row.get("description") is not None else {}
@@ -272,7 +275,7 @@ def save(run: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) 
         "creation_timestamp": run.created,
         **run.extra.get(NAME, {}),
     }
-    row = {key: value for key, value in row.items() if value is not None}
+    row = present(row)
     save_document(target, row, "eval_cases", (case.data for case in rows), header_from(row), header_of(run))
 
 
@@ -281,24 +284,24 @@ def check(row: Any) -> Iterable[Violation]:
     yield from violations(case, shapes.EVAL_CASE)
     if isinstance(case, dict) and (case.get("conversation") is None) == (case.get("conversation_scenario") is None):
         message = "must have exactly one of conversation and conversation_scenario"
-        yield Violation(level="error", message=message)
+        yield error(message)
 
 
 def validate(path: Path) -> Iterable[Violation]:
     try:
         value = decode_document(files.read_all(path))
         _, cases = _parts(value, path)
-    except ReadError as error:
-        yield Violation(level="error", message=error.message, place=error.place)
+    except ReadError as broken:
+        yield unreadable(broken)
         return
     if isinstance(value, list):
-        yield Violation(level="warning", message="a list of an older google-adk; `convert` it to an eval set")
+        yield warning("a list of an older google-adk; `convert` it to an eval set")
     for number, case in enumerate(cases):
         try:
             found = list(check(case()))
-        except (ReadError, *MISSHAPEN) as error:
-            found = [Violation(level="error", message=str(error))]
-        yield from at_place(found, f"eval_cases[{number}]")
+        except (ReadError, *MISSHAPEN) as broken:
+            found = [error(str(broken))]
+        yield from under(f"eval_cases[{number}]", found)
 
 
 FORMAT = Format(

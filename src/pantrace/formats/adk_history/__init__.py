@@ -22,7 +22,7 @@ from pantrace.formats.format import Format, NoOptions
 from pantrace.model import Run, RunHeader, Sample, Source, Violation, header_of, with_samples
 from pantrace.wire import files
 from pantrace.wire.adk import shapes
-from pantrace.wire.adk.opening import at_place, header_of_file, samples_of
+from pantrace.wire.adk.opening import header_of_file, samples_of
 from pantrace.wire.adk.recase import CASE_RESULT, to_snake
 from pantrace.wire.adk.residual import with_carried
 from pantrace.wire.adk.saving import save_document
@@ -31,9 +31,12 @@ from pantrace.wire.adk.trpc import DIALECT
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.claim import of_patterns
 from pantrace.wire.head import Head
-from pantrace.wire.json import encode, fitting, unknown_keys
+from pantrace.wire.json import encode, fitting
+from pantrace.wire.optional import present
+from pantrace.wire.rest import rest_of
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
+from pantrace.wire.violation import error, under, unreadable, warning
 from pantrace.wire.written import Row
 
 from .cases import NAME, app_of, dump, load
@@ -89,7 +92,7 @@ def header_from(row: dict[str, Any]) -> RunHeader:
     name, set_id, created = row.get("eval_set_result_id"), row.get("eval_set_id"), row.get("creation_timestamp")
     ending = f"_{set_id}_{created}"
     known = {"eval_set_result_id", "eval_set_result_name", "eval_set_id", "creation_timestamp", CARRIER}
-    rest = {key: value for key, value in unknown_keys(row, known).items() if value is not None}
+    rest = rest_of(row, known)
     if created == 0:
         rest["creation_timestamp"] = created
     header = RunHeader(
@@ -174,7 +177,7 @@ def _header_row(run: RunHeader, app: str) -> dict[str, Any]:
         "creation_timestamp": run.created,
         **run.extra.get(NAME, {}),
     }
-    return {key: value for key, value in row.items() if value is not None}
+    return present(row)
 
 
 def check(row: Any) -> Iterable[Violation]:
@@ -185,18 +188,18 @@ def validate(path: Path) -> Iterable[Violation]:
     for each in _results_in(path) if path.is_dir() else [path]:
         try:
             found = document(each)
-        except ReadError as error:
-            yield Violation(level="error", message=error.message, place=error.place)
+        except ReadError as broken:
+            yield unreadable(broken)
             continue
         if found.variant == "double-encoded":
-            yield Violation(level="warning", message="JSON inside a JSON string, as google-adk wrote it up to 1.21")
+            yield warning("JSON inside a JSON string, as google-adk wrote it up to 1.21")
         if found.variant == DIALECT:
-            yield Violation(level="warning", message=f"results of {DIALECT}: google-adk loads them once converted")
+            yield warning(f"results of {DIALECT}: google-adk loads them once converted")
         for key in ("eval_set_result_id", "eval_set_id"):
             if not isinstance(found.header.get(key), str):
-                yield Violation(level="error", message="must be text", place=key)
+                yield error("must be text", key)
         for number in range(len(found.cases)):
-            yield from at_place(check(found.plain_case(number)), f"eval_case_results[{number}]")
+            yield from under(f"eval_case_results[{number}]", check(found.plain_case(number)))
 
 
 FORMAT = Format(

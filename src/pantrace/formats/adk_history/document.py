@@ -17,6 +17,7 @@ from pantrace.wire.adk.recase import CASE_RESULT, snake, to_snake
 from pantrace.wire.adk.schema import CaseResult
 from pantrace.wire.adk.trpc import DIALECT, is_case_result
 from pantrace.wire.json import decode, typed_decoder
+from pantrace.wire.optional import text_of
 
 IDS = ("eval_set_result_id", "eval_set_result_name", "eval_set_id")
 
@@ -94,7 +95,7 @@ def _case_id(raw: Any) -> str | None:
         found = _ID.search(bytes(raw)[:4096])
         raw = {"eval_id": decode(found[1])} if found is not None else {}
     name = raw.get("eval_id", raw.get("evalId"))
-    return name if isinstance(name, str) else None
+    return text_of(name)
 
 
 def looks_like(path: Path) -> bool:

@@ -31,6 +31,7 @@ from pantrace.wire.json import decode, decode_document, fitting
 from pantrace.wire.rows import Decode, OnBroken, cut_rows, read_rows
 from pantrace.wire.shape import ANY, document, violations
 from pantrace.wire.span import Span
+from pantrace.wire.violation import unreadable
 
 from .line import decode_line
 from .rows import NAME, SEAL, Options, dump, load
@@ -145,7 +146,7 @@ def validate(path: Path) -> Iterable[Violation]:
         for violation in check(row):
             where = ", ".join(part for part in (place, violation.place) if part)
             yield msgspec.structs.replace(violation, place=where or None)
-    yield from (Violation(level="error", message=each.message, place=each.place) for each in broken)
+    yield from (unreadable(each) for each in broken)
 
 
 FORMAT = Format(

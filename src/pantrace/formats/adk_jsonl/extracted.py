@@ -26,6 +26,7 @@ from pantrace.wire.adk.agents import is_declared
 from pantrace.wire.adk.event_writer import chunk_of
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.json import decode
+from pantrace.wire.optional import present
 
 RESERVED = (
     "state_variables",
@@ -130,7 +131,7 @@ def _declarations(
             "description": tool.description or descriptions.get(tool.name),
             "parameters": tool.parameters,
         }
-        functions.append({key: value for key, value in said.items() if value is not None})
+        functions.append(present(said))
     return [{"function_declarations": functions}] if functions else []
 
 
@@ -141,7 +142,7 @@ def _agent(agent: Agent) -> dict[str, Any]:
         "parent": agent.parent,
         "tools": [tool.name for tool in agent.tools] if is_declared(agent) and agent.tools is not None else None,
     }
-    return {key: value for key, value in row.items() if value is not None}
+    return present(row)
 
 
 def _cited(trajectory: Trajectory) -> list[tuple[Citation, Step]]:

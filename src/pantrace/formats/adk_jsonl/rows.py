@@ -30,6 +30,7 @@ from pantrace.wire.adk.sessions import app_name, camel_session, session_to, traj
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.carrying import Corner, carrying
 from pantrace.wire.json import UNFIT, encode, in_words, to_plain, unknown_keys
+from pantrace.wire.optional import object_of
 from pantrace.wire.times import time_text
 from pantrace.wire.unknown import with_unknown
 
@@ -216,7 +217,7 @@ def _outcome(row: dict[str, Any]) -> Outcome | None:
 
 def _case(row: dict[str, Any]) -> Case:
     reference = row.get("reference_data")
-    reference = reference if isinstance(reference, dict) else {}
+    reference = object_of(reference)
     wanted = reference.get("reference_tool_interactions")
     asked = row.get("user_inputs")
     metadata = row.get("question_metadata")

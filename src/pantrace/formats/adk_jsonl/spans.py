@@ -7,11 +7,13 @@ from hashlib import sha256
 from typing import Any, TypeGuard
 
 from pantrace.model import CallPair, Invocation, Sample, Step, ToolCall, Trajectory, call_pairs
-from pantrace.wire import gemini
+from pantrace.wire import gemini, time_spans
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.parts import response_of
 from pantrace.wire.adk.sessions import invocation_ids, main_agent
 from pantrace.wire.json import encode
+from pantrace.wire.optional import present
+from pantrace.wire.time_spans import union, without
 
 Span = dict[str, Any]
 
@@ -73,16 +75,14 @@ def _invocation(
     began = next((step.at for step in steps if step.at is not None), measured.at if measured else None)
     seconds = measured.seconds if measured else None
     ended = began + seconds if began is not None and seconds is not None else None
-    attributes: dict[str, Any] = {
+    attributes = {
         "gcp.vertex.agent.invocation_id": name,
         "gcp.vertex.agent.session_id": session,
         MADE: "events",
+        "pantrace.model_seconds": measured.model_seconds if measured else None,
+        "pantrace.tool_seconds": measured.tool_seconds if measured else None,
     }
-    if measured is not None and measured.model_seconds is not None:
-        attributes["pantrace.model_seconds"] = measured.model_seconds
-    if measured is not None and measured.tool_seconds is not None:
-        attributes["pantrace.tool_seconds"] = measured.tool_seconds
-    root = span("invocation", "invocation", None, began, ended, attributes)
+    root = span("invocation", "invocation", None, began, ended, present(attributes))
     found = [root]
     agents: dict[str, Span] = {}
     for number, step in enumerate(steps):
@@ -105,32 +105,32 @@ def _invocation(
 
 
 def _model_call(step: Step) -> dict[str, Any]:
-    attributes: dict[str, Any] = {"gen_ai.system": "gcp.vertex.agent", "gen_ai.request.model": step.model}
-    if step.id is not None:
-        attributes["gcp.vertex.agent.event_id"] = step.id
-    if step.stop is not None:
-        attributes["gen_ai.response.finish_reason"] = step.stop
-    if step.usage is not None:
-        if step.usage.input is not None:
-            attributes["gen_ai.usage.input_tokens"] = step.usage.input
-        if step.usage.output is not None:
-            attributes["gen_ai.usage.output_tokens"] = step.usage.output
-        reported = {"usage_metadata": gemini.usage_to(step.usage, ADK)}
-        attributes["gcp.vertex.agent.llm_response"] = encode(reported).decode("utf-8", "replace")
-    if step.error is not None:
-        attributes["error.type"] = step.error.kind or "error"
-    return attributes
+    usage = step.usage
+    optional = {
+        "gcp.vertex.agent.event_id": step.id,
+        "gen_ai.response.finish_reason": step.stop,
+        "gen_ai.usage.input_tokens": usage.input if usage else None,
+        "gen_ai.usage.output_tokens": usage.output if usage else None,
+        "gcp.vertex.agent.llm_response": _json({"usage_metadata": gemini.usage_to(usage, ADK)}) if usage else None,
+        "error.type": (step.error.kind or "error") if step.error else None,
+    }
+    # The model is told even if nobody knows it: google-adk's own spans always have the key.
+    return {"gen_ai.system": "gcp.vertex.agent", "gen_ai.request.model": step.model, **present(optional)}
 
 
 def _tool_call(pair: CallPair) -> dict[str, Any]:
-    attributes: dict[str, Any] = {"gen_ai.system": "gcp.vertex.agent", "gen_ai.tool.name": pair.call.name}
-    if pair.call.id is not None:
-        attributes["gen_ai.tool.call.id"] = pair.call.id
-    attributes["gcp.vertex.agent.tool_call_args"] = encode(pair.call.arguments).decode("utf-8", "replace")
-    if pair.result is not None:
-        response = response_of(pair.result)
-        attributes["gcp.vertex.agent.tool_response"] = encode(response).decode("utf-8", "replace")
-    return attributes
+    attributes = {
+        "gen_ai.system": "gcp.vertex.agent",
+        "gen_ai.tool.name": pair.call.name,
+        "gen_ai.tool.call.id": pair.call.id,
+        "gcp.vertex.agent.tool_call_args": _json(pair.call.arguments),
+        "gcp.vertex.agent.tool_response": _json(response_of(pair.result)) if pair.result else None,
+    }
+    return present(attributes)
+
+
+def _json(value: Any) -> str:
+    return encode(value).decode("utf-8", "replace")
 
 
 def latency_of(spans: Iterable[Span]) -> list[dict[str, Any]]:
@@ -216,9 +216,6 @@ def _is_moment(nanoseconds: Any) -> TypeGuard[int]:
     return isinstance(nanoseconds, int) and abs(nanoseconds) < 1 << 63
 
 
-Interval = tuple[int, int]
-
-
 def invocations_in(spans: list[Span], known: set[str]) -> list[Invocation]:
     """Measured invocations of a real trace; `known` are the session's own, not those of agents run as tools.
 
@@ -244,16 +241,16 @@ def invocations_in(spans: list[Span], known: set[str]) -> list[Invocation]:
             if _kind(span["name"]) == "LLM_CALL"
             for part in _own(span, children.get(span.get("span_id"), []))
         ]
-        tools = [_interval(span) for span in inside if _kind(span["name"]) == "TOOL_CALL" and _length(span) is not None]
-        model_time = _union(models)
+        tools = [_time(span) for span in inside if _kind(span["name"]) == "TOOL_CALL" and _length(span) is not None]
+        model_time = union(models)
         names = [name for span in inside if (name := _invocation_id(span)) in known]
         found.append(
             Invocation(
                 id=names[0] if names else str(root.get("span_id")),
                 at=root["start_time"] / 1e9,
                 seconds=length / 1e9,
-                model_seconds=_total(model_time) / 1e9,
-                tool_seconds=_total(_without(_union(tools), model_time)) / 1e9,
+                model_seconds=time_spans.length(model_time) / 1e9,
+                tool_seconds=time_spans.length(without(union(tools), model_time)) / 1e9,
             )
         )
     return found
@@ -274,41 +271,13 @@ def _top(span: Span, by_id: dict[Any, Span]) -> Span | None:
     return None
 
 
-def _interval(span: Span) -> Interval:
+def _time(span: Span) -> time_spans.Span:
     return span["start_time"], span["end_time"]
 
 
-def _own(span: Span, inner: list[Span]) -> list[Interval]:
+def _own(span: Span, inner: list[Span]) -> list[time_spans.Span]:
     """A model call without the spans nested in it: in google-adk 1.x the tools it asked for ran inside it."""
     if _length(span) is None:
         return []
-    nested = [_interval(each) for each in inner if _length(each)]
-    return _without([_interval(span)], _union(nested))
-
-
-def _union(intervals: list[Interval]) -> list[Interval]:
-    merged: list[Interval] = []
-    for start, end in sorted(intervals):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def _without(intervals: list[Interval], holes: list[Interval]) -> list[Interval]:
-    rest: list[Interval] = []
-    for start, end in intervals:
-        for low, high in holes:
-            if high <= start or low >= end:
-                continue
-            if low > start:
-                rest.append((start, low))
-            start = max(start, high)
-        if start < end:
-            rest.append((start, end))
-    return rest
-
-
-def _total(intervals: list[Interval]) -> int:
-    return sum(end - start for start, end in intervals)
+    nested = [_time(each) for each in inner if _length(each)]
+    return without([_time(span)], union(nested))

@@ -18,6 +18,7 @@ from pantrace.wire import files
 from pantrace.wire.carrying import carrying
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document
+from pantrace.wire.optional import text_of
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
 
@@ -42,7 +43,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     except ReadError as error:
         raise error.at(path=str(path)) from None
     version = row.get("schema_version") if isinstance(row, dict) else None
-    source = Source(format=NAME, version=version if isinstance(version, str) else None, path=str(path))
+    source = Source(format=NAME, version=text_of(version), path=str(path))
     return Run(name=path.name, source=source, samples=_samples(row, path, source, on_broken))
 
 

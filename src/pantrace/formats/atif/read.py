@@ -25,6 +25,7 @@ from pantrace.model import (
 )
 from pantrace.wire.fields import ANYTHING, INTEGER, NUMBER, OBJECT, TEXT, TIME, FieldMap
 from pantrace.wire.interleaved import split
+from pantrace.wire.optional import list_of, text_of
 from pantrace.wire.rest import as_extra, rest_in, rest_of
 
 NAME = "atif"
@@ -107,7 +108,7 @@ def trajectory_from(raw: Any) -> Trajectory:
 def _child(raw: Any, parent: Any, callers: dict[str, str | None]) -> Trajectory:
     child = trajectory_from(raw)
     caller = callers.get(child.id) if child.id is not None else None
-    return msgspec.structs.replace(child, parent=parent if isinstance(parent, str) else None, caller=caller)
+    return msgspec.structs.replace(child, parent=text_of(parent), caller=caller)
 
 
 def _started(step: Step) -> list[tuple[str, str | None]]:
@@ -131,7 +132,7 @@ def references(result: ToolResult) -> list[dict[str, Any]]:
 
 def _agent(raw: dict[str, Any]) -> Agent:
     tools = raw.get("tool_definitions")
-    listed = tools if isinstance(tools, list) else []
+    listed = list_of(tools)
     functions = [each.get("function") if isinstance(each, dict) else None for each in listed]
     if isinstance(tools, list) and all(isinstance(each, dict) and "name" in each for each in functions):
         found = tuple(

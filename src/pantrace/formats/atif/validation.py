@@ -7,6 +7,7 @@ from typing import Any
 
 from pantrace.model import Violation
 from pantrace.wire.shape import one_of, violations
+from pantrace.wire.violation import error, under, warning
 
 from .read import AGENT, CALL, STEP, TOTALS, USAGE
 
@@ -42,7 +43,7 @@ def check(row: Any) -> Iterator[Violation]:
     if not isinstance(row, dict) or not isinstance(row.get("steps"), list):
         return
     if not row["steps"]:
-        yield _error("must have at least one step", "steps")
+        yield error("must have at least one step", "steps")
     for place, step in enumerate(row["steps"]):
         if isinstance(step, dict):
             yield from _step(step, place)
@@ -50,26 +51,25 @@ def check(row: Any) -> Iterator[Violation]:
     names = set()
     for place, child in enumerate(inner if isinstance(inner, list) else ()):
         where = f"subagent_trajectories[{place}]"
-        for each in check(child):
-            yield Violation(level=each.level, message=each.message, place=f"{where}.{each.place or ''}".rstrip("."))
+        yield from under(where, check(child))
         name = child.get("trajectory_id") if isinstance(child, dict) else None
         if name is None or name in names:
-            yield _error("needs a trajectory_id that no other has", where)
+            yield error("needs a trajectory_id that no other has", where)
         names.add(name)
 
 
 def _step(step: dict[str, Any], place: int) -> Iterator[Violation]:
     where = f"steps[{place}]"
     if isinstance(step.get("step_id"), int) and step["step_id"] != place + 1:
-        yield _error(f"must be {place + 1}: steps are numbered from 1", f"{where}.step_id")
+        yield error(f"must be {place + 1}: steps are numbered from 1", f"{where}.step_id")
     if step.get("source") in ("system", "user"):
         for key in _AGENTS_ONLY:
             if step.get(key) is not None:
-                yield _error("is allowed in steps of the agent only", f"{where}.{key}")
+                yield error("is allowed in steps of the agent only", f"{where}.{key}")
     if step.get("llm_call_count") == 0:
         for key in ("metrics", "reasoning_content"):
             if step.get(key) is not None:
-                yield _error("is not allowed where no model was called", f"{where}.{key}")
+                yield error("is not allowed where no model was called", f"{where}.{key}")
     calls = step.get("tool_calls")
     known = {
         str(call.get("tool_call_id"))
@@ -83,12 +83,8 @@ def _step(step: dict[str, Any], place: int) -> Iterator[Violation]:
             continue
         spot = f"{where}.observation.results[{number}]"
         if result.get("source_call_id") is not None and str(result["source_call_id"]) not in known:
-            yield _error("is no call of this step", f"{spot}.source_call_id")
+            yield error("is no call of this step", f"{spot}.source_call_id")
         for each in result.get("subagent_trajectory_ref") or ():
             if isinstance(each, dict) and not (each.get("trajectory_id") or each.get("trajectory_path")):
                 message = "names no trajectory; since version 1.7 it needs trajectory_id or trajectory_path"
-                yield Violation(level="warning", message=message, place=f"{spot}.subagent_trajectory_ref")
-
-
-def _error(message: str, place: str) -> Violation:
-    return Violation(level="error", message=message, place=place)
+                yield warning(message, f"{spot}.subagent_trajectory_ref")

@@ -6,6 +6,7 @@ from typing import Any
 
 from pantrace.errors import ReadError
 from pantrace.model import Agent, Part, Sample, Step, Text, Thinking, ToolCall, ToolResult, Trajectory, Unknown
+from pantrace.wire.optional import text_of
 from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.times import from_milliseconds
 
@@ -21,8 +22,8 @@ def sample_of(document: dict[str, Any]) -> Sample:
     known = ("requests", "sessionId", "creationDate", "lastMessageDate", "customTitle")
     name = document.get("sessionId")
     told = Trajectory(
-        id=name if isinstance(name, str) else None,
-        title=document.get("customTitle") if isinstance(document.get("customTitle"), str) else None,
+        id=text_of(name),
+        title=text_of(document.get("customTitle")),
         created=from_milliseconds(document.get("creationDate")),
         ended=from_milliseconds(document.get("lastMessageDate")),
         agents=(Agent(name=NAME),),
@@ -47,7 +48,7 @@ def _steps(request: Any, place: int) -> list[Step]:
     for piece in response if isinstance(response, list) else ():
         answer += _parts(piece)
     if answer:
-        told = model if isinstance(model, str) else None
+        told = text_of(model)
         steps.append(Step(role="agent", agent=NAME, parts=tuple(answer), model=told))
     return steps
 
@@ -68,7 +69,7 @@ def _parts(piece: Any) -> list[Part]:
 
 
 def _invocation(piece: dict[str, Any]) -> list[Part]:
-    call = piece.get("toolCallId") if isinstance(piece.get("toolCallId"), str) else None
+    call = text_of(piece.get("toolCallId"))
     special = piece.get("toolSpecificData")
     asked = piece.get("invocationMessage")
     words = asked.get("value") if isinstance(asked, dict) else asked

@@ -20,6 +20,7 @@ from pantrace.model import (
     Trajectory,
     Usage,
 )
+from pantrace.wire.optional import object_of, text_of
 from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.times import from_iso
 
@@ -55,7 +56,7 @@ class _Session:
 
     def take(self, event: dict[str, Any]) -> None:
         data = event.get("data")
-        data = data if isinstance(data, dict) else {}
+        data = object_of(data)
         match event.get("type"):
             case "session.start" if not self.head:
                 self.head = event
@@ -89,8 +90,8 @@ class _Session:
             rest["type"] = event.get("type")
         found = replace(
             step,
-            id=_text(event.get("id")),
-            parent=_text(event.get("parentId")),
+            id=text_of(event.get("id")),
+            parent=text_of(event.get("parentId")),
             at=step.at if step.at is not None else from_iso(event.get("timestamp")),
             extra=as_extra(NAME, rest),
         )
@@ -110,15 +111,15 @@ class _Session:
         for request in asked if isinstance(asked, list) else ():
             if not isinstance(request, dict) or not isinstance(request.get("name"), str):
                 continue
-            call = _text(request.get("toolCallId"))
+            call = text_of(request.get("toolCallId"))
             self.calls[call] = (actor, request["name"])
             rest = rest_of(request, ("toolCallId", "name", "arguments"))
             parts.append(
                 ToolCall(id=call, name=request["name"], arguments=request.get("arguments"), extra=as_extra(NAME, rest))
             )
-        step = Step(role="agent", agent=self.actors[actor].name, parts=tuple(parts), model=_text(data.get("model")))
-        odd = ("toolRequests",) if not isinstance(asked, list) or all(isinstance(each, dict) for each in asked) else ()
-        self._add(actor, event, step, "content", "reasoningText", "model", *odd)
+        step = Step(role="agent", agent=self.actors[actor].name, parts=tuple(parts), model=text_of(data.get("model")))
+        read = ("toolRequests",) if not isinstance(asked, list) or all(isinstance(each, dict) for each in asked) else ()
+        self._add(actor, event, step, "content", "reasoningText", "model", *read)
 
     def _answered(self, event: dict[str, Any], data: dict[str, Any]) -> None:
         call = data["toolCallId"]
@@ -134,9 +135,9 @@ class _Session:
         ended = from_iso(event.get("timestamp"))
         answer = ToolResult(
             call_id=call,
-            name=_text(data.get("toolName")) or name,
+            name=text_of(data.get("toolName")) or name,
             output=output,
-            error=words if isinstance(words, str) else None,
+            error=text_of(words),
             failure="error" if failed else None,
             started=began,
             ended=ended,
@@ -148,9 +149,9 @@ class _Session:
         actor = self._actor(call)
         found = self.actors[actor]
         found.owner = self.calls.get(call, (None, ""))[0]
-        found.name = _text(data.get("agentName")) or found.name
+        found.name = text_of(data.get("agentName")) or found.name
         if event["type"] == "subagent.failed":
-            found.outcome = Outcome(status="error", reason=_text(data.get("error")))
+            found.outcome = Outcome(status="error", reason=text_of(data.get("error")))
         found.extra.setdefault("events", []).append(event)
 
     def _actor(self, call: Any) -> str | None:
@@ -204,11 +205,10 @@ def sample_of(events: list[Any]) -> Sample:
             raise ReadError("an event is an object with a type")
         session.take(event)
     told = session.trajectory()
-    data = session.head.get("data") if isinstance(session.head.get("data"), dict) else {}
-    assert isinstance(data, dict)
-    name = _text(data.get("sessionId"))
+    data = object_of(session.head.get("data"))
+    name = text_of(data.get("sessionId"))
     extra = {**told.extra.get(NAME, {}), **({"start": session.head} if session.head else {})}
-    model = _text(data.get("selectedModel"))
+    model = text_of(data.get("selectedModel"))
     told = replace(
         told,
         id=name,
@@ -219,7 +219,3 @@ def sample_of(events: list[Any]) -> Sample:
         extra=as_extra(NAME, extra),
     )
     return Sample(id=name or NAME, trajectory=told)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

@@ -23,15 +23,17 @@ from pantrace.model import Record, Run, RunHeader, Sample, Source, Violation
 from pantrace.wire import files
 from pantrace.wire.head import Head, decode_beginning
 from pantrace.wire.json import decode_document
+from pantrace.wire.optional import object_of
 from pantrace.wire.rest import rest_in
 from pantrace.wire.rows import OnBroken, layout_of, read_rows, write_rows
 from pantrace.wire.source import with_source
+from pantrace.wire.violation import unreadable
 from pantrace.wire.written import Row
 
 from . import catalogue, dataset, report, scored
 from .bundle import explain_inputs
 from .keys import NAME
-from .validation import broken_record, check, check_cases
+from .validation import check, check_cases
 
 __all__ = ["FORMAT", "Options", "explain_inputs"]
 
@@ -69,7 +71,7 @@ def _first_object(head: Head) -> dict[str, Any]:
         return {}
     line = next((line for line in head.data.splitlines() if line.startswith(b"{")), b"{}")
     record = decode_beginning(line)
-    return record if isinstance(record, dict) else {}
+    return object_of(record)
 
 
 def load(row: Any) -> Sample:
@@ -166,10 +168,10 @@ def validate(path: Path) -> Iterable[Violation]:
     broken: list[ReadError] = []
     beside = catalogue.catalogue_beside(path) if variant != "catalogue" else None
     for violation in check_cases(_rows(path, broken.append), beside):
-        yield from (broken_record(error) for error in broken)
+        yield from (unreadable(error) for error in broken)
         broken.clear()
         yield violation
-    yield from (broken_record(error) for error in broken)
+    yield from (unreadable(error) for error in broken)
 
 
 _NO_PLACE = "a case holds the question, the final answer and the tool calls"

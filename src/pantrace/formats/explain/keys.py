@@ -35,6 +35,7 @@ def split_known(
     spelling: dict[str, str] = {}
     for key, value in row.items():
         name = key if key in words.fits else words.by_lower.get(key.lower())
+        # Two spellings of one key: the first counts, the second is kept as it is.
         if name is None or name in values:
             unknown[key] = value
         elif value is None:

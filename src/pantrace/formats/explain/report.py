@@ -12,6 +12,7 @@ from pantrace.model import Aggregate, Run, RunHeader, Sample, Source
 from pantrace.wire import files
 from pantrace.wire.fields import is_number
 from pantrace.wire.json import decode_document, encode
+from pantrace.wire.optional import present
 from pantrace.wire.output import writing
 from pantrace.wire.rest import rest_in
 from pantrace.wire.rows import OnBroken
@@ -193,7 +194,7 @@ def _agent_totals(rows: list[dict[str, Any]], as_original: bool) -> dict[str, An
             if counts and "probScore" in metric:
                 probabilities.append(metric["probScore"])
     averages = {
-        name: _present({"averageScore": _mean(scores), "averageProbScore": _mean(probabilities)})
+        name: present({"averageScore": _mean(scores), "averageProbScore": _mean(probabilities)})
         for name, (scores, probabilities) in numbers.items()
     }
     agent = {
@@ -204,15 +205,11 @@ def _agent_totals(rows: list[dict[str, Any]], as_original: bool) -> dict[str, An
         "explanation": "",
         "metricAverages": averages,
     }
-    return _present(agent)
+    return present(agent)
 
 
 def _mean(numbers: list[float]) -> Any:
     return plain_number(sum(numbers) / len(numbers)) if numbers else None
-
-
-def _present(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if value is not None}
 
 
 def differences(document: dict[str, Any]) -> Iterator[Difference]:
@@ -251,6 +248,7 @@ def write_report(run: RunHeader, cases: list[dict[str, Any]], target: Path) -> N
     otherwise they are counted anew, over scored values only."""
     kept = rest_in(run.extra, NAME)
     stored = kept.get("stored", {})
+    # Samples may have been left out or judged again since: totals of other cases must not stand above these.
     if not stored or kept.get("counted") != _digest(cases):
         counted = {"generatedAtUtc": time_text(run.created)}
         known, note = split_known(stored, REPORT)

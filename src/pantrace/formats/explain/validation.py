@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pantrace.errors import ReadError
 from pantrace.model import Violation
+from pantrace.wire.optional import list_of
 from pantrace.wire.shape import document, one_of, violations
 from pantrace.wire.violation import error, under, warning
 
@@ -216,7 +216,7 @@ def check_report(row: dict[str, Any]) -> Iterator[Violation]:
     for name, count in Counter(names).items():
         if count > 1 and name is not None:
             yield error(f"case id {name!r} occurs {count} times", "cases")
-    yield from _check_scales(cases if isinstance(cases, list) else [])
+    yield from _check_scales(list_of(cases))
     for path, stored, given in report.differences(row):
         yield warning(f"stored {stored}, its cases give {'none' if given is None else given}", path)
 
@@ -275,10 +275,6 @@ def _check_scenario(values: dict[str, Any], known: catalogue.Catalogue, file: st
         other = known[name].get(label)
         if label in values and isinstance(other, str) and other != values[label]:
             yield warning(f"{values[label]!r} here, {other!r} in the scenario catalogue {file}", label)
-
-
-def broken_record(broken: ReadError) -> Violation:
-    return error(broken.message, broken.place)
 
 
 def _canonical(row: dict[str, Any], words: Vocabulary) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from pantrace.model import (
     call_pairs,
     said,
 )
+from pantrace.wire.optional import text_of
 from pantrace.wire.rest import as_extra, rest_in
 from pantrace.wire.times import from_iso, iso_short
 
@@ -174,7 +175,7 @@ class _Session:
                 steps.append(Step(role="agent", error=TAKEN_BACK, at=step.at))
         head, last = self.head, steps[-1] if steps else None
         is_child = head.get("kind") == "subagent"
-        summary = head.get("summary") if isinstance(head.get("summary"), str) else None
+        summary = text_of(head.get("summary"))
         return Trajectory(
             id=head["sessionId"],
             title=None if is_child else summary,

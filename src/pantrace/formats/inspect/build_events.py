@@ -12,6 +12,7 @@ from typing import Any
 
 from pantrace.model import Action, Sample, Step, ToolCall, ToolResult, Trajectory, call_pairs, is_prompt
 from pantrace.wire.json import to_plain
+from pantrace.wire.optional import object_of, present
 from pantrace.wire.times import iso
 
 from .message_drafts import MessageDrafts, message_name
@@ -36,11 +37,11 @@ _STOPS = {
 }
 
 
-def build_events(sample: Sample, row: dict[str, Any], telling: MessageDrafts) -> dict[str, Any]:
+def build_events(sample: Sample, row: dict[str, Any], drafts: MessageDrafts) -> dict[str, Any]:
     """`events`, `events_data` and `output` of a sample whose messages are already told."""
     if sample.trajectory is None:
         return {"events": [], "output": {"model": "", "choices": []}}
-    maker = _Maker(sample, row, telling)
+    maker = _Maker(sample, row, drafts)
     maker.tell()
     return {
         "output": maker.output,
@@ -53,12 +54,12 @@ def build_events(sample: Sample, row: dict[str, Any], telling: MessageDrafts) ->
 class _Maker:
     """The event list while it grows."""
 
-    def __init__(self, sample: Sample, row: dict[str, Any], telling: MessageDrafts):
+    def __init__(self, sample: Sample, row: dict[str, Any], drafts: MessageDrafts):
         assert sample.trajectory is not None
         self.sample = sample
         self.trajectory = sample.trajectory
         self.row = row
-        self.telling = telling
+        self.drafts = drafts
         self.events: list[dict[str, Any]] = []
         self.pool: list[Any] = []
         self.output: dict[str, Any] = {"model": "", "choices": []}
@@ -73,7 +74,7 @@ class _Maker:
         self.open("solvers", "solvers")
         name = self.trajectory.agents[0].name if self.trajectory.agents else (self.trajectory.title or "agent")
         span = self.open("agent", name)
-        self.conversation(self.trajectory, self.row["messages"], self.telling.sizes, span)
+        self.conversation(self.trajectory, self.row["messages"], self.drafts.sizes, span)
         for number, child in enumerate(self.trajectory.children):
             if not self._is_called(child, self.trajectory):
                 self.child(child, number)
@@ -116,7 +117,7 @@ class _Maker:
         if notes:
             event["metadata"] = {"pantrace": notes}
         event["event"] = kind
-        event |= {key: value for key, value in fields.items() if value is not None}
+        event |= present(fields)
         self.events.append(event)
         return event
 
@@ -223,7 +224,7 @@ class _Maker:
         prefix = hashlib.sha256(f"{self._id('child')}/{child.id}/{number}".encode()).hexdigest()
         for place, step in enumerate(child.steps):
             if not is_note(step):
-                told = from_step(step, self.telling.unique(message_name(step, place, prefix)), self.telling)
+                told = from_step(step, self.drafts.unique(message_name(step, place, prefix)), self.drafts)
                 sizes.append(len(told))
                 names.extend(message["id"] for message in told)
                 messages.extend(told)
@@ -260,7 +261,7 @@ def _strict_error(result: ToolResult | None) -> Any:
 
 
 def _tool_info(tool: Any) -> dict[str, Any]:
-    parameters = tool.parameters if isinstance(tool.parameters, dict) else {}
+    parameters = object_of(tool.parameters)
     properties = parameters.get("properties")
     if parameters.get("type") == "object" and (properties is None or _are_schemas(properties)):
         return {"name": tool.name, "description": tool.description or "", "parameters": parameters}

@@ -2,7 +2,7 @@
 
 `tool_calls: []` and no `tool_calls` mean the same, and so do the shapes of early logs and today's; but a log that is
 written again should be the log that was read. The difference between the two is kept under `extra["inspect"]["exact"]`.
-Making it takes as long as reading, so rows that are as Inspect writes them today are passed over: `is_usual`.
+Making it takes as long as reading, so rows that are as Inspect writes them today are passed over: `is_current`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def annotate(sample: Sample, notes: dict[str, Any]) -> Sample:
     return msgspec.structs.replace(sample, extra={**sample.extra, "inspect": {**own(sample.extra), **notes}})
 
 
-def is_usual(row: dict[str, Any]) -> bool:
+def is_current(row: dict[str, Any]) -> bool:
     """Whether a sample would certainly be written as it stands."""
     if None in row.values() or "error" in row or "limit" in row:
         return False
@@ -56,13 +56,13 @@ def is_usual(row: dict[str, Any]) -> bool:
         all(type(row.get(key)) is dict for key in _OBJECTS)
         and all(type(row.get(key)) is list for key in _LISTS)
         and all(iso(from_iso(row[key]) or 0.0) == row[key] for key in ("started_at", "completed_at") if key in row)
-        and all(map(_is_usual_message, row["messages"]))
-        and all(map(_is_usual_score, row["scores"].values()))
-        and all(map(_is_usual_usage, row["model_usage"].values()))
+        and all(map(_is_current_message, row["messages"]))
+        and all(map(_is_current_score, row["scores"].values()))
+        and all(map(_is_current_usage, row["model_usage"].values()))
     )
 
 
-def _is_usual_message(message: dict[str, Any]) -> bool:
+def _is_current_message(message: dict[str, Any]) -> bool:
     known = _MESSAGE.get(message.get("role", ""))
     if known is None or not message.keys() <= known:
         return False
@@ -72,18 +72,18 @@ def _is_usual_message(message: dict[str, Any]) -> bool:
     for call in message.get("tool_calls", ()):
         if call.keys() != _CALL or call["type"] != "function":
             return False
-    return type(content) is str or all(map(_is_usual_part, content))
+    return type(content) is str or all(map(_is_current_part, content))
 
 
-def _is_usual_part(part: dict[str, Any]) -> bool:
+def _is_current_part(part: dict[str, Any]) -> bool:
     known = _PART.get(part.get("type", ""))
     return known is not None and part.keys() <= known and all(part.values())
 
 
-def _is_usual_score(score: dict[str, Any]) -> bool:
+def _is_current_score(score: dict[str, Any]) -> bool:
     return score.keys() <= _SCORE and score.get("history") == [] and None not in score.values()
 
 
-def _is_usual_usage(counts: dict[str, Any]) -> bool:
+def _is_current_usage(counts: dict[str, Any]) -> bool:
     usage = to_usage(counts)
     return usage is not None and from_usage(usage) == counts

@@ -10,6 +10,7 @@ from pantrace.errors import WriteError
 from pantrace.model import Aggregate, RunHeader, header_of
 from pantrace.wire.carried import CARRIER, may_carry
 from pantrace.wire.json import NonFinite, unknown_keys
+from pantrace.wire.optional import object_of, present, text_of
 from pantrace.wire.remainder import ALL, NOT_WHAT_IS_ADDED, SAME, apply_difference, difference
 from pantrace.wire.times import from_iso, iso, time_text
 
@@ -48,7 +49,7 @@ def to_header(as_read: dict[str, Any], **notes: Any) -> RunHeader:
 
 def _header(raw: dict[str, Any]) -> RunHeader:
     spec = raw.get("eval")
-    spec = spec if isinstance(spec, dict) else {}
+    spec = object_of(spec)
     extra = {key: value for key, value in raw.items() if key not in ("status", "eval", "samples") and value is not None}
     if extra.get("version") == VERSION:
         del extra["version"]
@@ -74,12 +75,12 @@ def _header(raw: dict[str, Any]) -> RunHeader:
     extra["eval"] = rest
     status = raw.get("status")
     return RunHeader(
-        id=name if isinstance(name, str) else None,
-        name=title if isinstance(title, str) else None,
+        id=text_of(name),
+        name=text_of(title),
         created=created,
         environment={"packages": packages} if isinstance(packages, dict) and packages else {},
         results=tuple(aggregates(raw.get("results"))),
-        status=status if isinstance(status, str) else None,
+        status=text_of(status),
         extra={"inspect": extra},
         **taken,
     )
@@ -164,7 +165,7 @@ def _rewritten(run: RunHeader) -> dict[str, Any]:
     if "packages" in run.environment:
         spec["packages"] = run.environment["packages"]
     raw = {"version": extra.pop("version", VERSION), "status": run.status, "eval": spec, **extra}
-    return restore({key: value for key, value in raw.items() if value is not None}, kept)
+    return restore(present(raw), kept)
 
 
 def start_of(header: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pantrace.model import Outcome, Step, Text
 from pantrace.wire.json import encode
+from pantrace.wire.optional import object_of
 from pantrace.wire.times import from_iso
 
 TASK, REMARKS = "a2a:task", "a2a:"
@@ -28,7 +29,7 @@ def is_remark(event: dict[str, Any]) -> bool:
 def remark(event: dict[str, Any]) -> Step:
     """A state, a progress message or anything else that was logged, as a note between the steps."""
     data = event.get("data")
-    told = data if isinstance(data, dict) else {}
+    told = object_of(data)
     state, message = told.get("state"), told.get("message")
     head = f"task {state}" if isinstance(state, str) else ""
     if told.get("type") == "progress_update" and isinstance(told.get("progress"), (int, float)):
@@ -45,7 +46,7 @@ def ending_of(events: list[Any]) -> Outcome | None:
     for event in reversed(events):
         if isinstance(event, dict) and event.get("event") == "info" and event.get("source") == TASK:
             data = event.get("data")
-            told = data if isinstance(data, dict) else {}
+            told = object_of(data)
             state = told.get("state")
             if state not in _ENDINGS:
                 return None

@@ -1,8 +1,8 @@
 """Samples: one EvalSample object and one Sample, both ways.
 
-Reading: `messages` are the steps; events add what they know (see `told`, `threads`) and stay whole, with their pools,
-under `trajectory.extra["inspect"]`. Writing uses them again; for a sample of another format they are made (see
-`made_events`). What Inspect has no word for lies in `metadata.pantrace` (see `wire.remainder`).
+Reading: `messages` are the steps; events add what they know (see `event_index`, `threads`) and stay whole, with their
+pools, under `trajectory.extra["inspect"]`. Writing uses them again; for a sample of another format they are made (see
+`build_events`). What Inspect has no word for lies in `metadata.pantrace` (see `wire.remainder`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pantrace.wire.times import from_iso, iso
 from .build_events import build_events
 from .content import own
 from .event_index import EventIndex, notes_of, output_message
-from .exact import EXACT, annotate, deviation, is_usual, restore
+from .exact import EXACT, annotate, deviation, is_current, restore
 from .member_names import log_id
 from .message_drafts import MessageDrafts, message_name
 from .messages import from_step, is_note
@@ -71,10 +71,10 @@ def load(row: Any) -> Sample:
 def _exact(sample: Sample, as_read: dict[str, Any], row: dict[str, Any]) -> Sample:
     """The sample with a note of what its row says in other words than those it would be written in."""
     try:
-        if as_read is row and is_usual(row):
+        if as_read is row and is_current(row):
             return sample
     except (AttributeError, KeyError, TypeError, ValueError):
-        pass  # such a row is anything but usual
+        pass  # such a row is nothing that Inspect writes today
     written = _row(sample)
     # What a sample is found by is not a matter of spelling: the id rule holds in every log that is written.
     note = deviation(written, {**as_read, "id": written["id"], "epoch": written["epoch"]})
@@ -240,7 +240,7 @@ def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
         row = _readable(restore(_row(sample), own(sample.extra)))
         told = _sample(sample_today(row))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError, ReadError) as error:
-        raise SampleRefused(f"cannot be told as an Inspect sample: {error}") from None
+        raise SampleRefused(f"cannot be written as an Inspect sample: {error}") from None
     change = difference(told, _sourceless(sample))
     if change is not SAME:
         notes = {**notes_of(row), "sample": change, "events": len(row.get("events") or ())}
@@ -293,8 +293,8 @@ def _row(sample: Sample) -> dict[str, Any]:
     row |= {key: value for key, value in case_kept.items() if key in _CASE}
     attachments: dict[str, str] = dict(kept.pop("attachments", None) or {})
     foreign = "events" not in kept
-    telling = MessageDrafts(attachments, pooled=foreign)
-    row["messages"] = _messages(trajectory, telling, _identity(sample))
+    drafts = MessageDrafts(attachments, pooled=foreign)
+    row["messages"] = _messages(trajectory, drafts, _identity(sample))
     row["scores"] = from_scores(sample.scores)
     if not sample.scores and "scores" in own(sample.extra):
         del row["scores"]
@@ -307,12 +307,12 @@ def _row(sample: Sample) -> dict[str, Any]:
     row |= {key: value for key, value in own(sample.extra).items() if key in _SAMPLE}
     usage = {model or _model(trajectory): from_usage(each) for model, each in (trajectory.usage or {}).items()}
     if foreign:
-        row |= build_events(sample, row, telling)
+        row |= build_events(sample, row, drafts)
         usage = usage or _counted(trajectory)
     row["model_usage"] = kept.pop("model_usage", None) or usage
     row["attachments"] = attachments
-    if telling.notes:
-        row["metadata"] = {**row["metadata"], CARRIER: {"messages": telling.notes}}
+    if drafts.notes:
+        row["metadata"] = {**row["metadata"], CARRIER: {"messages": drafts.notes}}
     return row | kept
 
 
@@ -328,7 +328,7 @@ def _identity(sample: Sample) -> str:
     return hashlib.sha256(f"{sample.id}\n{sample.epoch}".encode("utf-8", "surrogatepass")).hexdigest()[:22]
 
 
-def _messages(trajectory: Trajectory, telling: MessageDrafts, identity: str) -> list[Any]:
+def _messages(trajectory: Trajectory, drafts: MessageDrafts, identity: str) -> list[Any]:
     """The conversation. Notes are no part of it: they are told as events."""
     messages: list[Any] = []
     foreign = "events" not in own(trajectory.extra)
@@ -338,13 +338,13 @@ def _messages(trajectory: Trajectory, telling: MessageDrafts, identity: str) -> 
         if is_note(step) or (own(step.extra).get("beside") and not foreign):
             continue
         name = message_name(step, place, identity) if prefixed or step.id is None else step.id
-        told = from_step(step, telling.unique(name) if foreign else name, telling)
-        telling.sizes.append(len(told))
+        told = from_step(step, drafts.unique(name) if foreign else name, drafts)
+        drafts.sizes.append(len(told))
         messages.extend(told)
     if not foreign:
         for message in messages:
-            if telling.notes.get(message.get("id")) == {"unnamed": True} and message["id"] not in answers:
-                del telling.notes[message.pop("id")]  # a message of an early log, which had no id
+            if drafts.notes.get(message.get("id")) == {"unnamed": True} and message["id"] not in answers:
+                del drafts.notes[message.pop("id")]  # a message of an early log, which had no id
     return messages
 
 

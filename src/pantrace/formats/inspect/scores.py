@@ -7,6 +7,7 @@ from typing import Any
 
 from pantrace.model import Maker, Score
 from pantrace.wire.json import NonFinite
+from pantrace.wire.optional import object_of
 
 from .content import own
 
@@ -27,7 +28,7 @@ def _to_score(name: str, raw: Any) -> Score:
     value = raw.get("value")
     extra = {key: item for key, item in raw.items() if key not in _KNOWN and item not in (None, [])}
     metadata = raw.get("metadata")
-    details = metadata if isinstance(metadata, dict) else {}
+    details = object_of(metadata)
     status = "scored"
     if isinstance(value, (dict, list)):
         if metadata is not None:

@@ -7,6 +7,7 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.model import Failure, Media, Step, ToolResult
 from pantrace.wire.json import decode, encode
+from pantrace.wire.optional import text_of
 
 from .content import from_media, own, put_back, text_part, to_parts
 from .event_index import EventIndex, times_of
@@ -103,7 +104,7 @@ def error_of(error: Any) -> tuple[str | None, Failure | None, dict[str, Any]]:
     if _ERROR_TYPES.get(failure, "unknown") != kind:
         rest["type"] = kind
     message = error.get("message")
-    return (message if isinstance(message, str) else None), failure, {"error": rest} if rest else {}
+    return text_of(message), failure, {"error": rest} if rest else {}
 
 
 def from_result(

@@ -16,6 +16,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Violation
 from pantrace.wire import ziplog
 from pantrace.wire.json import encode
+from pantrace.wire.optional import object_of
 from pantrace.wire.shape import violations
 from pantrace.wire.violation import error, under, warning
 
@@ -89,7 +90,7 @@ def _archive(archive: ziplog.Archive) -> Iterator[Violation]:
         for violation in under(START, violations(start, START_SHAPE), ", "):
             # Nobody reads the journal of a finished log.
             yield msgspec.structs.replace(violation, level="warning") if HEADER in archive else violation
-        raw = raw or (start if isinstance(start, dict) else {})
+        raw = raw or object_of(start)
     summaries = yield from _summaries(archive)
     yield from _samples(archive, raw, summaries)
 

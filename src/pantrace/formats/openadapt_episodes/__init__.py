@@ -12,28 +12,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from pantrace.formats.format import Format, NoOptions
-from pantrace.model import Sample
+from pantrace.formats.format import Format
 
-from .older import upgrade_row
-from .opening import beside, load, open_run
+from .opening import beside, dump, load, newest, open_run
 from .recognise import claim, detect
 from .validation import check, validate
 from .words import NAME
-from .write import episode_to
-
-
-def dump(sample: Sample, options: NoOptions) -> Any:
-    return episode_to(sample)
 
 
 def migrate(document: Any) -> Any:
     """Episodes of any generation as episodes of the new schema; the input is not changed."""
     if isinstance(document, list):
-        return [upgrade_row(row) for row in document]
+        return [newest(row) for row in document]
     if isinstance(document, dict) and isinstance(document.get("episodes"), list):
-        return {**document, "episodes": [upgrade_row(row) for row in document["episodes"]]}
-    return upgrade_row(document)
+        return {**document, "episodes": [newest(row) for row in document["episodes"]]}
+    return newest(document)
 
 
 FORMAT = Format(
@@ -64,5 +57,5 @@ FORMAT = Format(
         "action_timestamp": "a moment as the arena writes it, 20260102@030405",
         "*schema_version": "the source's version",
     },
-    corners=("pantrace", "steps[].pantrace", "steps[].observation.pantrace", "steps[].action.pantrace"),
+    corners=("pantrace", "steps[].pantrace"),
 )

@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 
 from pantrace.model import Action, Box, Point, Target
-from pantrace.wire.carried import CARRIER
 from pantrace.wire.fields import MISFIT, NUMBER, TEXT, Codec, FieldMap, is_number
+from pantrace.wire.optional import present, text_of
 from pantrace.wire.rest import rest_in
 
-from .words import ACTION_TYPES, NAME, differing_fields, present, text_of, with_fields
+from .words import ACTION_TYPES, NAME
 
 Viewport = tuple[int, int] | None
 
@@ -55,15 +55,11 @@ def read_keys(used: Mapping[str, Any]) -> set[str]:
     return {key for key, value in used.items() if value is not None}
 
 
-def action_from(row: Any, viewport: Viewport, before: str | None, after: str | None) -> Action:
-    """An action of the new schema; `before` and `after` are the ids of what was seen."""
-    action = _natural(row, viewport, before, after)
-    return with_fields(action, row.get(CARRIER))
-
-
-def _natural(row: dict[str, Any], viewport: Viewport, before: str | None, after: str | None) -> Action:
+def action_from(row: dict[str, Any], viewport: Viewport) -> Action:
+    """An action of the new schema."""
     share, pixels = _pair(row.get("normalized_coordinates")), _pixels(row.get("coordinates"), viewport)
     end_share, end_pixels = _pair(row.get("normalized_end")), _pixels(row.get("end_coordinates"), viewport)
+    # What is pointed at, best source first: a share of the screen holds for every size of it.
     point = share or pixels or _pair(row.get("normalized_start")) or _pixels(row.get("start_coordinates"), viewport)
     element = row.get("element") if isinstance(row.get("element"), dict) else None
     target, raw = _target(element, row.get("raw"), point, viewport)
@@ -76,12 +72,10 @@ def _natural(row: dict[str, Any], viewport: Viewport, before: str | None, after:
     }
     return _ACTION.load(
         row,
-        {"type", "raw", CARRIER} | read_keys(used),
+        {"type", "raw"} | read_keys(used),
         kind=str(row.get("type") or "unknown").lower(),
         target=target,
         end=end_share or end_pixels,
-        before=before,
-        after=after,
         raw=raw,
     )
 
@@ -143,8 +137,8 @@ def flat_point(x: Any, y: Any) -> Point | None:
     return Point(x=x, y=y, space="pixels")
 
 
-def action_to(action: Action, viewport: Viewport = None, before: str | None = None, after: str | None = None) -> Any:
-    """An action as the new schema writes it; what the schema cannot say stands under `pantrace`."""
+def action_to(action: Action) -> dict[str, Any]:
+    """An action as the new schema writes it."""
     target = action.target or Target()
     raw: dict[str, Any] = {}
     if isinstance(action.raw, dict) and not {"bbox", "element_index"} & set(action.raw):
@@ -158,14 +152,11 @@ def action_to(action: Action, viewport: Viewport = None, before: str | None = No
     if isinstance(target.element, int):
         raw["element_index"] = target.element
     row |= present({"element": _element(target) or None, "raw": raw or None})
-    row = {**_ACTION.dump(action, CARRIER), **row}
+    row = {**_ACTION.dump(action), **row}
     # OpenAdapt refuses these types without their content.
     for kind, needed in (("type", "text"), ("key", "key"), ("goto", "url")):
         if row["type"] == kind:
             row.setdefault(needed, "")
-    rest = differing_fields(action, _natural(row, viewport, before, after))
-    if rest:
-        row[CARRIER] = rest
     return row
 
 

@@ -18,12 +18,13 @@ from pantrace.model import Action, Media, Outcome
 from pantrace.wire import files
 from pantrace.wire.gui_code import parse_code
 from pantrace.wire.json import decode_document, decode_patiently, unknown_keys
-from pantrace.wire.rest import as_extra
+from pantrace.wire.optional import object_of, present, text_of
+from pantrace.wire.rest import as_extra, rest_of
 
 from .logs import success_of
-from .notes import NOTES, Notes
 from .older import flat_action
-from .words import NAME, present, text_of
+from .turns import Episode, Turn
+from .words import NAME
 
 _ROW = {"step_num", "action_timestamp", "action", "reward", "done", "info"}
 _LIMIT = re.compile(r"\b(?:time|step)s? limit", re.IGNORECASE)
@@ -42,38 +43,34 @@ def is_failure(row: dict[str, Any]) -> bool:
     return "Error" in row and ("Exception" in row or "Traceback" in row)
 
 
-def task_episode(folder: Path, rows: list[dict[str, Any]], place: tuple[str, ...]) -> dict[str, Any]:
+def task_episode(folder: Path, rows: list[dict[str, Any]], place: tuple[str, ...]) -> Episode:
     """The episode of one task; `place` are the folders between the results' root and the task, its own included."""
     config = _config(folder)
     instruction = text_of(config.get("instruction")) or _text(folder / "instruction.txt") or ""
     steps = [row for row in rows if is_row(row)]
     where = dict(zip(("action_space", "observation_type", "model", "trial", "domain"), place, strict=False))
+    # Six folders are run.py's own layout; a part of the tree, or OSWorld's, says the domain at most.
     if len(place) != 6:
         where = {"domain": place[-2]} if len(place) > 1 else {}
     trial = where.get("trial", "")
     metadata = {**unknown_keys(where, {"model"}), **({"task": config} if config else {})}
-    verdict = _verdict(folder, next((row for row in rows if is_failure(row)), None))
-    notes = verdict.pop(NOTES, Notes())
-    if trial.isascii() and trial.isdigit():
-        notes.epoch = int(trial) + 1
-    reset = steps[0] if steps and steps[0]["action"] is None else None
-    return present(
-        {
-            "episode_id": folder.name,
-            "task_id": folder.name,
-            "instruction": instruction,
-            "steps": list(_steps(folder, steps, reset)),
-            **verdict,
-            "source": "waa" if not any("screenshot_file" in row for row in steps) else "osworld",
-            "agent_model": where.get("model"),
-            "created_at": _moment(steps[0]["action_timestamp"]) if steps else None,
-            "metadata": metadata or None,
-            NOTES: notes,
-        }
-    )
+    verdict, outcome = _verdict(folder, next((row for row in rows if is_failure(row)), None))
+    fields = {
+        "episode_id": folder.name,
+        "task_id": folder.name,
+        "instruction": instruction,
+        **verdict,
+        "source": "waa" if not any("screenshot_file" in row for row in steps) else "osworld",
+        "agent_model": where.get("model"),
+        "created_at": _moment(steps[0]["action_timestamp"]) if steps else None,
+        "metadata": metadata or None,
+    }
+    # Trials are counted from 0, epochs from 1.
+    epoch = int(trial) + 1 if trial.isascii() and trial.isdigit() else None
+    return Episode(row=fields, turns=list(_turns(folder, steps)), outcome=outcome, epoch=epoch)
 
 
-def _verdict(folder: Path, failure: dict[str, Any] | None) -> dict[str, Any]:
+def _verdict(folder: Path, failure: dict[str, Any] | None) -> tuple[dict[str, Any], Outcome | None]:
     """result.txt, else why there is none; a task without a result did not fail."""
     written = _text(folder / "result.txt")
     if written is not None:
@@ -81,12 +78,12 @@ def _verdict(folder: Path, failure: dict[str, Any] | None) -> dict[str, Any]:
             reward = float(written.strip())
         except ValueError:
             raise ReadError("is not a number", path=str(folder / "result.txt")) from None
-        return {"success": success_of(reward), "final_reward": reward}
+        return {"success": success_of(reward), "final_reward": reward}, None
     if failure is None:
-        return {NOTES: Notes(outcome=Outcome(status="unscored", reason="there is no result.txt"))}
+        return {}, Outcome(status="unscored", reason="there is no result.txt")
     why = next((str(failure[key]) for key in ("Exception", "Error") if failure.get(key)), "")
     stopped = _LIMIT.search(why) is not None
-    return {NOTES: Notes(outcome=Outcome(status="limit" if stopped else "error", reason=why, extra={NAME: failure}))}
+    return {}, Outcome(status="limit" if stopped else "error", reason=why, extra={NAME: failure})
 
 
 def _config(folder: Path) -> dict[str, Any]:
@@ -99,7 +96,7 @@ def _config(folder: Path) -> dict[str, Any]:
         value = decode_patiently(html.unescape(block[1]).encode("utf-8", "surrogatepass"))
     except ReadError:
         return {}
-    return value if isinstance(value, dict) else {}
+    return object_of(value)
 
 
 def _text(path: Path) -> str | None:
@@ -114,24 +111,22 @@ def _moment(stamp: Any) -> str | None:
         return None
 
 
-def _steps(folder: Path, rows: list[dict[str, Any]], reset: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
+def _turns(folder: Path, rows: list[dict[str, Any]]) -> Iterator[Turn]:
+    """A turn for each row that acts. Its action may be a program of several actions, and each is numbered."""
+    reset = rows[0] if rows and rows[0]["action"] is None else None
     seen_keys = set(reset) - _ROW if reset is not None else {*_SCREENS, "accessibility_tree", "window_title"}
-    index = 0
     acting = [row for row in rows if row is not reset]
-    before = reset
+    index = 0
+    before = reset or {}
     for number, row in enumerate(acting):
         last = number == len(acting) - 1
         actions = _actions(row["action"])
-        observation = _observation(folder, before, seen_keys, index)
-        logs = {key: value for key, value in unknown_keys(row, _ROW | seen_keys).items() if value is not None}
+        observation, files_seen = _observation(_shown(before, seen_keys))
+        logs = rest_of(row, _ROW | seen_keys)
         linked = {key: value for key, value in logs.items() if _is_file(key, value)}
-        if linked:
-            seen = observation.setdefault(NOTES, Notes())
-            seen.media += tuple(_media(folder, key, name, index) for key, name in linked.items())
         step = {
             "step_index": index,
             "observation": observation,
-            "action": actions[0],
             "reasoning": _text(folder / linked["plan_result"]) if "plan_result" in linked else None,
             "reward": row.get("reward"),
             "done": row.get("done"),
@@ -141,18 +136,13 @@ def _steps(folder: Path, rows: list[dict[str, Any]], reset: dict[str, Any] | Non
             "info": row.get("info") or None,
             "logs": unknown_keys(logs, linked) or None,
             "code": row["action"] if _code_is_more(row["action"], actions) else None,
-            "observation_after": _observation(folder, row, seen_keys, None) or None if last else None,
+            # No further row will show it as what was seen before.
+            "observation_after": _without_screen(_shown(row, seen_keys))[1] or None if last else None,
         }
-        found = [present(step)]
-        for action in actions[1:]:
-            index += 1
-            continuing = {"step_index": index, "observation": {}, "action": action, NOTES: Notes(continues=True)}
-            found.append(continuing)
-        after = _after(row, index, last=last)
-        if after is not None:
-            found[-1].setdefault(NOTES, Notes()).after = after
-        yield from found
-        index += 1
+        seen = tuple(_media(folder, key, name, index) for key, name in {**files_seen, **linked}.items())
+        index += len(actions)
+        after = _after(row, index - 1)
+        yield Turn(row=step, actions=actions, seen=seen, after=after if last else None, leads_on=after is not None)
         before = row
 
 
@@ -172,25 +162,23 @@ def _code_is_more(code: Any, actions: list[Action]) -> bool:
     return isinstance(code, str) and "\n".join(str(action.raw) for action in actions) != code
 
 
-def _observation(folder: Path, row: dict[str, Any] | None, keys: set[str], index: int | None) -> dict[str, Any]:
-    """What a row's environment showed. Without an index, all but the screenshot, as plain fields."""
-    if row is None:
-        return {}
-    shown = {key: value for key, value in row.items() if key in keys and value is not None}
-    observation: dict[str, Any] = {}
-    screen = next((shown.pop(key) for key in _SCREENS if isinstance(shown.get(key), str)), None)
-    if index is None:
-        return shown
-    if screen is not None:
-        observation["screenshot_path"] = screen
-    if isinstance(shown.get("window_title"), str):
-        observation["window_title"] = shown.pop("window_title")
-    linked = {key: shown.pop(key) for key in list(shown) if _is_file(key, shown[key])}
-    if shown:
-        observation["raw"] = shown
-    if linked:
-        observation[NOTES] = Notes(media=tuple(_media(folder, key, name, index) for key, name in linked.items()))
-    return observation
+def _shown(row: dict[str, Any], keys: set[str]) -> dict[str, Any]:
+    """What a row's environment showed."""
+    return {key: value for key, value in row.items() if key in keys and value is not None}
+
+
+def _without_screen(shown: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
+    """The name of the screenshot's file, and everything else."""
+    key = next((key for key in _SCREENS if isinstance(shown.get(key), str)), None)
+    return (shown[key], unknown_keys(shown, {key})) if key is not None else (None, dict(shown))
+
+
+def _observation(shown: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """An observation of the schema, and the other files that were seen: key -> name."""
+    screen, raw = _without_screen(shown)
+    title = raw.pop("window_title") if isinstance(raw.get("window_title"), str) else None
+    linked = {key: raw.pop(key) for key in list(raw) if _is_file(key, raw[key])}
+    return present({"screenshot_path": screen, "window_title": title, "raw": raw or None}), linked
 
 
 def _is_file(key: str, value: Any) -> bool:
@@ -215,9 +203,8 @@ def _document(path: Path) -> Any:
         return None
 
 
-def _after(row: dict[str, Any], index: int, *, last: bool) -> Media | str | None:
-    screen = next((row[key] for key in _SCREENS if isinstance(row.get(key), str)), None)
+def _after(row: dict[str, Any], index: int) -> Media | None:
+    screen, _ = _without_screen(row)
     if screen is None:
         return None
-    mime = _MIME.get(Path(screen).suffix.lower())
-    return Media(id=f"screen-{index}-after", uri=screen, mime=mime) if last else "next"
+    return Media(id=f"screen-{index}-after", uri=screen, mime=_MIME.get(Path(screen).suffix.lower()))

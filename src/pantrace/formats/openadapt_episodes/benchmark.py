@@ -8,12 +8,14 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.wire import files
 from pantrace.wire.json import decode_document, unknown_keys
+from pantrace.wire.optional import present, text_of
 from pantrace.wire.rest import rest_of
 from pantrace.wire.shape import must_fit
 
-from .logs import with_reward
+from .logs import verdict_of
 from .older import flat_action
-from .words import SOURCES, present, text_of
+from .turns import Episode, Turn
+from .words import SOURCES
 
 
 def is_execution(row: Any) -> bool:
@@ -45,7 +47,7 @@ _TASK = {"task_id", "instruction", "domain"}
 _STEP = {"step_idx", "screenshot_path", "action", "reasoning"}
 
 
-def execution_episode(execution: dict[str, Any], task: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
+def execution_episode(execution: dict[str, Any], task: dict[str, Any], run: dict[str, Any]) -> Episode:
     """One task of a run. The id is the one in the file: its folder's name has lost every odd character."""
     must_fit(execution, {"task_id": (str, int), "steps": [dict]})
     benchmark = run.get("benchmark_name")
@@ -54,27 +56,27 @@ def execution_episode(execution: dict[str, Any], task: dict[str, Any], run: dict
         "task": unknown_keys(task, _TASK) or None,
         "execution": unknown_keys(execution, _EXECUTION) or None,
     }
-    return present(
-        {
-            "episode_id": str(execution["task_id"]),
-            "task_id": str(execution["task_id"]),
-            "instruction": text_of(task.get("instruction")) or "",
-            "steps": [_step(step, place) for place, step in enumerate(execution["steps"])],
-            **with_reward(execution),
-            "source": benchmark if benchmark in SOURCES else None,
-            "agent_model": execution.get("model_id"),
-            "metadata": present(metadata) or None,
-        }
-    )
+    verdict, outcome = verdict_of(execution)
+    fields = {
+        "episode_id": str(execution["task_id"]),
+        "task_id": str(execution["task_id"]),
+        "instruction": text_of(task.get("instruction")) or "",
+        **verdict,
+        "source": benchmark if benchmark in SOURCES else None,
+        "agent_model": execution.get("model_id"),
+        "metadata": present(metadata) or None,
+    }
+    turns = [_turn(step, place) for place, step in enumerate(execution["steps"])]
+    return Episode(row=fields, turns=turns, outcome=outcome)
 
 
-def _step(row: dict[str, Any], place: int) -> dict[str, Any]:
+def _turn(row: dict[str, Any], place: int) -> Turn:
     """A step: its screenshot is what the agent saw before it acted."""
     action = row.get("action")
     step = {
         "step_index": row.get("step_idx", place),
         "observation": present({"screenshot_path": row.get("screenshot_path") or None}),
-        "action": flat_action(action if isinstance(action, dict) else {"raw": action}),
         "reasoning": row.get("reasoning"),
     }
-    return {**present(step), **rest_of(row, _STEP)}
+    done = flat_action(action if isinstance(action, dict) else {"raw": action})
+    return Turn(row={**present(step), **rest_of(row, _STEP)}, actions=[done])

@@ -1,4 +1,4 @@
-"""An episode of the new schema, read: the instruction as the user's step, then one agent step per model turn."""
+"""Episodes, read: the instruction as the user's step, then one agent step per model turn."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from pantrace.model import (
 )
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.fields import is_number
+from pantrace.wire.optional import text_of
 from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.times import from_iso
 
 from .actions import Viewport, action_from
-from .notes import NOTES, notes_in
-from .words import NAME, SCHEMA_VERSION, odd, text_of, with_fields
+from .turns import Episode, Turn
+from .words import CONTINUES, NAME, SCHEMA_VERSION, misfits
 
 LABELS = ("domain", "difficulty")
 """Keys of `metadata` that label the case."""
@@ -55,19 +56,42 @@ _EPISODE = {
     "created_at",
     "agent_model",
     "metadata",
-    CARRIER,
-    NOTES,
 }
-_STEP = {"step_index", "observation", "action", "reasoning", CARRIER, NOTES}
-_OBSERVATION = {"screenshot_path", "screenshot_base64", "screen_size", CARRIER, NOTES}
+_STEP = {"step_index", "observation", "action", "reasoning", CARRIER}
+_OBSERVATION = {"screenshot_path", "screenshot_base64", "screen_size"}
 
 
-def episode_from(row: dict[str, Any]) -> Sample:
-    """The sample of one episode of the new schema."""
+def episode_in(row: dict[str, Any]) -> Episode:
+    """An episode of the new schema."""
+    return Episode(row=row, turns=_turns(row["steps"]))
+
+
+def _turns(rows: Any) -> list[Turn]:
+    """One turn for each row; one that continues a turn (see `write`) adds its action to it."""
+    if not isinstance(rows, list):
+        raise ReadError("must be an array", place="steps")
+    turns: list[Turn] = []
+    for place, row in enumerate(rows):
+        if not isinstance(row, dict) or not isinstance(row.get("action"), dict):
+            raise ReadError("a step must be an object with an action", place=f"steps[{place}]")
+        observation = row.get("observation")
+        if observation is not None and not isinstance(observation, dict):
+            raise ReadError("must be an object", place=f"steps[{place}].observation")
+        action = action_from(row["action"], _size((observation or {}).get("screen_size")))
+        if turns and isinstance(row.get(CARRIER), dict) and row[CARRIER].get(CONTINUES) is True:
+            turns[-1].actions.append(action)
+        else:
+            # Turns are fewer than rows where rows continue one: a step without a number has that of its row.
+            turns.append(Turn(row={**row, "step_index": _index(row, place)}, actions=[action]))
+    return turns
+
+
+def sample_from(episode: Episode) -> Sample:
+    """The sample of an episode."""
+    row = episode.row
     identity = row["episode_id"]
     if not isinstance(identity, str):
         raise ReadError("must be text", place="episode_id")
-    notes = notes_in(row)
     said = {name: text_of(row.get(name)) for name in ("task_id", "instruction", "goal", "agent_model")}
     instruction, model = said["instruction"], said["agent_model"]
     created = from_iso(row.get("created_at"))
@@ -81,37 +105,32 @@ def episode_from(row: dict[str, Any]) -> Sample:
     if metadata:
         kept["metadata"] = metadata
     success, reward = row.get("success"), row.get("final_reward")
-    judged = {
-        "success": success if isinstance(success, bool) else None,
-        "final_reward": reward if is_number(reward) else None,
-    }
-    kept |= odd(row, {**said, **judged, "created_at": created, "metadata": found if isinstance(found, dict) else None})
+    success = success if isinstance(success, bool) else None
+    reward = reward if is_number(reward) else None
+    stated = {**said, "success": success, "final_reward": reward, "created_at": created}
+    kept |= misfits(row, {**stated, "metadata": found if isinstance(found, dict) else None})
     trajectory = Trajectory(
-        id=notes.trajectory or identity,
+        id=identity,
         created=created,
         agents=(Agent(name="agent", model=model),) if model is not None else (),
-        steps=steps_from(instruction, row["steps"]),
-        outcome=notes.outcome or natural_outcome(row.get("success"), row.get("final_reward")),
+        steps=_steps(instruction, episode.turns),
+        outcome=episode.outcome or _stated_outcome(success, reward),
     )
+    expected = episode.expected
     return Sample(
         id=identity,
-        epoch=notes.epoch,
+        epoch=episode.epoch,
         case=case if case != Case() else None,
         trajectory=trajectory,
-        expected=_expected(notes.expected) if notes.expected is not None else None,
+        expected=Trajectory(id=identity, steps=_steps(instruction, expected)) if expected is not None else None,
         scores=tuple(_scores(metadata)),
         extra=as_extra(NAME, kept),
     )
 
 
-def _expected(row: dict[str, Any]) -> Trajectory:
-    return Trajectory(id=text_of(row.get("episode_id")), steps=steps_from(row.get("instruction"), row.get("steps", [])))
-
-
-def natural_outcome(success: Any, reward: Any) -> Outcome | None:
+def _stated_outcome(success: bool | None, reward: float | None) -> Outcome | None:
     """What `success` and `final_reward` say; neither of them: nothing was recorded."""
-    reward = reward if is_number(reward) else None
-    if isinstance(success, bool):
+    if success is not None:
         return Outcome(status="passed" if success else "failed", reward=reward)
     return Outcome(status="unscored", reward=reward) if reward is not None else None
 
@@ -134,51 +153,26 @@ def _scores(metadata: dict[str, Any]) -> Iterator[Score]:
             yield Score(name=name, value=number, scale=Scale(low=0, better="lower"), maker=_STATED)
 
 
-def steps_from(instruction: Any, rows: Any) -> tuple[Step, ...]:
-    """The instruction and the steps; a row that continues a turn adds its action to the step before it."""
-    if not isinstance(rows, list):
-        raise ReadError("must be an array", place="steps")
-    steps: list[Step] = []
-    if isinstance(instruction, str) and instruction:
-        steps.append(Step(role="user", parts=(Text(text=instruction),)))
-    seen = [_seen(row, place) for place, row in enumerate(rows)]
-    for place, row in enumerate(rows):
-        following = seen[place + 1][0] if place + 1 < len(rows) else None
-        step = _step(row, place, seen[place], following)
-        if notes_in(row).continues and steps and steps[-1].role == "agent":
-            steps[-1] = msgspec.structs.replace(steps[-1], parts=(*steps[-1].parts, *step.parts))
-        else:
-            steps.append(step)
-    return tuple(steps)
+def _steps(instruction: str | None, turns: list[Turn]) -> tuple[Step, ...]:
+    """The instruction and a step for each turn."""
+    screens = [_screen(turn.row, place) for place, turn in enumerate(turns)]
+    steps = [_step(turn, place, screens) for place, turn in enumerate(turns)]
+    return (*((Step(role="user", parts=(Text(text=instruction),)),) if instruction else ()), *steps)
 
 
-def _seen(row: Any, place: int) -> tuple[Media | None, tuple[Media, ...], Viewport]:
-    """What was on the screen before a step's action: the screenshot, other files, and the screen's size."""
-    if not isinstance(row, dict) or not isinstance(row.get("action"), (dict, Action)):
-        raise ReadError("a step must be an object with an action", place=f"steps[{place}]")
-    observation = row.get("observation")
-    if observation is not None and not isinstance(observation, dict):
-        raise ReadError("must be an object", place=f"steps[{place}].observation")
-    observation = observation or {}
-    notes = notes_in(observation)
-    screenshot = natural_screen(observation, index_of(row, place))
-    if screenshot is not None:
-        screenshot = with_fields(screenshot, notes.screenshot)
-    return screenshot, notes.media, _size(observation.get("screen_size"))
-
-
-def index_of(row: dict[str, Any], place: int) -> int:
+def _index(row: dict[str, Any], place: int) -> int:
     index = row.get("step_index")
     return index if isinstance(index, int) and not isinstance(index, bool) else place
 
 
-def natural_screen(observation: dict[str, Any], index: int) -> Media | None:
+def _screen(row: dict[str, Any], place: int) -> Media | None:
     """The screenshot of an observation; None when there is none (an empty path is none)."""
+    observation = row.get("observation") or {}
     path, data = text_of(observation.get("screenshot_path")), text_of(observation.get("screenshot_base64"))
     if not path and not data:
         return None
     return Media(
-        id=f"screen-{index}",
+        id=f"screen-{_index(row, place)}",
         mime=_mime(path, data),
         uri=path or None,
         data=data or None,
@@ -201,35 +195,24 @@ def _mime(path: str | None, data: str | None) -> str | None:
     return next((mime for start, mime in starts.items() if data and data.startswith(start)), None)
 
 
-def _step(
-    row: dict[str, Any], place: int, seen: tuple[Media | None, tuple[Media, ...], Viewport], following: Media | None
-) -> Step:
-    screenshot, others, viewport = seen
-    notes = notes_in(row)
-    index = index_of(row, place)
-    after = following if notes.after == "next" else notes.after
-    after_id = after.id if isinstance(after, Media) else None
-    before_id = screenshot.id if screenshot is not None else None
-    action = row["action"]
-    if isinstance(action, Action):
-        action = msgspec.structs.replace(action, before=before_id, after=after_id)
-    else:
-        action = action_from(action, viewport, before_id, after_id)
+def _step(turn: Turn, place: int, screens: list[Media | None]) -> Step:
+    row, screenshot = turn.row, screens[place]
+    following = screens[place + 1] if turn.leads_on and place + 1 < len(screens) else None
     reasoning = text_of(row.get("reasoning"))
     parts: tuple[Part, ...] = (
         *((screenshot,) if screenshot is not None else ()),
-        *others,
+        *turn.seen,
         *((Thinking(text=reasoning),) if reasoning is not None else ()),
-        action,
-        *((notes.after,) if isinstance(notes.after, Media) else ()),
+        *_linked(turn.actions, screenshot, turn.after or following),
+        *((turn.after,) if turn.after is not None else ()),
     )
     kept = rest_of(row, _STEP)
-    kept |= odd(row, {"reasoning": reasoning})
-    observation = rest_of(row.get("observation") or {}, _OBSERVATION)
+    kept |= misfits(row, {"reasoning": reasoning})
     shown = row.get("observation") or {}
-    size = viewport if screenshot is not None else None
-    seen_fields = {name: text_of(shown.get(name)) or None for name in ("screenshot_path", "screenshot_base64")}
-    observation |= odd(shown, {**seen_fields, "screen_size": size})
+    observation = rest_of(shown, _OBSERVATION)
+    fields = {name: text_of(shown.get(name)) or None for name in ("screenshot_path", "screenshot_base64")}
+    # Without a screenshot there is nothing in the model that could have the size.
+    observation |= misfits(shown, {**fields, "screen_size": screenshot.size if screenshot is not None else None})
     if observation:
         kept["observation"] = observation
     clock: Any = kept.get("timestamp")
@@ -239,7 +222,7 @@ def _step(
     if at is not None and isinstance(duration, int) and not isinstance(duration, bool):
         ended = at + kept.pop("duration_ms") / 1000
     return Step(
-        id=f"step-{index}" if notes.id is msgspec.UNSET else notes.id,
+        id=f"step-{_index(row, place)}",
         role="agent",
         parts=parts,
         at=at,
@@ -247,6 +230,16 @@ def _step(
         usage=_usage(kept.get("agent_logs")),
         extra=as_extra(NAME, kept),
     )
+
+
+def _linked(actions: list[Action], before: Media | None, after: Media | None) -> list[Action]:
+    """The actions of a turn: the first was done on the screen that was seen before, the last led to the one after."""
+    linked = list(actions)
+    if before is not None:
+        linked[0] = msgspec.structs.replace(linked[0], before=before.id)
+    if after is not None:
+        linked[-1] = msgspec.structs.replace(linked[-1], after=after.id)
+    return linked
 
 
 def _usage(logs: Any) -> Usage | None:

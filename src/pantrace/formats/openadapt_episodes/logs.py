@@ -11,12 +11,13 @@ from pantrace.model import Action, Outcome, Target
 from pantrace.wire.fields import is_number
 from pantrace.wire.gui_dsl import parse_reply
 from pantrace.wire.json import decode_patiently
+from pantrace.wire.optional import present, text_of
 from pantrace.wire.rest import rest_of
 from pantrace.wire.shape import must_fit
 
-from .notes import NOTES, Notes
 from .older import flat_action, with_tree
-from .words import NAME, present, text_of
+from .turns import Episode, Turn
+from .words import NAME
 
 
 def is_step_log(row: dict[str, Any]) -> bool:
@@ -49,25 +50,17 @@ _STEP_LOG = {
 }
 
 
-def step_log_episode(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def step_log_episode(rows: list[dict[str, Any]]) -> Episode:
     """The lines of one episode: predictions are what was done, ground truth is what was expected."""
     must_fit(rows, [{"pred_action": dict, "ground_truth_action": dict}])
-    goal = text_of(rows[0].get("goal")) or ""
-    return {
-        "episode_id": rows[0]["episode_id"],
-        "instruction": goal,
-        "steps": [_predicted(row, place) for place, row in enumerate(rows)],
-        NOTES: Notes(
-            expected={
-                "episode_id": rows[0]["episode_id"],
-                "instruction": goal,
-                "steps": [_true(row, place) for place, row in enumerate(rows)],
-            }
-        ),
-    }
+    return Episode(
+        row={"episode_id": rows[0]["episode_id"], "instruction": text_of(rows[0].get("goal")) or ""},
+        turns=[_predicted(row, place) for place, row in enumerate(rows)],
+        expected=[_wanted(row, place) for place, row in enumerate(rows)],
+    )
 
 
-def _predicted(row: dict[str, Any], place: int) -> dict[str, Any]:
+def _predicted(row: dict[str, Any], place: int) -> Turn:
     output = text_of(row.get("model_output_raw"))
     reply = parse_reply(output) if output is not None else None
     action = flat_action(row["pred_action"])
@@ -75,15 +68,16 @@ def _predicted(row: dict[str, Any], place: int) -> dict[str, Any]:
         action = msgspec.structs.replace(action, raw=output)
         if action.kind == "fail" and reply.action.kind == "unparsed":
             action = msgspec.structs.replace(action, kind="unparsed")
-    kept = rest_of(row, _STEP_LOG)
-    thought = reply.thought if reply is not None else None
-    step = {"step_index": row.get("step_index", place), "observation": {}, "action": action}
-    return {**step, **present({"reasoning": thought}), **kept}
+    step = {
+        "step_index": row.get("step_index", place),
+        "reasoning": reply.thought if reply is not None else None,
+        **rest_of(row, _STEP_LOG),
+    }
+    return Turn(row=step, actions=[action])
 
 
-def _true(row: dict[str, Any], place: int) -> dict[str, Any]:
-    truth = flat_action(row["ground_truth_action"])
-    return {"step_index": row.get("step_index", place), "observation": {}, "action": truth}
+def _wanted(row: dict[str, Any], place: int) -> Turn:
+    return Turn(row={"step_index": row.get("step_index", place)}, actions=[flat_action(row["ground_truth_action"])])
 
 
 _PLANNER = {
@@ -97,19 +91,16 @@ _PLANNER = {
 }
 
 
-def planner_episode(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def planner_episode(rows: list[dict[str, Any]]) -> Episode:
     """The lines of one planner episode; its reward stands on each of them."""
-    first, last = rows[0], rows[-1]
-    reward = last.get("episode_reward")
-    return present(
-        {
-            "episode_id": first["episode_id"],
-            "instruction": text_of(first.get("task_instruction")) or "",
-            "steps": [_planned(row, place) for place, row in enumerate(rows)],
-            "success": success_of(reward),
-            "final_reward": reward if is_number(reward) else None,
-        }
-    )
+    first, reward = rows[0], rows[-1].get("episode_reward")
+    fields = {
+        "episode_id": first["episode_id"],
+        "instruction": text_of(first.get("task_instruction")) or "",
+        "success": success_of(reward),
+        "final_reward": reward if is_number(reward) else None,
+    }
+    return Episode(row=fields, turns=[_planned(row, place) for place, row in enumerate(rows)])
 
 
 def success_of(reward: Any) -> bool | None:
@@ -117,7 +108,7 @@ def success_of(reward: Any) -> bool | None:
     return bool(reward >= 1) if is_number(reward) else None
 
 
-def _planned(row: dict[str, Any], place: int) -> dict[str, Any]:
+def _planned(row: dict[str, Any], place: int) -> Turn:
     output = row.get("planner_output")
     output = output if isinstance(output, dict) else {"output": output}
     description = text_of(output.get("target_description")) or None
@@ -127,14 +118,13 @@ def _planned(row: dict[str, Any], place: int) -> dict[str, Any]:
         kind=kind.lower(), target=Target(description=description) if description is not None else None, raw=output
     )
     seen = present({"screenshot_path": row.get("screenshot_path") or None})
-    kept = rest_of(row, _PLANNER)
     step = {
         "step_index": row.get("step_index", place),
         "observation": with_tree(seen, _tree(row.get("a11y_tree"))),
-        "action": action,
         "reasoning": text_of(output.get("reasoning")),
+        **rest_of(row, _PLANNER),
     }
-    return {**present(step), **kept}
+    return Turn(row=step, actions=[action])
 
 
 def _tree(value: Any) -> Any:
@@ -148,39 +138,36 @@ def _tree(value: Any) -> Any:
     return tree if isinstance(tree, dict) else value
 
 
-def task_result_episode(row: dict[str, Any], model: str | None) -> dict[str, Any]:
+def task_result_episode(row: dict[str, Any], model: str | None) -> Episode:
     """A task's line of a full evaluation: an episode whose steps were not recorded."""
+    verdict, outcome = verdict_of(row)
     used = {"task_id", "score", "success", "error", "error_type", "reason", "started_at"}
-    kept = rest_of(row, used)
-    return present(
-        {
-            "episode_id": str(row["task_id"]),
-            "task_id": str(row["task_id"]),
-            "instruction": "",
-            "steps": [],
-            **with_reward(row),
-            "agent_model": model,
-            "created_at": row.get("started_at"),
-            "metadata": kept or None,
-        }
-    )
+    fields = {
+        "episode_id": str(row["task_id"]),
+        "task_id": str(row["task_id"]),
+        "instruction": "",
+        **verdict,
+        "agent_model": model,
+        "created_at": row.get("started_at"),
+        "metadata": rest_of(row, used) or None,
+    }
+    return Episode(row=fields, turns=[], outcome=outcome)
 
 
-def with_reward(row: dict[str, Any]) -> dict[str, Any]:
-    """Success, reward and outcome of a benchmark result. Where the infrastructure or the evaluation broke, nothing was
-    judged: the false and the zero that stand there are no verdict."""
+def verdict_of(row: dict[str, Any]) -> tuple[dict[str, Any], Outcome | None]:
+    """Success and reward of a benchmark result, and its outcome where that is more. Where the infrastructure or the
+    evaluation broke, nothing was judged: the false and the zero that stand there are no verdict."""
     error, kind, reason = row.get("error"), row.get("error_type"), row.get("reason")
     success, score = row.get("success"), row.get("score")
     if error is None and reason is None and kind is None:
-        return {"success": success, "final_reward": score}
+        return {"success": success, "final_reward": score}, None
     broke = kind in ("infrastructure", "evaluation") or (kind is None and error is not None and success is not True)
     recorded = present({"error": error, "error_type": kind, "reason": reason})
     why = next((str(each) for each in (error, reason, kind) if each), "")
     if broke:
         recorded |= present({"success": success, "score": score})
-        return {NOTES: Notes(outcome=Outcome(status="error", reason=why, extra={NAME: recorded}))}
+        return {}, Outcome(status="error", reason=why, extra={NAME: recorded})
     reward = score if is_number(score) else None
-    outcome = Outcome(
-        status="passed" if success is True else "failed", reason=why, reward=reward, extra={NAME: recorded}
-    )
-    return {"success": success is True, "final_reward": score, NOTES: Notes(outcome=outcome)}
+    status: Any = "passed" if success is True else "failed"
+    stated = {"success": success is True, "final_reward": score}
+    return stated, Outcome(status=status, reason=why, reward=reward, extra={NAME: recorded})

@@ -1,4 +1,4 @@
-"""Older and flatter shapes as episodes of the new schema: legacy episodes, demo.json, flat actions."""
+"""Older and flatter shapes: legacy episodes, demo.json, flat actions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 from pantrace.model import Action, Box, Target
 from pantrace.wire.fields import FieldMap, is_number
 from pantrace.wire.json import unknown_keys
+from pantrace.wire.optional import object_of, present, text_of
 from pantrace.wire.shape import must_fit
 
-from .actions import FIELDS, action_to, flat_point, read_keys
-from .words import NAME, SCHEMA_VERSION, present, text_of
+from .actions import FIELDS, flat_point, read_keys
+from .turns import Episode, Turn
+from .words import NAME
 
 _KINDS = {"failed": "fail", "key_press": "key"}
 _FLAT = FieldMap(NAME, Action, FIELDS)
@@ -56,13 +58,11 @@ def _steps_have(row: dict[str, Any], *keys: str) -> bool:
     return not steps or (isinstance(steps[0], dict) and any(key in steps[0] for key in keys))
 
 
-def upgrade_row(row: Any) -> Any:
-    """An episode of any generation as one of the new schema; a new one as it is."""
+def older_episode(row: Any) -> Episode | None:
+    """An episode of an older shape; None for anything else."""
     if is_episode(row):
-        return row
-    if is_demo(row):
-        return _demo(row)
-    return _legacy(row) if is_legacy(row) else row
+        return None
+    return _demo(row) if is_demo(row) else _legacy(row) if is_legacy(row) else None
 
 
 def flat_action(row: dict[str, Any]) -> Action:
@@ -72,6 +72,7 @@ def flat_action(row: dict[str, Any]) -> Action:
     used: dict[str, Any] = {"x": point, "y": point, "end_x": end, "end_y": end, "type": kind}
     boxed = "target_bbox" if row.get("target_bbox") else "bbox"
     box = used[boxed] = _flat_box(row.get(boxed))
+    # A mark may be 0, so what counts is its type.
     named = next((key for key in ("target_node_id", "element_index") if _is_mark(row.get(key))), "target_node_id")
     element = used[named] = row[named] if _is_mark(row.get(named)) else None
     role = used["target_role"] = text_of(row.get("target_role"))
@@ -108,21 +109,20 @@ def _flat_box(value: Any) -> Box | None:
 _LEGACY = {"steps": [{"observation?": (dict, None), "action": dict}], "metadata?": (dict, None)}
 
 
-def _legacy(row: dict[str, Any]) -> dict[str, Any]:
+def _legacy(row: dict[str, Any]) -> Episode:
     must_fit(row, _LEGACY)
     moved = {"id", "goal", "instruction", "workflow_id", "summary", "steps", "metadata"}
     metadata = {**(row.get("metadata") or {}), **present({key: row.get(key) for key in ("summary", "workflow_id")})}
-    return {
-        "schema_version": SCHEMA_VERSION,
+    fields = {
         "episode_id": row["id"],
         "instruction": row.get("instruction") or row.get("goal") or "",
-        "steps": [_legacy_step(step, place) for place, step in enumerate(row["steps"])],
         **unknown_keys(row, moved),
         **({"metadata": metadata} if metadata else {}),
     }
+    return Episode(row=fields, turns=[_legacy_turn(step, place) for place, step in enumerate(row["steps"])])
 
 
-def _legacy_step(row: dict[str, Any], place: int) -> dict[str, Any]:
+def _legacy_turn(row: dict[str, Any], place: int) -> Turn:
     observation = row.get("observation") or {}
     renamed = {"image_path": "screenshot_path", "dom_html": "dom"}
     seen = {
@@ -135,11 +135,11 @@ def _legacy_step(row: dict[str, Any], place: int) -> dict[str, Any]:
     step = {
         "step_index": place,
         "observation": with_tree({**seen, **({"raw": raw} if raw is not None else {})}, tree),
-        "action": action_to(flat_action(row["action"])),
         "reasoning": row.get("thought"),
         "timestamp": row.get("t"),
     }
-    return {**present(step), **unknown_keys(row, {"t", "observation", "action", "thought"})}
+    rest = unknown_keys(row, {"t", "observation", "action", "thought"})
+    return Turn(row={**present(step), **rest}, actions=[flat_action(row["action"])])
 
 
 def with_tree(observation: dict[str, Any], tree: Any) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def with_tree(observation: dict[str, Any], tree: Any) -> dict[str, Any]:
     if isinstance(tree, dict):
         return {**observation, "a11y_tree": tree}
     raw = observation.get("raw")
-    return {**observation, "raw": {**(raw if isinstance(raw, dict) else {}), "a11y_tree": tree}}
+    return {**observation, "raw": {**object_of(raw), "a11y_tree": tree}}
 
 
 _DEMO = {"task_id", "demo_id", "description", "created_at", "metadata", "steps"}
@@ -166,22 +166,21 @@ _DEMO_STEP = {
 }
 
 
-def _demo(row: dict[str, Any]) -> dict[str, Any]:
+def _demo(row: dict[str, Any]) -> Episode:
     must_fit(row, {"steps": [dict], "metadata?": (dict, None)})
-    return {
-        "schema_version": SCHEMA_VERSION,
+    fields = {
         "episode_id": f"{row['task_id']}/{row['demo_id']}",
         "task_id": row["task_id"],
         "instruction": row.get("description") or "",
-        "steps": [_demo_step(step, place) for place, step in enumerate(row["steps"])],
         "source": "human",
         "created_at": row.get("created_at"),
         **unknown_keys(row, _DEMO),
         "metadata": {**(row.get("metadata") or {}), "demo_id": row["demo_id"]},
     }
+    return Episode(row=fields, turns=[_demo_turn(step, place) for place, step in enumerate(row["steps"])])
 
 
-def _demo_step(row: dict[str, Any], place: int) -> dict[str, Any]:
+def _demo_turn(row: dict[str, Any], place: int) -> Turn:
     kind = str(row.get("action_type") or "unknown").lower()
     target = Target(
         point=flat_point(row.get("x"), row.get("y")), description=text_of(row.get("target_description")) or None
@@ -198,8 +197,7 @@ def _demo_step(row: dict[str, Any], place: int) -> dict[str, Any]:
     step = {
         "step_index": row.get("step_index", place),
         "observation": present({"screenshot_path": row.get("screenshot_path") or None}),
-        "action": action_to(action),
         "reasoning": row.get("description") or None,
     }
     kept = {key: value for key, value in unknown_keys(row, _DEMO_STEP).items() if value not in (None, {}, "")}
-    return {**present(step), **kept}
+    return Turn(row={**present(step), **kept}, actions=[action])

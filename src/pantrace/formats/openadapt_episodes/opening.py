@@ -12,29 +12,42 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Run, Sample, Source
 from pantrace.wire import files
+from pantrace.wire.carried import CARRIER
+from pantrace.wire.carrying import carrying
 from pantrace.wire.head import Head
 from pantrace.wire.json import typed_decoder, unknown_keys
+from pantrace.wire.optional import text_of
 from pantrace.wire.rest import as_extra
 from pantrace.wire.rows import OnBroken, read_log, read_rows
 from pantrace.wire.times import from_iso
 
 from . import arena, benchmark, logs
-from .episode import episode_from
-from .older import upgrade_row
+from .episode import episode_in, sample_from
+from .older import older_episode
 from .recognise import row_shape, shape_of, version_of
-from .words import NAME, text_of
+from .turns import Episode
+from .words import NAME
+from .write import episode_to, on_screen
 
-Episode = dict[str, Any]
-Found = tuple[str | None, Any, Path]
-"""Place, row and file of one episode."""
+Found = tuple[str | None, Callable[[], Sample], Path]
+"""Place, reader and file of one episode."""
 
 
-def load(row: Any) -> Sample:
-    """The sample of one episode, new, legacy or demo."""
-    row = upgrade_row(row)
+def load_plain(row: Any) -> Sample:
+    """The sample of one episode, new, legacy or demo, as far as its own fields tell it."""
+    if (older := older_episode(row)) is not None:
+        return sample_from(older)
     if not isinstance(row, dict) or "episode_id" not in row or "steps" not in row:
         raise ReadError("not an episode: it needs episode_id and steps", remedy="is --from right?")
-    return episode_from(row)
+    return sample_from(episode_in(row))
+
+
+load, dump = carrying(load_plain, lambda sample, _: episode_to(sample), CARRIER, on_screen)
+
+
+def newest(row: Any) -> Any:
+    """An episode of an older shape as one of the new schema; anything else as it is."""
+    return row if older_episode(row) is None else dump(load(row), None)
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
@@ -55,7 +68,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
         return _full_eval(path, source, on_broken)
     if shape == "arena":
         rows = [row for row in read_log(path, on_broken) if isinstance(row, dict)]
-        found: Found = (None, lambda: arena.task_episode(path.parent, rows, ()), path)
+        found: Found = (None, partial(_built, arena.task_episode, path.parent, rows, ()), path)
         return Run(name=path.name, source=source, samples=_samples([found], source, on_broken))
     if shape in ("step-log", "planner"):
         build = logs.step_log_episode if shape == "step-log" else logs.planner_episode
@@ -71,10 +84,10 @@ def beside(path: Path) -> list[Path]:
 
 
 def _samples(found: Iterable[Found], source: Source, on_broken: OnBroken) -> Iterator[Sample]:
-    """Samples of episodes; one that is not in order goes to `on_broken`. A row may be a function that makes it."""
-    for place, row, path in found:
+    """Samples of episodes; one that is not in order goes to `on_broken`."""
+    for place, read, path in found:
         try:
-            sample = load(row() if callable(row) else row)
+            sample = read()
         except ReadError as error:
             on_broken(error.at(path=str(path), place=place))
             continue
@@ -87,6 +100,10 @@ def _samples(found: Iterable[Found], source: Source, on_broken: OnBroken) -> Ite
         yield msgspec.structs.replace(sample, trajectory=trajectory)
 
 
+def _built(build: Callable[..., Episode], *given: Any) -> Sample:
+    return sample_from(build(*given))
+
+
 def _folder(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
     for file in sorted(path.glob("*.json")):
         yield from _samples(_episodes(file, on_broken), source, on_broken)
@@ -97,36 +114,36 @@ def _episodes(path: Path, on_broken: OnBroken) -> Iterator[Found]:
         inner = row.get("episodes") if isinstance(row, dict) and "steps" not in row else None
         if isinstance(inner, list):
             for number, each in enumerate(inner, 1):
-                yield f"episodes, item {number}", each, path
+                yield f"episodes, item {number}", partial(load, each), path
         else:
-            yield place, row, path
+            yield place, partial(load, row), path
 
 
-def _grouped(path: Path, build: Callable[[list[Episode]], Episode], on_broken: OnBroken) -> Iterator[Found]:
+def _grouped(path: Path, build: Callable[[list[Any]], Episode], on_broken: OnBroken) -> Iterator[Found]:
     """Lines gathered by episode: as they come where each episode's lines lie together, else all at once."""
-    together = _lie_together(path)
-    groups: dict[Any, list[Episode]] = {}
+    in_order = _is_grouped(path)
+    groups: dict[Any, list[Any]] = {}
     for place, row in read_rows(path, on_broken):
         if not isinstance(row, dict) or not isinstance(row.get("episode_id"), str):
             on_broken(ReadError("a line without an episode_id", path=str(path), place=place))
             continue
-        if together and groups and row["episode_id"] not in groups:
-            yield from _built(groups, build, path)
+        if in_order and groups and row["episode_id"] not in groups:
+            yield from _groups_read(groups, build, path)
             groups = {}
         groups.setdefault(row["episode_id"], []).append(row)
-    yield from _built(groups, build, path)
+    yield from _groups_read(groups, build, path)
 
 
-def _built(groups: dict[Any, list[Episode]], build: Callable[[list[Episode]], Episode], path: Path) -> Iterator[Found]:
+def _groups_read(groups: dict[Any, list[Any]], build: Callable[[list[Any]], Episode], path: Path) -> Iterator[Found]:
     for identity, rows in groups.items():
-        yield f"episode {identity}", lambda rows=rows: build(rows), path
+        yield f"episode {identity}", partial(_built, build, rows), path
 
 
 class _Line(msgspec.Struct):
     episode_id: Any = None
 
 
-def _lie_together(path: Path) -> bool:
+def _is_grouped(path: Path) -> bool:
     decoded = typed_decoder(_Line)
     seen: set[str] = set()
     last = None
@@ -153,7 +170,7 @@ def _full_eval(path: Path, source: Source, on_broken: OnBroken) -> Run:
             if isinstance(row, dict) and row.get("_meta") is True:
                 continue
             if isinstance(row, dict) and row_shape(row) == "full-eval":
-                yield place, partial(logs.task_result_episode, row, model), path
+                yield place, partial(_built, logs.task_result_episode, row, model), path
             else:
                 on_broken(ReadError("not a task's result", path=str(path), place=place))
 
@@ -182,19 +199,19 @@ def _benchmark_run(path: Path, source: Source, on_broken: OnBroken) -> Run:
 def _executions(paths: Iterable[Path], run: dict[str, Any]) -> Iterator[Found]:
     for path in paths:
 
-        def episode(path: Path = path) -> Episode:
+        def sample(path: Path = path) -> Sample:
             task = benchmark.object_in(path.with_name("task.json"))
-            return benchmark.execution_episode(benchmark.object_in(path), task, run)
+            return sample_from(benchmark.execution_episode(benchmark.object_in(path), task, run))
 
-        yield None, episode, path
+        yield None, sample, path
 
 
 def _arena_tasks(root: Path, on_broken: OnBroken) -> Iterator[Found]:
     for path in sorted(root.rglob("traj.jsonl")):
         place = path.parent.relative_to(root).parts
 
-        def episode(path: Path = path, place: tuple[str, ...] = place) -> Episode:
+        def sample(path: Path = path, place: tuple[str, ...] = place) -> Sample:
             rows = [row for row in read_log(path, on_broken) if isinstance(row, dict)]
-            return arena.task_episode(path.parent, rows, place)
+            return sample_from(arena.task_episode(path.parent, rows, place))
 
-        yield None, episode, path
+        yield None, sample, path

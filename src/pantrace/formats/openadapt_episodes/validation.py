@@ -17,8 +17,8 @@ from pantrace.wire.shape import ANY, one_of, violations
 from pantrace.wire.times import from_iso
 from pantrace.wire.violation import error, under, warning
 
-from .older import is_episode, upgrade_row
-from .opening import open_run
+from .older import is_episode
+from .opening import newest, open_run
 from .recognise import shape_of
 from .words import ACTION_TYPES, SOURCES
 
@@ -112,7 +112,7 @@ def check(row: Any) -> Iterator[Violation]:
         return
     if isinstance(row, dict) and not is_episode(row):
         try:
-            newer = upgrade_row(row)
+            newer = newest(row)
         except (KeyError, TypeError, ValueError, AttributeError) as why:
             yield error(f"cannot be read as an older episode: {why}")
             return

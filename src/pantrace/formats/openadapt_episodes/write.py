@@ -2,62 +2,70 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Any
+
+import msgspec
 
 from pantrace.errors import SampleRefused
 from pantrace.model import Action, Media, Outcome, Sample, Step, Text, Thinking, Trajectory, is_prompt, said
 from pantrace.wire.carried import CARRIER
-from pantrace.wire.json import to_plain
+from pantrace.wire.json import unknown_keys
+from pantrace.wire.loss import without_source
+from pantrace.wire.optional import object_of, present
 from pantrace.wire.rest import rest_in
 from pantrace.wire.times import time_text
 
-from .actions import Viewport, action_to
-from .episode import LABELS, natural_outcome, natural_screen
-from .words import NAME, SCHEMA_VERSION, differing_fields, present
+from .actions import action_to
+from .episode import LABELS
+from .words import CONTINUES, NAME, SCHEMA_VERSION
 
 
 def episode_to(sample: Sample) -> dict[str, Any]:
     """One episode; SampleRefused when an agent acted and none of it was a GUI action."""
     trajectory = sample.trajectory or Trajectory()
-    if not _acts(trajectory) and any(step.role == "agent" for step in trajectory.steps):
+    acting = acting_steps(trajectory)
+    if not acting and any(step.role == "agent" for step in trajectory.steps):
         raise SampleRefused("it has no GUI action, and an episode holds nothing else")
     case = sample.case
     kept = dict(rest_in(sample.extra, NAME))
     metadata = kept.pop("metadata", None)
     labels = {name: case.labels[name] for name in LABELS if name in case.labels} if case is not None else {}
     if isinstance(metadata, dict) or labels:
-        metadata = {**(metadata if isinstance(metadata, dict) else {}), **labels} or None
-    outcome = trajectory.outcome
-    row: dict[str, Any] = {
+        metadata = {**object_of(metadata), **labels} or None
+    prompt = _prompt(trajectory)
+    row = {
         "schema_version": kept.pop("schema_version", SCHEMA_VERSION),
         "episode_id": sample.id,
         "task_id": case.id if case else None,
-        "instruction": _instruction(trajectory) or (case.question if case else None) or "",
+        "instruction": said(prompt) if prompt else (case.question if case else None) or "",
         "goal": case.goal if case else None,
-        "steps": steps_to(trajectory),
-        **_success(outcome),
+        "steps": _rows(acting),
+        **_success(trajectory.outcome),
         "created_at": time_text(trajectory.created),
         "agent_model": next((agent.model for agent in trajectory.agents if agent.model is not None), None),
         **kept,
         "metadata": metadata,
     }
-    ours: dict[str, Any] = {"epoch": sample.epoch} if sample.epoch is not None else {}
-    if trajectory.id is not None and trajectory.id != sample.id:
-        ours["trajectory"] = trajectory.id
-    if outcome is not None and outcome != natural_outcome(row.get("success"), row.get("final_reward")):
-        ours["outcome"] = to_plain(outcome)
-    if sample.expected is not None:
-        reference = {"episode_id": sample.expected.id, "instruction": _instruction(sample.expected)}
-        ours["expected"] = {**present(reference), "steps": steps_to(sample.expected)}
-    return present({**row, CARRIER: ours or None})
+    return present(row)
 
 
-def _acts(trajectory: Trajectory) -> bool:
-    return any(isinstance(part, Action) for step in trajectory.steps for part in step.parts)
+def on_screen(told: Sample, sample: Sample) -> Sample:
+    """What an episode should say of a sample: all but the steps in which nothing was done on the screen. No row stands
+    for them, and a remainder that told them would have to tell the steps around them, too, with their pictures."""
+    sample = without_source(sample)
+    if sample.trajectory is None or told.trajectory is None:
+        return sample
+    prompts = [step for step in told.trajectory.steps if step.role == "user"]
+    if (prompt := _prompt(sample.trajectory)) is not None:
+        prompts = [prompt]
+    steps = (*prompts, *acting_steps(sample.trajectory))
+    return msgspec.structs.replace(sample, trajectory=msgspec.structs.replace(sample.trajectory, steps=steps))
 
 
-def _instruction(trajectory: Trajectory) -> str | None:
-    return next((words for step in trajectory.steps if is_prompt(step) and (words := said(step))), None)
+def _prompt(trajectory: Trajectory) -> Step | None:
+    """The instruction: the first words of the user."""
+    return next((step for step in trajectory.steps if is_prompt(step) and said(step)), None)
 
 
 def _success(outcome: Outcome | None) -> dict[str, Any]:
@@ -67,16 +75,15 @@ def _success(outcome: Outcome | None) -> dict[str, Any]:
     return {"success": success, "final_reward": outcome.reward}
 
 
-def steps_to(trajectory: Trajectory) -> list[dict[str, Any]]:
-    """The steps that act, one row per action; further actions of a turn continue it."""
+def acting_steps(trajectory: Trajectory) -> list[Step]:
+    """The steps of an agent that act, each with the screens that its actions speak of."""
     acting = [step for step in trajectory.steps if step.role == "agent" and _actions(step)]
     media = {part.id: part for step in trajectory.steps for part in step.parts if isinstance(part, Media) and part.id}
     screens = [_screen(step, media) for step in acting]
-    rows: list[dict[str, Any]] = []
-    for place, (step, screen) in enumerate(zip(acting, screens, strict=True)):
-        following = screens[place + 1] if place + 1 < len(acting) else None
-        _add(rows, step, screen, following, media)
-    return rows
+    return [
+        _with_screens(step, screen, following, media)
+        for step, screen, following in zip_longest(acting, screens, screens[1:])
+    ]
 
 
 def _actions(step: Step) -> list[Action]:
@@ -97,64 +104,53 @@ def _screen(step: Step, media: dict[str, Media]) -> Media | None:
     return None
 
 
-def _add(
-    rows: list[dict[str, Any]], step: Step, screen: Media | None, following: Media | None, media: dict[str, Media]
-) -> None:
-    actions = _actions(step)
-    mine = rest_in(step.extra, NAME)
-    for number, action in enumerate(actions):
-        index = len(rows)
-        last = number == len(actions) - 1
-        after, after_id = _after(action, following if last else None, media)
-        ours: dict[str, Any] = {"after": after} if after is not None else {}
-        if number == 0:
-            used = {id(screen), *(id(media.get(each.after)) for each in actions if each.after)}
-            others = [part for part in step.parts if isinstance(part, Media) and id(part) not in used]
-            observation, viewport = _observation(step, screen, others, index)
-            row: dict[str, Any] = {"step_index": index, "observation": observation}
-            seen = screen.id if screen else None
-            row["action"] = action_to(action, viewport, seen, after_id)
-            row |= present({"reasoning": _reasoning(step)}) | _times(step)
-            row |= {key: value for key, value in mine.items() if key != "observation" and key not in row}
-            if step.id != f"step-{index}":
-                ours["id"] = step.id
-        else:
-            row = {"step_index": index, "observation": {}, "action": action_to(action, None, None, after_id)}
-            ours["continues"] = True
-        if ours:
-            row[CARRIER] = ours
-        rows.append(row)
+def _with_screens(step: Step, screen: Media | None, following: Media | None, media: dict[str, Media]) -> Step:
+    """A step that holds what its actions were done on and led to: other steps may hold it, which are not written."""
+    # A screenshot may come as the answer to the call before, in a step of its own that an episode does not hold.
+    before = [screen] if screen is not None and screen not in step.parts else []
+    led_to = [media[action.after] for action in _actions(step) if action.after in media]
+    after = [part for part in led_to if part not in step.parts and part != following]
+    return msgspec.structs.replace(step, parts=(*before, *step.parts, *after)) if before or after else step
 
 
-def _after(action: Action, following: Media | None, media: dict[str, Media]) -> tuple[Any, str | None]:
-    """How the screen after an action is told, and the id it will have."""
-    if action.after is None or action.after not in media:
-        return None, None
-    if following is not None and following.id == action.after:
-        return "next", action.after
-    return to_plain(media[action.after]), action.after
+def _rows(acting: list[Step]) -> list[dict[str, Any]]:
+    """One row per action; further actions of a turn continue it."""
+    rows: list[dict[str, Any]] = []
+    index = 0
+    for step in acting:
+        first, *others = _actions(step)
+        kept = dict(rest_in(step.extra, NAME))
+        index = _index(step, index)
+        row = {
+            "step_index": index,
+            "observation": _observation(step, kept.pop("observation", None)),
+            "action": action_to(first),
+            **present({"reasoning": _reasoning(step)}),
+            **_times(step),
+        }
+        rows.append(row | unknown_keys(kept, row))
+        for action in others:
+            index += 1
+            continuing = {"step_index": index, "observation": {}, "action": action_to(action)}
+            rows.append({**continuing, CARRIER: {CONTINUES: True}})
+        index += 1
+    return rows
 
 
-def _observation(step: Step, screen: Media | None, others: list[Media], index: int) -> tuple[dict[str, Any], Viewport]:
-    kept = rest_in(step.extra, NAME).get("observation")
-    observation: dict[str, Any] = {}
-    ours: dict[str, Any] = {}
+def _index(step: Step, least: int) -> int:
+    """The number of a step: the one it was read with, as long as numbers rise."""
+    _, _, number = (step.id or "").rpartition("step-")
+    return max(int(number), least) if number.isascii() and number.isdigit() and len(number) < 10 else least
+
+
+def _observation(step: Step, kept: Any) -> dict[str, Any]:
+    media = {part.id: part for part in step.parts if isinstance(part, Media) and part.id}
+    screen = _screen(step, media)
+    shown: dict[str, Any] = {}
     if screen is not None:
-        observation = present({"screenshot_path": screen.uri, "screenshot_base64": screen.data})
-        if screen.size is not None:
-            observation["screen_size"] = list(screen.size)
-        natural = natural_screen(observation, index)
-        rest = differing_fields(screen, natural) if natural is not None else {}
-        if rest:
-            ours["screenshot"] = rest
-    if isinstance(kept, dict):
-        observation |= {key: value for key, value in kept.items() if key not in observation}
-    if others:
-        ours["media"] = [to_plain(each) for each in others]
-    if ours:
-        observation[CARRIER] = ours
-    size = observation.get("screen_size")
-    return observation, (size[0], size[1]) if isinstance(size, list) and len(size) == 2 else None
+        size = list(screen.size) if screen.size is not None else None
+        shown = present({"screenshot_path": screen.uri, "screenshot_base64": screen.data, "screen_size": size})
+    return shown | unknown_keys(object_of(kept), shown)
 
 
 def _reasoning(step: Step) -> str | None:

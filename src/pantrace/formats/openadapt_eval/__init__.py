@@ -183,6 +183,7 @@ def document_of(run: RunHeader, options: Options) -> dict[str, Any]:
         **{theirs: run.environment.get(ours) for theirs, ours in _ENVIRONMENT.items()},
         "checkpoint_path": run.checkpoint,
     }
+    # A null that was read is written again; one that nobody wrote is left out.
     nulls = [name for name in ("training_timestamp",) if name in run.config]
     nulls += [theirs for theirs, ours in _ENVIRONMENT.items() if ours in run.environment]
     for name, value in said.items():

@@ -8,6 +8,7 @@ from typing import Any
 
 from pantrace.model import Violation
 from pantrace.wire.fields import is_number
+from pantrace.wire.optional import list_of
 from pantrace.wire.violation import error, warning
 
 from .metrics import BY_TYPE, METRICS, Metric, interval_of, is_withdrawn
@@ -57,7 +58,7 @@ def _header(row: dict[str, Any]) -> Iterator[Violation]:
 
 def _metrics(metrics: dict[str, Any], prefix: str, row: dict[str, Any], *, lenient: bool) -> Iterator[Violation]:
     named = row.get("deprecated_metrics")
-    deprecated = named if isinstance(named, list) else []
+    deprecated = list_of(named)
     for name, metric in METRICS.items():
         place = prefix + name
         if name in metrics:

@@ -14,6 +14,7 @@ from pantrace.wire.exchanges import UNNAMED, Exchange, is_exchange, turns_of
 from pantrace.wire.openai_responses import parts_from, role_of, step_items
 from pantrace.wire.openai_tools import tool_to, tools_from
 from pantrace.wire.openai_usage import usage_from
+from pantrace.wire.optional import list_of, present, text_of
 from pantrace.wire.rest import as_extra, rest_in, rest_of
 
 from ..format import NoOptions
@@ -36,7 +37,7 @@ def history(exchange: Exchange) -> list[Any]:
     said = exchange["request"].get("input")
     if isinstance(said, str):
         return [{"role": "user", "content": said}]
-    return said if isinstance(said, list) else []
+    return list_of(said)
 
 
 def load(row: Any) -> Sample:
@@ -123,22 +124,18 @@ def answered(response: Record, settings: Record | None, others: Record | None = 
     rest |= others or {}
     given: Record = {"extra": {"response": rest} if rest else {}}
     if isinstance(error, dict):
-        given["error"] = StepError(kind=_text(error.get("code")), message=_text(error.get("message")))
+        given["error"] = StepError(kind=text_of(error.get("code")), message=text_of(error.get("message")))
     return _step(
         "agent",
         response["output"],
-        id=_text(name),
-        model=_text(model),
+        id=text_of(name),
+        model=text_of(model),
         at=created if isinstance(created, (int, float)) else None,
-        stop=_text(why.get("reason")) if isinstance(why, dict) else _text(status),
+        stop=text_of(why.get("reason")) if isinstance(why, dict) else text_of(status),
         usage=usage_from(response.get("usage"), NAME, "responses"),
         settings=settings or None,
         **given,
     )
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _told(steps: Iterable[Step]) -> Iterator[Step]:
@@ -172,7 +169,7 @@ def dump(sample: Sample, options: NoOptions) -> Record:
     row: Record = {"id": sample.id} if NAME not in sample.extra or trajectory.id is not None else {}
     if agent is not None:
         told = {"model": agent.model, "instructions": agent.instructions}
-        row |= {key: value for key, value in told.items() if value is not None}
+        row |= present(told)
         row |= {"tools": [tool_to(tool, NAME, "flat") for tool in agent.tools]} if agent.tools is not None else {}
     if form == "text" and len(items) == 1:
         return {**row, **own, "input": items[0]["content"]}

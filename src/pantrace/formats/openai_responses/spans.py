@@ -18,6 +18,7 @@ from pantrace.model import Agent, Sample, Source, Step, StepError, Tool, ToolCal
 from pantrace.wire.json import encode
 from pantrace.wire.openai_chat import arguments_of
 from pantrace.wire.openai_usage import usage_from, usage_to
+from pantrace.wire.optional import present, text_of
 from pantrace.wire.rest import as_extra, rest_in, rest_of
 from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.source import with_source
@@ -86,7 +87,7 @@ def sample_from(row: Record) -> Sample:
     title = traces[0]["workflow_name"] if traces else None
     trajectory = Trajectory(
         id=name,
-        title=title if isinstance(title, str) else None,
+        title=text_of(title),
         created=min(moments, default=None),
         ended=max((step.ended for step in steps if step.ended is not None), default=None),
         agents=tuple(_agents(spans)),
@@ -124,8 +125,8 @@ def _steps(spans: list[tuple[int, Record]]) -> list[Step]:
             extra = as_extra(NAME, {_SPAN: kept})
             name, model = data.get("response_id"), data.get("model")
             common |= {
-                "id": name if isinstance(name, str) else None,
-                "model": model if isinstance(model, str) else None,
+                "id": text_of(name),
+                "model": text_of(model),
             }
             steps.append(Step(role="agent", usage=usage, extra=extra, **common))
         elif data.get("type") == "function" and isinstance(data.get("name"), str):
@@ -166,7 +167,7 @@ def _error(error: Any) -> StepError | None:
     if not isinstance(error, dict):
         return None
     message = error.get("message")
-    return StepError(message=message if isinstance(message, str) else None)
+    return StepError(message=text_of(message))
 
 
 def row_of(sample: Sample) -> Record:
@@ -192,7 +193,7 @@ def row_of(sample: Sample) -> Record:
                 call = calls.get(part.call_id)
                 written = encode(call.arguments).decode() if call is not None else None
                 told = {"name": part.name, "input": data.get("input", written), "output": part.output}
-                data |= {key: value for key, value in told.items() if value is not None}
+                data |= present(told)
         spans.append((number, {**kept, "span_data": data}))
     return {"data": [span for _, span in sorted(spans, key=lambda pair: pair[0])], **own}
 

@@ -8,6 +8,7 @@ from typing import Any
 from pantrace.model import Violation
 from pantrace.wire.shape import ANY, document, violations
 from pantrace.wire.vertex.refusal import refusal
+from pantrace.wire.violation import error, warning
 
 _EVENT = {"author?": str, "content?": {"role?": str, "parts": [dict]}, "event_time?": str, "state_delta?": dict}
 _SHAPE = {
@@ -26,14 +27,14 @@ def check(row: Any) -> Iterator[Violation]:
     if any(each.level == "error" for each in found):
         return
     if "request" in row:
-        yield Violation(level="error", message="a row with `request` is read as GEMINI: agent_data is lost")
+        yield error("a row with `request` is read as GEMINI: agent_data is lost")
     data = row["agent_data"]
     asked: set[Any] = set()
     authors: set[Any] = set()
     for place, turn in enumerate(data["turns"]):
         if turn.get("turn_index", place) != place:
             message = f"is {turn['turn_index']}, but it is turn {place} counted from 0"
-            yield Violation(level="error", message=message, place=f"agent_data.turns[{place}].turn_index")
+            yield error(message, f"agent_data.turns[{place}].turn_index")
         for number, event in enumerate(turn["events"]):
             authors.add(event.get("author"))
             where = f"agent_data.turns[{place}].events[{number}]"
@@ -41,9 +42,9 @@ def check(row: Any) -> Iterator[Violation]:
                 yield from _part_violations(part, asked, where)
     for author in sorted(authors - {None, "user"} - set(data.get("agents") or ())):
         message = f"{author} speaks but is not in the map"
-        yield Violation(level="warning", message=message, place="agent_data.agents")
+        yield warning(message, "agent_data.agents")
     if (why := refusal(row)) is not None:
-        yield Violation(level="error", message=why)
+        yield error(why)
 
 
 def _part_violations(part: dict[str, Any], asked: set[Any], where: str) -> Iterator[Violation]:
@@ -52,10 +53,10 @@ def _part_violations(part: dict[str, Any], asked: set[Any], where: str) -> Itera
     if isinstance(call, dict):
         asked.add(str(call.get("id")))
         if not isinstance(call.get("args", {}), (dict, type(None))):
-            yield Violation(level="error", message="args must be an object", place=f"{where}.function_call")
+            yield error("args must be an object", f"{where}.function_call")
     if isinstance(answer, dict):
         if not isinstance(answer.get("response"), dict):
-            yield Violation(level="error", message="response must be an object", place=f"{where}.function_response")
+            yield error("response must be an object", f"{where}.function_response")
         if str(answer.get("id")) not in asked:
             message = f"answers a call {answer.get('id')!r} that nobody made"
-            yield Violation(level="warning", message=message, place=f"{where}.function_response.id")
+            yield warning(message, f"{where}.function_response.id")

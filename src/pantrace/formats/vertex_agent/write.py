@@ -10,8 +10,9 @@ from pantrace.errors import SampleRefused
 from pantrace.formats.format import NoOptions
 from pantrace.model import Sample, Step, Tool, Trajectory, said, turns
 from pantrace.wire.json import unknown_keys
+from pantrace.wire.optional import present
 from pantrace.wire.times import time_text
-from pantrace.wire.vertex.columns import column_text, columns_of, text_or_content
+from pantrace.wire.vertex.columns import column_text, columns_of, main_agent, text_or_content
 from pantrace.wire.vertex.contents import CONTENT, content_to, contents_of
 from pantrace.wire.vertex.parts import part_out
 from pantrace.wire.vertex.refusal import sample_refusal
@@ -25,7 +26,7 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         raise SampleRefused("nothing was run: agent_data holds recorded runs only")
     if (why := sample_refusal(sample, NAME)) is not None:
         raise SampleRefused(why)
-    main = _main_agent(trajectory)
+    main = main_agent(trajectory)
     written: list[dict[str, Any]] = []
     authors = {main: None}
     for group in _turns(trajectory):
@@ -48,13 +49,6 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     if trajectory.response is not None and column_text(row.get("response")) != trajectory.response:
         row["response"] = text_or_content(trajectory.response, "model")
     return row
-
-
-def _main_agent(trajectory: Trajectory) -> str:
-    """The name under which steps speak that name no agent."""
-    if trajectory.agents:
-        return trajectory.agents[0].name
-    return next((step.agent for step in trajectory.steps if step.role == "agent" and step.agent), "agent")
 
 
 def _turns(trajectory: Trajectory) -> Iterator[list[Step]]:
@@ -112,18 +106,17 @@ def _agents(trajectory: Trajectory, authors: Iterable[str]) -> dict[str, Any]:
     for agent in trajectory.agents:
         kept = dict(agent.extra.get(NAME, {}))
         others, strangers = kept.pop("tools", []), kept.pop("sub_agents", [])
-        config: dict[str, Any] = {"agent_id": agent.name}
-        if agent.description is not None:
-            config["description"] = agent.description
-        if agent.instructions is not None:
-            config["instruction"] = agent.instructions
-        if agent.tools is not None:
-            functions = [_declaration(tool) for tool in agent.tools]
-            config["tools"] = [*([{"function_declarations": functions}] if functions else []), *others]
+        functions = [_declaration(tool) for tool in agent.tools or ()]
+        declared = [{"function_declarations": functions}] if functions else []
         children = [other.name for other in trajectory.agents if other.parent == agent.name]
-        if children or strangers:
-            config["sub_agents"] = [*children, *strangers]
-        agents[agent.name] = {**config, **kept}
+        config = {
+            "agent_id": agent.name,
+            "description": agent.description,
+            "instruction": agent.instructions,
+            "tools": [*declared, *others] if agent.tools is not None else None,
+            "sub_agents": [*children, *strangers] or None,
+        }
+        agents[agent.name] = {**present(config), **kept}
     for author in authors:
         agents.setdefault(author, {"agent_id": author})
     if system and agents:
@@ -135,9 +128,4 @@ def _agents(trajectory: Trajectory, authors: Iterable[str]) -> dict[str, Any]:
 def _declaration(tool: Tool) -> dict[str, Any]:
     kept = dict(tool.extra.get(NAME, {}))
     key = "parameters" if kept.pop("schema", None) == "gemini" else "parameters_json_schema"
-    declaration: dict[str, Any] = {"name": tool.name}
-    if tool.description is not None:
-        declaration["description"] = tool.description
-    if tool.parameters is not None:
-        declaration[key] = tool.parameters
-    return {**declaration, **kept}
+    return {**present({"name": tool.name, "description": tool.description, key: tool.parameters}), **kept}

@@ -10,6 +10,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Violation
 from pantrace.wire.shape import ANY, document, one_of, violations
 from pantrace.wire.times import from_iso
+from pantrace.wire.violation import error, unreadable, warning
 
 from .conversation import conversation, is_model, places_of
 from .read import COUNTS, KEYS, derive_fields, tool_uses
@@ -40,10 +41,10 @@ _SHAPE = {
 def check(row: Any) -> Iterator[Violation]:
     """Every violation of one row."""
     if not isinstance(row, dict):
-        yield _error("must be an object")
+        yield error("must be an object")
         return
     if "request" not in row and isinstance(row.get("prompt"), str):
-        yield _warning("the old flat shape: the document has request, response and intermediate_events")
+        yield warning("the old flat shape: the document has request, response and intermediate_events")
     else:
         found = list(violations(row, _SHAPE))
         yield from found
@@ -51,61 +52,53 @@ def check(row: Any) -> Iterator[Violation]:
             return
     try:
         told, uses = conversation(row), tool_uses(row)
-    except ReadError as error:
-        yield _error(error.message, error.place)
+    except ReadError as broken:
+        yield unreadable(broken)
         return
     for key in sorted(row.keys() - KEYS):
-        yield _warning("is not a key of the document", key)
+        yield warning("is not a key of the document", key)
     if isinstance(row.get("created"), str) and not _has_zone(row["created"]):
-        yield _warning("is not an ISO 8601 time with a zone", "created")
+        yield warning("is not an ISO 8601 time with a zone", "created")
     yield from _turns(row, told.contents, uses)
     if told.cut and told.contents and is_model(told.contents[-1]) and "request" in row:
-        yield _warning("does not hold the final model turn", "request.contents")
+        yield warning("does not hold the final model turn", "request.contents")
     if told.older:
-        yield _error("is not the answer to the last prompt of request.contents", "response")
+        yield error("is not the answer to the last prompt of request.contents", "response")
     elif told.response is not None:
-        yield _warning("is not the last model turn of request.contents", "response")
+        yield warning("is not the last model turn of request.contents", "response")
     yield from _statements(row, told.contents, len(uses))
 
 
 def _turns(row: dict[str, Any], contents: list[dict[str, Any]], uses: list[dict[str, Any]]) -> Iterator[Violation]:
     for place, (one, next_one) in enumerate(pairwise(contents), 1):
         if is_model(one) == is_model(next_one):
-            yield _warning("has the same role as the content before it", f"request.contents[{place}]")
+            yield warning("has the same role as the content before it", f"request.contents[{place}]")
     numbers = [use.get("turn") for use in uses]
     by_script = any("tool_raw" in use["item"] for use in uses)
     base, places = places_of(numbers, contents, by_script=by_script)
     if base == 0:
-        yield _warning("counts contents from 0; the document counts from 1", "intermediate_events[].turn")
+        yield warning("counts contents from 0; the document counts from 1", "intermediate_events[].turn")
     for index, (number, found) in enumerate(zip(numbers, places, strict=True)):
         where = f"intermediate_events[{index}].turn"
         if number is None:
             if "intermediate_events" in row:
-                yield _error("is missing", where)
+                yield error("is missing", where)
         elif base is None:
-            yield _error(f"{number} cannot be told: not all turns are the model's from 1 on, nor from 0 on", where)
+            yield error(f"{number} is ambiguous: counted from 1 or from 0, some turns are not the model's", where)
         elif found != int(found):
-            yield _error(f"{number} is a turn of the user", where)
+            yield error(f"{number} is a turn of the user", where)
 
 
 def _statements(row: dict[str, Any], contents: list[dict[str, Any]], tools: int) -> Iterator[Violation]:
     expected, counts = derive_fields(contents, tools)
     for key, value in expected.items():
         if key in row and row[key] != value:
-            yield _error("does not follow from the contents", key)
+            yield error("does not follow from the contents", key)
     metadata = row.get("metadata")
     for key, count in counts.items():
         if isinstance(metadata, dict) and key in metadata and metadata[key] != count:
-            yield _error(f"is {metadata[key]}, but there are {count}", f"metadata.{key}")
+            yield error(f"is {metadata[key]}, but there are {count}", f"metadata.{key}")
 
 
 def _has_zone(text: str) -> bool:
     return from_iso(text) is not None and (text.endswith("Z") or "+" in text[10:] or "-" in text[10:])
-
-
-def _error(message: str, place: str | None = None) -> Violation:
-    return Violation(level="error", message=message, place=place)
-
-
-def _warning(message: str, place: str | None = None) -> Violation:
-    return Violation(level="warning", message=message, place=place)

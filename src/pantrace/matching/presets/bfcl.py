@@ -63,6 +63,7 @@ def call_is_right(call: Call, wanted: Call, schema: Any = None) -> bool:
 def _argument_is_right(value: Any, answers: list[Any], declared: Any) -> bool:
     answer_type = _first_type(answers)
     kind, item = _declared_types(declared, answer_type if answer_type is not None else type(value))
+    # As the checker has it: a whole number passes for a float, a float never for a whole number.
     if kind is float and type(value) is int:
         value = float(value)
     if not _is(value, kind):
@@ -95,6 +96,7 @@ def _declared_types(declared: Any, default: type) -> tuple[type, type | None]:
 
 
 def _is(value: Any, kind: type) -> bool:
+    # Not isinstance: True is an int there, and the checker does not take it for one.
     return type(value) is kind
 
 

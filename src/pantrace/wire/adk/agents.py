@@ -11,6 +11,7 @@ import msgspec
 
 from pantrace.model import Agent, Step, Tool
 from pantrace.wire.json import decode
+from pantrace.wire.optional import present
 
 from .expect import text
 from .parts import NAME
@@ -85,7 +86,7 @@ def _tools(declarations: list[Any]) -> Iterable[Tool]:
 def _function(function: Any) -> Tool:
     if not isinstance(function, dict):
         return Tool(name="", extra={NAME: {"function": function}})
-    known = {key: value for key, value in function.items() if value is not None}
+    known = present(function)
     name, description = known.pop("name", None), known.pop("description", None)
     parameters = known.pop("parameters_json_schema", None)
     if parameters is None and (schema := known.pop("parameters", None)) is not None:

@@ -11,6 +11,7 @@ from pantrace.model import Citation, Part, Step, ToolResult
 from pantrace.wire import gemini
 from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import to_plain, unknown_keys
+from pantrace.wire.optional import present
 
 from .events import content_role, is_partial, steps_from
 from .fast_events import Empty
@@ -112,7 +113,7 @@ def chunk_of(citation: Citation) -> dict[str, Any]:
         return chunk
     kind = extra.pop("kind", "retrieved_context" if citation.text is not None else "web")
     source = {"uri": citation.uri, "title": citation.title, "text": citation.text, **extra}
-    return {kind: {key: value for key, value in source.items() if value is not None}}
+    return {kind: present(source)}
 
 
 def _further_event(step: Step, parts: list[Part], first: dict[str, Any], at: float | None) -> dict[str, Any]:
@@ -161,7 +162,7 @@ def content_of(parts: list[dict[str, Any]], role: str, kept: dict[str, Any]) -> 
         "parts": parts or other.get("parts", parts),
         "role": kept.get("content_role", content_role(role)) or None,
     }
-    return {key: value for key, value in (content | unknown_keys(other, content)).items() if value is not None}
+    return present(content | unknown_keys(other, content))
 
 
 def _told(step: Step) -> dict[str, Any]:
@@ -175,7 +176,7 @@ def _told(step: Step) -> dict[str, Any]:
         "error_code": error.kind if error is not None else None,
         "error_message": error.message if error is not None else None,
     }
-    return {key: value for key, value in fields.items() if value is not None}
+    return present(fields)
 
 
 def _capitals(stop: str) -> str:

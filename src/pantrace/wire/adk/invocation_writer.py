@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from pantrace.model import Invocation, Step, ToolCall, ToolResult, Trajectory
 from pantrace.wire.json import unknown_keys
+from pantrace.wire.optional import present
 
 from .agents import app_details_of
 from .event_writer import content_of, events_to
@@ -63,7 +64,7 @@ def invocation_to(
         row["model_duration"] = invocation.model_seconds
         row["tool_duration"] = invocation.tool_seconds
     row |= kept | told | (notes["recorded"] or {})
-    return {key: value for key, value in row.items() if value is not None}
+    return present(row)
 
 
 def _is_plain(steps: Sequence[Step]) -> bool:
@@ -181,7 +182,7 @@ def _shortened(chosen: _Chosen, *, bare: bool) -> list[dict[str, Any]]:
         short = {"author": event.get("author"), "content": content}
         short |= {key: event.get(key) for key in (_REPEATED[:1] if bare else _REPEATED)}
         short |= unknown_keys(event, _EVENT)
-        found.append({key: value for key, value in short.items() if value is not None})
+        found.append(present(short))
     return found
 
 
@@ -228,4 +229,4 @@ def repeats(raw: Fields, events: Sequence[Fields], *, bare: bool) -> bool:
         return False
     short = _shortened(chosen, bare=bare)
     told = [fields_of(each, _EVENT_OF_IT) for each in list_of(data.invocation_events, "invocation_events")]
-    return [{key: value for key, value in each.items() if value is not None} for each in told] == short
+    return [present(each) for each in told] == short

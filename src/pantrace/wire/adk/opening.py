@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from pantrace.errors import ReadError
-from pantrace.model import RunHeader, Sample, Source, Violation
+from pantrace.model import RunHeader, Sample, Source
 from pantrace.wire.json import in_words
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
@@ -47,9 +47,3 @@ def header_of_file(made: Callable[[], RunHeader], source: Source) -> RunHeader:
         raise error.at(path=source.path) from None
     except MISSHAPEN as error:
         raise ReadError(f"the header does not fit: {error}", path=source.path) from None
-
-
-def at_place(found: Iterable[Violation], place: str) -> Iterator[Violation]:
-    """Violations of one record, told where the record stands."""
-    for each in found:
-        yield msgspec.structs.replace(each, place=f"{place}.{each.place}" if each.place else place)

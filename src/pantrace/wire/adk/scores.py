@@ -7,6 +7,7 @@ from typing import Any
 
 from pantrace.model import Maker, Scale, Score
 from pantrace.wire.json import unknown_keys
+from pantrace.wire.optional import object_of, present
 
 from .expect import list_of, mapping, misplaced, number
 from .recase import without_nulls
@@ -208,7 +209,7 @@ def _metric(
         metric["threshold"] = threshold
     if isinstance(criterion, dict) or (threshold is not None and score.maker != MAKER):
         stated = {"threshold": threshold} if threshold is not None else {}
-        metric["criterion"] = stated | (criterion if isinstance(criterion, dict) else {})
+        metric["criterion"] = stated | object_of(criterion)
     if score.maker == MAKER:
         return {**metric, "details": details, **beside}
     # google-adk refuses a file for a key that it does not know: of others' scores only known keys are written.
@@ -220,7 +221,7 @@ def pairs_from(pairs: Any) -> list[Fields]:
     found = []
     for pair in pairs if isinstance(pairs, list) else ():
         if isinstance(pair, list) and len(pair) == 2 and all(isinstance(each, dict) for each in pair):
-            pair = {**pair[0], **{key: value for key, value in pair[1].items() if value is not None}}
+            pair = {**pair[0], **present(pair[1])}
         if isinstance(pair, dict) and "metric_name" in pair:
             found.append(pair)
     return metrics_in(found, "eval_metric_results")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from pantrace.model import Case, Sample
+from pantrace.model import Case, Sample, Trajectory
 from pantrace.wire.json import encode, unknown_keys
 from pantrace.wire.times import from_iso, time_text
 
@@ -78,3 +78,10 @@ def columns_from(row: dict[str, Any], format_name: str, known: set[str]) -> dict
     fields["case"] = Case(reference=stated.get("reference"), context=stated.get("context")) if stated else None
     fields["extra"] = {format_name: rest} if rest else {}
     return fields
+
+
+def main_agent(trajectory: Trajectory) -> str:
+    """The name under which steps speak that name no agent."""
+    if trajectory.agents:
+        return trajectory.agents[0].name
+    return next((step.agent for step in trajectory.steps if step.role == "agent" and step.agent), "agent")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pantrace.wire.optional import object_of
 from pantrace.wire.rest import rest_of
 
 _PATH = ("evaluated_rubric", "content", "property")
@@ -18,7 +19,7 @@ def verdict_in(raw: dict[str, Any]) -> dict[str, Any]:
     levels = [raw]
     for key in _PATH:
         inner = levels[-1].get(key)
-        levels.append(inner if isinstance(inner, dict) else {})
+        levels.append(object_of(inner))
     _, rubric, _, content = levels
     told = {
         "id": rubric.get("rubric_id"),

@@ -10,15 +10,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pantrace.catalog import Convention, conventions
+from pantrace.engine.convert import convert
+from pantrace.engine.read import read
 from pantrace.formats import by_name
 from pantrace.metrics import by_name as metric
 from pantrace.wire import ziplog
 from pantrace.wire.files import read_all
 from pantrace.wire.gemini import snake
 from pantrace.wire.json import decode
-
-from .convert import convert
-from .read import read
 
 PRODUCERS: dict[str, tuple[str, ...]] = {
     "opencode": ("opencode",),

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from pantrace.engine.convert import convert
+from pantrace.engine.loss_report import Report
 from pantrace.errors import PantraceError
 from pantrace.formats import by_name
-
-from .convert import convert
-from .loss_report import Report
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Verdict: did a sample fail, and who says so."""
+"""The status of a sample: did it fail, and who says so."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .scored import failed_by
 Says = Literal["decision", "outcome", "error", "score", "reference", "finding"]
 
 
-class Verdict(Record, frozen=True, kw_only=True):
+class SampleStatus(Record, frozen=True, kw_only=True):
     """Whether a sample failed."""
 
     status: Literal["failed", "passed", "unjudged", "not_run"]
@@ -25,29 +25,29 @@ class Verdict(Record, frozen=True, kw_only=True):
     why: str = ""
 
 
-def verdict_of(sample: Sample, decisions: Sequence[Decision], findings: Sequence[Finding]) -> Verdict:
+def status_of(sample: Sample, decisions: Sequence[Decision], findings: Sequence[Finding]) -> SampleStatus:
     """The first that anybody says: a decision, the source, the recording itself."""
     if sample.trajectory is None:
-        return Verdict(status="not_run", why="the case was not run")
+        return SampleStatus(status="not_run", why="the case was not run")
     decided = [each.passed for each in decisions]
     if False in decided:
         against = next(each for each in decisions if each.passed is False)
-        return Verdict(status="failed", by="decision", why=f"{against.profile}: {'; '.join(against.reasons)}")
+        return SampleStatus(status="failed", by="decision", why=f"{against.profile}: {'; '.join(against.reasons)}")
     if decided and all(each is True for each in decided):
-        return Verdict(status="passed", by="decision")
+        return SampleStatus(status="passed", by="decision")
     outcome = sample.trajectory.outcome
     if outcome is not None and outcome.status in ("error", "cancelled"):
-        return Verdict(status="failed", by="error", why=outcome.reason or outcome.status)
+        return SampleStatus(status="failed", by="error", why=outcome.reason or outcome.status)
     recorded = by_name("outcome").score(sample)
     if recorded.status == "scored" and outcome is not None:
         why = outcome.reason or outcome.status
-        return Verdict(status="passed" if recorded.value else "failed", by="outcome", why=why)
+        return SampleStatus(status="passed" if recorded.value else "failed", by="outcome", why=why)
     stored = [(score.name, failed) for score in sample.scores if (failed := failed_by(score)) is not None]
     if stored:
         low = [name for name, failed in stored if failed]
-        return Verdict(status="failed" if low else "passed", by="score", why=", ".join(low))
+        return SampleStatus(status="failed" if low else "passed", by="score", why=", ".join(low))
     if recorded.status == "scored" and len(sample.scores) == 1:
-        return Verdict(status="passed" if recorded.value else "failed", by="score", why=sample.scores[0].name)
+        return SampleStatus(status="passed" if recorded.value else "failed", by="score", why=sample.scores[0].name)
     hard = [each for each in findings if each.hard and not each.mended]
     if hard:
         by: Says = "finding"
@@ -55,11 +55,11 @@ def verdict_of(sample: Sample, decisions: Sequence[Decision], findings: Sequence
             by = "reference"
         elif hard[0].cause in ("run_error", "blocked"):
             by = "error"
-        return Verdict(status="failed", by=by, why=hard[0].detail)
+        return SampleStatus(status="failed", by=by, why=hard[0].detail)
     undecided = next((each for each in decisions if each.passed is None), None)
     if undecided is not None:
-        return Verdict(status="unjudged", why=f"{undecided.profile} could not decide")
+        return SampleStatus(status="unjudged", why=f"{undecided.profile} could not decide")
     why = "nobody says how it ended, and nothing in it is clearly wrong"
     if not recording_of(sample.trajectory).has_acted:
         why = "the recording holds nothing that the agent did"
-    return Verdict(status="unjudged", why=why)
+    return SampleStatus(status="unjudged", why=why)
