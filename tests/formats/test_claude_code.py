@@ -306,3 +306,25 @@ def test_each_of_a_pile_of_copies_is_looked_into_a_few_times(tmp_path: Path) -> 
     assert all(sample.trajectory is not None and sample.trajectory.origin is None for sample in samples)
     # The folder is looked through again every few seconds, so that a slow machine does it more than once.
     assert len(wholes) < 40 * 20
+
+
+def test_a_copy_without_ids_is_a_session(tmp_path: Path) -> None:
+    """Fixtures and redacted copies keep type, timestamp and message of a line, and nothing else."""
+    call = {"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": "a"}}
+    usage = {"input_tokens": 100, "output_tokens": 50, "cache_read_input_tokens": 300}
+    lines = [
+        {"type": "user", "timestamp": "2025-01-01T10:00:00Z", "message": {"content": "Fix it"}, "cwd": "/w"},
+        {
+            "type": "assistant",
+            "timestamp": "2025-01-01T10:00:05Z",
+            "message": {"model": "claude-sonnet-4-20250514", "content": [call], "usage": usage},
+        },
+        {"type": "user", "timestamp": "2025-01-01T10:01:00Z", "message": {"content": "Right"}},
+    ]
+    path = tmp_path / "session.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    trajectory = only(path)
+    assert len(turns(trajectory)) == 2
+    assert [pair.call.name for pair in call_pairs(trajectory)] == ["Read"]
+    total = usage_total(trajectory)
+    assert total is not None and (total.input, total.output) == (400, 50)

@@ -258,3 +258,14 @@ def test_recordings_say_what_is_true(name: str) -> None:
     (sample,) = read_pile([FOLDER / name], format="gemini-cli", notes=Notes()).samples
     assert sample.trajectory is not None
     assert told(sample.trajectory) == meant(name)
+
+
+def test_a_call_without_an_id_is_a_call() -> None:
+    calls = [
+        {"name": "read_file", "args": {"path": "a"}, "status": "success"},
+        {"name": "read_file", "args": {"path": "b"}, "status": "error", "result": "no such file"},
+    ]
+    record = {"id": "a", "type": "gemini", "content": "I look.", "toolCalls": calls}
+    pairs = call_pairs(load(record))
+    assert [pair.call.arguments for pair in pairs] == [{"path": "a"}, {"path": "b"}]
+    assert sum(has_failed(pair.result) for pair in pairs if pair.result) == 1
