@@ -28,6 +28,7 @@ from pantrace.model import (
     has_failed,
     is_prompt,
     said,
+    turns,
     usage_total,
 )
 from pantrace.wire.tap import listening
