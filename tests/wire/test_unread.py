@@ -74,3 +74,14 @@ def test_a_reader_may_look_ahead_and_other_bytes_say_nothing() -> None:
     ledger.model(to_plain(Sample(id="s2")))
     found = ledger.closed()
     assert (found.values, found.count) == (1, 0)
+
+
+def test_the_moments_of_a_long_log_are_read_however_many_they_are() -> None:
+    """Together they are more words than are looked for at once, and no sample comes behind that could still have them."""
+    steps = tuple(Step(role="user", at=1763287200.0 + number) for number in range(2000))
+    ledger = Ledger({}, ())
+    for number in range(2000):
+        text = f"2025-11-16T{10 + number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}.000Z"
+        ledger.source(number, encode({"at": text}))
+    ledger.model(to_plain(Sample(id="long", trajectory=Trajectory(steps=steps))))
+    assert dict(ledger.closed().missing) == {}

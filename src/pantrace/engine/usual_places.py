@@ -25,6 +25,8 @@ _HOMES: tuple[tuple[str, str | None, str, str | None], ...] = (
     ("OpenCode", None, ".local/share/opencode", "opencode"),
     ("Gemini CLI", None, ".gemini/tmp", "gemini-cli"),
     ("Qwen Code", None, ".qwen/projects", "qwen-code"),
+    ("Pi", None, ".pi/agent/sessions", "pi"),
+    ("OpenClaw", None, ".openclaw/agents", "pi"),
     ("Copilot", None, ".copilot/session-state", "copilot"),
     ("OpenHands", None, ".openhands/conversations", "openhands"),
     ("mini-swe-agent", None, ".config/mini-swe-agent", "mini-swe-agent"),

@@ -245,7 +245,11 @@ class Ledger:
         is_long_sought = False
         for value in unheard + _decoded(heard) if lacking else ():
             words = words_in(value)[0]
-            if missed := words & lacking:
+            missed = words & lacking
+            if len(missed) <= FEW:
+                # Each by itself is small, though all of them were too many: the lines of one long session.
+                missed = {word for word in missed if not held.holds_in_other_form(word)}
+            if missed:
                 record = _Record([value], missed, len(words - self._known))
                 self._wait(record)
                 is_long_sought = is_long_sought or (not record.is_large and any(map(is_long, missed)))
