@@ -77,7 +77,7 @@ def test_a_reader_may_look_ahead_and_other_bytes_say_nothing() -> None:
 
 
 def test_the_moments_of_a_long_log_are_read_however_many_they_are() -> None:
-    """Together they are more words than are looked for at once, and no sample comes behind that could still have them."""
+    """Together they are more words than are looked for at once, and no later sample could still have them."""
     steps = tuple(Step(role="user", at=1763287200.0 + number) for number in range(2000))
     ledger = Ledger({}, ())
     for number in range(2000):

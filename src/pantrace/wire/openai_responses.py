@@ -305,8 +305,8 @@ def item_to(parts: list[Part], rest: Item, owner: str) -> Any:
     match parts:
         case [Unknown(kind=kind, raw=raw)] if kind == f"{owner}:item":
             return raw
-        case [ToolCall(arguments=told)] | [ToolResult(output=told)] if (kind := rest.get("type")) in LOOSE:
-            return {**rest, LOOSE[kind][1]: told} if told is not None else rest
+        case [ToolCall(arguments=told)] | [ToolResult(output=told)] if rest.get("type") in LOOSE:
+            return {**rest, LOOSE[rest["type"]][1]: told} if told is not None else rest
         case [Thinking() as thought] if rest.get("type") == "reasoning":
             return _thought_to(thought, rest)
         case [ToolCall(), *_] if rest.get("type") in CALLS:
