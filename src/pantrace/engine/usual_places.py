@@ -28,6 +28,7 @@ _HOMES: tuple[tuple[str, str | None, str, str | None], ...] = (
     ("Pi", None, ".pi/agent/sessions", "pi"),
     ("OpenClaw", None, ".openclaw/agents", "pi"),
     ("Copilot", None, ".copilot/session-state", "copilot"),
+    ("Cursor", None, ".cursor/projects", "cursor"),
     ("OpenHands", None, ".openhands/conversations", "openhands"),
     ("mini-swe-agent", None, ".config/mini-swe-agent", "mini-swe-agent"),
     ("Goose", None, ".local/share/goose/sessions", None),
