@@ -181,6 +181,7 @@ def test_messages_on_lines_of_their_own_are_one_conversation() -> None:
     [
         [{"role": "user", "content": "one"}, {"role": "user", "content": "two"}],
         [{"role": "user", "content": "one"}, {"type": "tool_call", "function": {"name": "x"}}, {"role": "assistant"}],
+        [{"role": "user", "content": "one", "test_id": "a"}, {"role": "assistant", "content": "1", "test_id": "a"}],
         [{"role": "admin", "content": "one"}, {"role": "assistant", "content": "two"}],
         [{"role": "user", "message": {"content": []}}, {"role": "assistant", "message": {"content": []}}],
     ],

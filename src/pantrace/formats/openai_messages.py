@@ -40,6 +40,8 @@ _INSTRUCTIONS = "instructions"
 _SPEAKERS = {"human": "user", "gpt": "assistant", "observation": "tool", "function_call": "assistant"}
 _OTHERS = {"trajectory_format", "info", "traj", "system", "trajectory", "stateBag", "type", "sessionId"}
 """Keys of rows that belong to other formats with messages."""
+_PLACED = {"test_id", "message_index", "conversation_id", "session_id", "thread_id", "schema_version"}
+"""Keys of lines that say to which conversation they belong: there may be several in the file."""
 _ANOTHERS = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 """What mini-swe-agent tells its model to print at the end: its older files are bare lists of messages."""
 _BLOCKS = ("tool_use", "tool_result", "thinking", "input_text", "output_text", "reasoning", "function_call")
@@ -67,7 +69,9 @@ def _is_talk(records: list[Any]) -> bool:
     """Whether lines are the messages of one conversation, as gptme and Mistral's Vibe keep them: somebody asks and
     somebody answers. Lines of one speaker could be anything."""
     told = records[:-1] if len(records) > 2 else records
-    roles = {each["role"] for each in told if is_message(each)} if all(map(is_message, told)) else set()
+    if not all(is_message(each) and each.keys().isdisjoint(_PLACED) for each in told):
+        return False
+    roles = {each["role"] for each in told}
     return "assistant" in roles and len(roles) > 1
 
 
