@@ -29,6 +29,7 @@ PRODUCERS: dict[str, tuple[str, ...]] = {
     "codex": ("codex",),
     "gemini-cli": ("gemini-cli",),
     "qwen-code": ("qwen-code",),
+    "pi": ("pi",),
     "mini-swe-agent": ("mini-swe-agent",),
     "openhands": ("openhands",),
     "openhands-v0": ("openhands-v0",),

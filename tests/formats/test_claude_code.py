@@ -26,6 +26,7 @@ from pantrace.model import (
     final_response,
     is_prompt,
     said,
+    turns,
     usage_total,
 )
 from pantrace.wire.tap import listening
@@ -297,3 +298,25 @@ def test_two_forks_of_one_session_are_forks_of_it_and_not_of_each_other(tmp_path
     assert origins == {fork: None, "0" + fork[1:]: fork}
     (first,) = read(tmp_path / f"{fork}.jsonl").samples
     assert tokens(first.trajectory) > own and left == tokens(first.trajectory) + own
+
+
+def test_a_copy_without_ids_is_a_session(tmp_path: Path) -> None:
+    """Fixtures and redacted copies keep type, timestamp and message of a line, and nothing else."""
+    call = {"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": "a"}}
+    usage = {"input_tokens": 100, "output_tokens": 50, "cache_read_input_tokens": 300}
+    lines = [
+        {"type": "user", "timestamp": "2025-01-01T10:00:00Z", "message": {"content": "Fix it"}, "cwd": "/w"},
+        {
+            "type": "assistant",
+            "timestamp": "2025-01-01T10:00:05Z",
+            "message": {"model": "claude-sonnet-4-20250514", "content": [call], "usage": usage},
+        },
+        {"type": "user", "timestamp": "2025-01-01T10:01:00Z", "message": {"content": "Right"}},
+    ]
+    path = tmp_path / "session.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    trajectory = only(path)
+    assert len(turns(trajectory)) == 2
+    assert [pair.call.name for pair in call_pairs(trajectory)] == ["Read"]
+    total = usage_total(trajectory)
+    assert total is not None and (total.input, total.output) == (400, 50)

@@ -397,3 +397,23 @@ def test_a_broken_line_is_named_and_the_others_are_read(tmp_path: Path) -> None:
     (sample,) = read(path, on_broken=broken.append).samples
     assert sample.trajectory is not None and final_response(sample.trajectory) == "hi"
     assert [error.place for error in broken] == ["line 2, column 2"]
+
+
+def test_items_that_other_programs_write_are_calls_and_results(tmp_path: Path) -> None:
+    """No version of Codex writes them; exporters do, and their call and result share only the tool's name."""
+    items: list[dict[str, Any]] = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Look"}]},
+        {"type": "tool_call", "function": {"name": "shell"}, "arguments": {"command": "ls"}},
+        {"type": "tool_result", "name": "shell", "result": {"stdout": "", "exitCode": 2}},
+        {"type": "tool_result", "result": "whose?"},
+    ]
+    lines = [{"type": "session_meta", "payload": {"id": "s"}}]
+    lines += [{"type": "response_item", "payload": item} for item in items]
+    path = tmp_path / "rollout.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    (pair,) = call_pairs(only(path))
+    assert (pair.call.name, pair.call.arguments) == ("shell", {"command": "ls"})
+    assert pair.result is not None and pair.result.exit_code == 2 and has_failed(pair.result)
+    convert(path, tmp_path / "again.jsonl", to="codex")
+    again = [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()]
+    assert [line["payload"] for line in again if line["type"] == "response_item"] == items

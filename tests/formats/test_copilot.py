@@ -8,6 +8,7 @@ import pantrace
 from corpus import CORPUS, needs_corpus
 from goldens import ROOT as GOLDEN
 from pantrace.model import Trajectory, call_pairs, final_response, turns, usage_total
+from pantrace.wire.json import encode
 
 
 def only(path: Path) -> Trajectory:
@@ -56,3 +57,20 @@ def test_a_torn_session_gives_what_is_whole(tmp_path: Path) -> None:
     (sample,) = pantrace.read(torn, on_broken=lambda error: broken.append(str(error))).samples
     assert sample.trajectory is not None and len(sample.trajectory.children) == 1
     assert len(broken) == 1 and "line 9" in broken[0]
+
+
+def test_a_sub_agent_whose_ids_repeat_is_not_lost(tmp_path: Path) -> None:
+    """Where ids are blanked out for sharing, a sub-agent seems to have been started by a call of its own."""
+    data = {"toolCallId": "x", "agentName": "explore"}
+    asked = {"content": "I look.", "parentToolCallId": "x", "toolRequests": [{"toolCallId": "x", "name": "view"}]}
+    events = [
+        {"type": "user.message", "data": {"content": "Look"}},
+        {"type": "subagent.started", "data": data},
+        {"type": "assistant.message", "data": asked},
+        {"type": "subagent.completed", "data": {**data, "totalTokens": 7}},
+    ]
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b"".join(encode({**each, "id": "x", "timestamp": ""}) + b"\n" for each in events))
+    (child,) = only(path).children
+    assert child.extra["copilot"]["events"][1]["data"]["totalTokens"] == 7
+    assert [pair.call.name for pair in call_pairs(child)] == ["view"]

@@ -248,3 +248,14 @@ def test_a_broken_line_is_named_and_the_others_are_read(tmp_path: Path) -> None:
     (sample,) = read(path, on_broken=broken.append).samples
     assert sample.trajectory is not None and len(sample.trajectory.steps) == 1
     assert [error.place for error in broken] == ["line 2, column 2"]
+
+
+def test_a_call_without_an_id_is_a_call() -> None:
+    calls = [
+        {"name": "read_file", "args": {"path": "a"}, "status": "success"},
+        {"name": "read_file", "args": {"path": "b"}, "status": "error", "result": "no such file"},
+    ]
+    record = {"id": "a", "type": "gemini", "content": "I look.", "toolCalls": calls}
+    pairs = call_pairs(load(record))
+    assert [pair.call.arguments for pair in pairs] == [{"path": "a"}, {"path": "b"}]
+    assert sum(has_failed(pair.result) for pair in pairs if pair.result) == 1

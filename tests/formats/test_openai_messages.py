@@ -26,6 +26,7 @@ from pantrace.model import (
     call_pairs,
     usage_total,
 )
+from pantrace.wire.head import Head
 
 GOLDEN = ROOT / "openai-messages"
 FORMAT = by_name("openai-messages")
@@ -164,3 +165,28 @@ def test_what_cannot_be_read_or_written_says_why(tmp_path: Path) -> None:
     assert [sample.id for sample in found] == ["x line 1", "x line 3"]
     (error,) = notes.broken
     assert "line 2" in str(error)
+
+
+def test_messages_on_lines_of_their_own_are_one_conversation() -> None:
+    """As gptme and Mistral's Vibe keep them, with a time beside each."""
+    (sample,) = samples("lines.jsonl")
+    told = trajectory(sample)
+    assert [step.role for step in told.steps] == ["system", "user", "agent", "tool", "agent"]
+    assert [pair.result.output for pair in call_pairs(told) if pair.result] == ["7"]
+    assert (told.steps[1].at, told.steps[-1].model) == (1781344801.0, "mistral-medium")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [{"role": "user", "content": "one"}, {"role": "user", "content": "two"}],
+        [{"role": "user", "content": "one"}, {"type": "tool_call", "function": {"name": "x"}}, {"role": "assistant"}],
+        [{"role": "user", "content": "one", "test_id": "a"}, {"role": "assistant", "content": "1", "test_id": "a"}],
+        [{"role": "admin", "content": "one"}, {"role": "assistant", "content": "two"}],
+        [{"role": "user", "message": {"content": []}}, {"role": "assistant", "message": {"content": []}}],
+    ],
+)
+def test_lines_that_only_have_a_role_are_not_claimed(lines: list[Any], tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert FORMAT.detect(Head(path)) is None

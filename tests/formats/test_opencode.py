@@ -926,3 +926,18 @@ def test_steps_are_those_the_original_ingest_counted() -> None:
     for each in reference:
         pairs = call_pairs(sessions[each["session_id"]], agent_only=False)
         assert len(pairs) == len(each["intermediate_events"])
+
+
+def test_files_that_were_renamed_are_found_by_the_ids_inside(tmp_path: Path) -> None:
+    document = json.loads((GOLDEN / "bad_tool_calls.json").read_bytes())
+    tree = as_tree(tmp_path / "tree", document, 2)
+    expected = one(tree)
+    names = [message["info"]["id"] for message in document["messages"]]
+    folder = tree / "storage" / "message" / document["info"]["id"]
+    for number, name in enumerate(names):
+        row = json.loads((folder / f"{name}.json").read_bytes())
+        (folder / f"{name}.json").unlink()
+        (folder / f"msg_{number:04}.json").write_bytes(encode({**row, "id": name}))
+    (info,) = (tree / "storage" / "session").rglob("*.json")
+    info.rename(info.with_name("ses_renamed.json"))
+    assert one(tree).steps == expected.steps and one(tree).id == expected.id

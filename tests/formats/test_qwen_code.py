@@ -110,3 +110,16 @@ def test_lines_of_another_tool_are_refused() -> None:
     assert FORMAT.load is not None
     with pytest.raises(ReadError, match="parentUuid"):
         FORMAT.load([{"uuid": "a", "parentUuid": None, "sessionId": "s", "type": "user", "message": {"content": "x"}}])
+
+
+def test_two_lines_without_a_break_between_them_are_both_read(tmp_path: Path) -> None:
+    """Qwen Code 0.21 may leave a file that is one such line."""
+    lines = [line for line in (GOLDEN / REAL).read_text().splitlines() if line]
+    path = tmp_path / "session.jsonl"
+    path.write_text("".join(lines[:2]))
+    (sample,) = read(path).samples
+    assert sample.trajectory is not None
+    path.write_text("\n".join([lines[0], lines[1] + lines[2], *lines[3:]]) + "\n")
+    (glued,) = read(path).samples
+    assert glued.trajectory is not None and glued.trajectory.steps == golden(REAL).steps
+    assert sample.trajectory.steps == golden(REAL).steps[:2]

@@ -158,3 +158,39 @@ def test_a_document_of_which_nothing_is_whole_says_where_it_breaks(tmp_path: Pat
     broken: list[ReadError] = []
     assert list(rows_in(path, "log", broken.append)) == []
     assert len(broken) == 1 and "cut off" in broken[0].message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"a": "}{"}{"a": 2}',
+        b'{"a": "}{"} {"a": 2}\n',
+        b'{"a": "}{"}\n{"a": 2}{"a": {"b": [1]}}\n{"a": "\\"}{"}\n',
+        b'{"a": 0}{"a": 1}\n{"a": 2}\n',
+    ],
+)
+def test_objects_that_are_glued_on_one_line_are_all_read(text: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(text)
+    found, broken = rows(path)
+    assert broken == []
+    assert len(found) == text.count(b'{"a"')
+    assert Head(path).records == found
+
+
+def test_a_torn_object_behind_a_whole_one_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b'{"a": 1}\n{"a": 2}{"a": [3, \n{"a": 4}\n')
+    found, broken = rows(path)
+    assert found == [{"a": 1}, {"a": 2}, {"a": 4}]
+    assert len(broken) == 1
+    assert "line 2, object 2" in broken[0]
+
+
+@pytest.mark.parametrize("line", [b'{"a": 1} and {"a": 2}', b'{"a": 1}}{"a": 2}', b'{"a": 1}{"a": 2} and', b'"}{"'])
+def test_what_is_not_only_objects_is_not_taken_apart(line: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b'{"a": 1}\n' + line + b"\n")
+    found, broken = rows(path)
+    assert found[:1] == [{"a": 1}]
+    assert len(found) - 1 + len(broken) == 1

@@ -74,3 +74,28 @@ def test_a_reader_may_look_ahead_and_other_bytes_say_nothing() -> None:
     ledger.model(to_plain(Sample(id="s2")))
     found = ledger.closed()
     assert (found.values, found.count) == (1, 0)
+
+
+def test_the_moments_of_a_long_log_are_read_however_many_they_are() -> None:
+    """Together they are more words than are looked for at once, and no later sample could still have them."""
+    steps = tuple(Step(role="user", at=1763287200.0 + number) for number in range(2000))
+    ledger = Ledger({}, ())
+    for number in range(2000):
+        text = f"2025-11-16T{10 + number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}.000Z"
+        ledger.source(number, encode({"at": text}))
+    ledger.model(to_plain(Sample(id="long", trajectory=Trajectory(steps=steps))))
+    assert dict(ledger.closed().missing) == {}
+
+
+def test_samples_of_one_document_that_repeat_each_other_keep_their_moments() -> None:
+    """Trials of one task say nearly the same words: only their moments tell them apart."""
+    words = [f"a sentence that every trial says, number {number}" for number in range(700)]
+    trials = [[f"2025-11-16T1{trial}:00:{second:02}.000Z" for second in range(20)] for trial in range(4)]
+    ledger = Ledger({}, ("words", "at", "trials"))
+    ledger.source("document", encode({"trials": [{"words": words, "at": each} for each in trials]}))
+    ledger.model({"id": "header"})
+    for trial in range(4):
+        steps = tuple(Step(role="user", at=1763287200.0 + 3600 * trial + second) for second in range(20))
+        said = tuple(Step(role="agent", parts=(Text(text=each),)) for each in words)
+        ledger.model(to_plain(Sample(id=f"{trial}", trajectory=Trajectory(steps=steps + said))))
+    assert dict(ledger.closed().missing) == {}

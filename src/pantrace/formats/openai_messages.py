@@ -1,8 +1,8 @@
 """OpenAI chat messages: `{"messages": [...], "tools": [...]}` on each line, as in fine-tuning files and datasets.
 
 Spec: platform.openai.com/docs/api-reference/chat, and its fine-tuning format.
-Detect: `messages` whose roles are OpenAI's and whose content is no other API's; a bare list of such messages; requests
-    to chat completions with their responses; `conversations` with `from` and `value`.
+Detect: `messages` whose roles are OpenAI's and whose content is no other API's; a bare list of such messages, or lines
+    of them; requests to chat completions with their responses; `conversations` with `from` and `value`.
 Lost: nothing for pantrace, which keeps the rest under `pantrace`; for others times, tokens, models, scores.
 """
 
@@ -28,6 +28,7 @@ from pantrace.wire.optional import list_of, text_of
 from pantrace.wire.rest import as_extra, rest_in, rest_of
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
+from pantrace.wire.times import from_iso
 
 from .format import Format, NoOptions
 
@@ -40,6 +41,8 @@ _INSTRUCTIONS = "instructions"
 _SPEAKERS = {"human": "user", "gpt": "assistant", "observation": "tool", "function_call": "assistant"}
 _OTHERS = {"trajectory_format", "info", "traj", "system", "trajectory", "stateBag", "type", "sessionId"}
 """Keys of rows that belong to other formats with messages."""
+_PLACED = {"test_id", "message_index", "conversation_id", "session_id", "thread_id", "schema_version"}
+"""Keys of lines that say to which conversation they belong: there may be several in the file."""
 _ANOTHERS = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 """What mini-swe-agent tells its model to print at the end: its older files are bare lists of messages."""
 _BLOCKS = ("tool_use", "tool_result", "thinking", "input_text", "output_text", "reasoning", "function_call")
@@ -51,6 +54,8 @@ def detect(head: Head) -> str | None:
         return None
     if head.layout == "array" and head.records and all(is_message(each) for each in head.records[:-1] or head.records):
         return "messages"
+    if head.layout == "lines" and _is_talk(head.records):
+        return "messages"
     if is_exchange(row) and _answers(row) and is_message(_answers(row)[0]):
         return "exchanges"
     if isinstance(told := row.get("conversations"), list) and told and row.keys().isdisjoint(_OTHERS):
@@ -59,6 +64,16 @@ def detect(head: Head) -> str | None:
     if not isinstance(messages, list) or not messages or row.keys() & _OTHERS:
         return None
     return "" if all(is_message(each) for each in messages[:-1] or messages) else None
+
+
+def _is_talk(records: list[Any]) -> bool:
+    """Whether lines are the messages of one conversation, as gptme and Mistral's Vibe keep them: somebody asks and
+    somebody answers. Lines of one speaker could be anything."""
+    told = records[:-1] if len(records) > 2 else records
+    if not all(is_message(each) and each.keys().isdisjoint(_PLACED) for each in told):
+        return False
+    roles = {each["role"] for each in told}
+    return "assistant" in roles and len(roles) > 1
 
 
 def _is_anothers(row: dict[str, Any], records: list[Any]) -> bool:
@@ -116,12 +131,21 @@ def load_row(row: Any) -> Sample:
             )
         if not isinstance(row, dict) or not isinstance(row.get("messages"), list):
             raise ReadError("has no list `messages`", remedy="is --from right?")
-        steps = [step_from(message, NAME, exact=True) for message in row["messages"]]
+        steps = [_dated(step_from(message, NAME, exact=True)) for message in row["messages"]]
     instructions: str | None = None
     match steps[:1]:
         case [Step(role="system", parts=(Text(text=text),), extra={"openai-messages": {"name": "instructions"}})]:
             instructions, steps = text, steps[1:]
     return _sample(row, steps, instructions, form)
+
+
+def _dated(step: Step) -> Step:
+    """A step with the moment and the model that programs put beside their messages; OpenAI has no words for them."""
+    rest = rest_in(step.extra, NAME)
+    at, model = from_iso(rest.get("timestamp")), rest.get("model")
+    if at is not None:
+        step = msgspec.structs.replace(step, at=at)
+    return msgspec.structs.replace(step, model=model) if isinstance(model, str) and step.role == "agent" else step
 
 
 def _sample(row: dict[str, Any], steps: list[Step], instructions: str | None, form: str | None) -> Sample:

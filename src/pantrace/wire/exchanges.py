@@ -60,10 +60,10 @@ def run_of(
 def conversations(
     path: Path, on_broken: OnBroken, is_message: Callable[[Any], bool], history: History
 ) -> Iterator[tuple[str | None, Any]]:
-    """Rows of a file: conversations as they are, a bare list of messages as one, exchanges that belong together as one
-    list."""
+    """Rows of a file: conversations as they are, messages of which each is an item or a line as one, exchanges that
+    belong together as one list."""
     head = Head(path)
-    if head.layout == "array" and head.records and is_message(head.records[0]):
+    if head.layout in ("array", "lines") and head.records and is_message(head.records[0]):
         yield None, read_log(path, on_broken)
         return
     open_: list[Exchange] = []

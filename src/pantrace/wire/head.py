@@ -14,6 +14,7 @@ import msgspec
 from pantrace.errors import ReadError
 
 from . import files, sqlite
+from .glued import glued
 from .json import decode, typed_decoder
 from .limits import limits
 from .rows import layout_of
@@ -75,7 +76,7 @@ class Head:
 
     def _records(self) -> Iterable[Any]:
         if self.layout == "lines":
-            return (decode_beginning(line) for line in self.data.splitlines()[:32] if line.strip())
+            return (record for line in self.data.splitlines()[:32] if line.strip() for record in _on_line(line))
         if self.layout == "array":
             return self.document if isinstance(self.document, list) else ()
         return (self.document,)
@@ -105,6 +106,14 @@ _BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{_STRING})*+([\[\]{{}}]|\Z)', re.DOTA
 the text is a match as well: where none is found, it would be tried again from each character on."""
 _COMMA = re.compile(rf'(?:[^",]++|{_STRING})*+(,|\Z)', re.DOTALL)
 _fast: Callable[[bytes], Any] = typed_decoder(object)
+
+
+def _on_line(line: bytes) -> list[Any]:
+    """The one value of a line, or all that were written on it without a break."""
+    try:
+        return [_fast(line)]
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return [decode_beginning(each) for each in glued(line) or [line]]
 
 
 Open: TypeAlias = "tuple[str, Open] | None"

@@ -44,6 +44,9 @@ ANSWERS = {
     "image_generation_call": "result",
 }
 """Calls that the provider itself answers, each with the key of the answer in the same item."""
+LOOSE: dict[str, tuple[Role, str]] = {"tool_call": ("agent", "arguments"), "tool_result": ("tool", "result")}
+"""Items that OpenAI never wrote and other programs write into rollouts, whose call and result know each other by the
+tool's name only; each with its speaker and the key of what it brings."""
 _SPEAKERS: dict[Role, str] = {"system": "developer", "user": "user", "agent": "assistant", "tool": "user"}
 _OUTPUTS = {f"{kind}_output" for kind in CALLS} | {"tool_search_output"}
 _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
@@ -69,6 +72,8 @@ def role_of(item: Item) -> Role:
         return "system"
     if kind == "reasoning" or kind in CALLS:
         return "agent"
+    if kind in LOOSE:
+        return LOOSE[kind][0]
     return "tool" if kind in _OUTPUTS else "system"
 
 
@@ -88,7 +93,24 @@ def item_from(item: Any, owner: str) -> tuple[list[Part], Item]:
         return _called(item, CALLS[kind], owner)
     if isinstance(kind, str) and kind in _OUTPUTS and isinstance(item.get("call_id"), str):
         return _answered(item, owner)
+    if isinstance(kind, str) and kind in LOOSE and (loose := _loose(item)) is not None:
+        return [loose], rest_of(item, {LOOSE[kind][1]})
     return [Unknown(kind=f"{owner}:item", raw=item)], {}
+
+
+def _loose(item: Item) -> Part | None:
+    call_id = item["call_id"] if isinstance(item.get("call_id"), str) else None
+    match item:
+        case {"type": "tool_call", "function": {"name": str(name)}} | {"type": "tool_call", "name": str(name)}:
+            return ToolCall(id=call_id, name=name, arguments=item.get("arguments"))
+        case {"type": "tool_result", "name": str(name)}:
+            result = item.get("result")
+            code = result.get("exitCode") if isinstance(result, dict) else None
+            code = code if type(code) is int else None
+            return ToolResult(
+                call_id=call_id, name=name, output=result, exit_code=code, failure="exit_code" if code else None
+            )
+    return None
 
 
 def part_from(raw: Any, owner: str, role: str = "user") -> Part:
@@ -284,6 +306,8 @@ def item_to(parts: list[Part], rest: Item, owner: str) -> Any:
     match parts:
         case [Unknown(kind=kind, raw=raw)] if kind == f"{owner}:item":
             return raw
+        case [ToolCall(arguments=told)] | [ToolResult(output=told)] if rest.get("type") in LOOSE:
+            return {**rest, LOOSE[rest["type"]][1]: told} if told is not None else rest
         case [Thinking() as thought] if rest.get("type") == "reasoning":
             return _thought_to(thought, rest)
         case [ToolCall(), *_] if rest.get("type") in CALLS:

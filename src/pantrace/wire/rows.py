@@ -14,6 +14,7 @@ from pantrace.errors import ReadError
 
 from . import files
 from .cuts import by_lines
+from .glued import glued
 from .json import UNFINISHED, decode_document, encode, indented, typed_decoder
 from .limits import TooLarge, limits
 from .output import writing
@@ -56,7 +57,7 @@ def layout_of(start: bytes, *, whole: bool) -> Layout:
         return "lines"
     if not newline and not whole:
         return "lines" if text.startswith(b"{") else "document"
-    return "document"
+    return "lines" if glued(first) else "document"
 
 
 def layout_at(path: Path) -> Layout:
@@ -140,11 +141,34 @@ def _read_lines(
         try:
             row = decode(line)
         except ReadError as error:
-            column = (error.place or "").rpartition(", ")[2]
-            where = f"{place}, {column}" if column else place
-            on_broken(ReadError(error.message, path=str(path), place=where, remedy=error.remedy))
+            if pieces := glued(line):
+                yield from _read_pieces(path, number, pieces, on_broken, decode)
+            else:
+                on_broken(_on_line(path, place, error))
             continue
         yield place, row
+
+
+def _read_pieces(
+    path: Path, number: int, pieces: list[bytes], on_broken: OnBroken, decode: Decode
+) -> Iterator[tuple[str, Any]]:
+    """The objects that stand on one line. The line as a whole was told before, and says nothing."""
+    for count, piece in enumerate(pieces, 1):
+        place = f"line {number}, object {count}"
+        if (tell := listener()) is not None:
+            tell((path, number, count), piece)
+        try:
+            row = decode(piece)
+        except ReadError as error:
+            on_broken(_on_line(path, place, error))
+            continue
+        yield place, row
+
+
+def _on_line(path: Path, place: str, error: ReadError) -> ReadError:
+    column = (error.place or "").rpartition(", ")[2]
+    where = f"{place}, {column}" if column else place
+    return ReadError(error.message, path=str(path), place=where, remedy=error.remedy)
 
 
 def _read_array(path: Path, data: memoryview, on_broken: OnBroken, decode: Decode) -> Iterator[tuple[str, Any]]:

@@ -245,7 +245,9 @@ class Ledger:
         is_long_sought = False
         for value in unheard + _decoded(heard) if lacking else ():
             words = words_in(value)[0]
-            if missed := words & lacking:
+            # Too many to be looked for in every sample that comes, but all of them once in this one: it may be the only
+            # one, as a long session is.
+            if missed := {word for word in words & lacking if not held.holds_in_other_form(word)}:
                 record = _Record([value], missed, len(words - self._known))
                 self._wait(record)
                 is_long_sought = is_long_sought or (not record.is_large and any(map(is_long, missed)))
@@ -270,6 +272,9 @@ class Ledger:
         for each in self._open:
             if each.is_large:
                 each.words.difference_update([word for word in each.near() if held.holds_otherwise(word)])
+                # Samples that repeat each other leave little that would show where they stand; then all is looked at.
+                if len(each.words) <= FEW:
+                    each.words.difference_update([word for word in each.words if held.holds_in_other_form(word)])
             elif found:
                 each.words -= found
         if found or self._samples % TIDY == 0:

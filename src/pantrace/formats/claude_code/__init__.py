@@ -38,6 +38,10 @@ def detect(head: Head) -> str | None:
             continue
         if is_message(record) and {"sessionId", "session_id", "uuid"} & record.keys():
             return "stream" if "session_id" in record else "session"
+        # Redacted copies leave the ids out; the type of a line still is the role of its speaker.
+        kind = record.get("type")
+        if kind and is_message(record) and "timestamp" in record and record["message"].get("role", kind) == kind:
+            return "session"
         if isinstance(record.get("session_id"), str) and record.get("subtype") and "uuid" in record:
             return "stream"
         if record.get("type") == "summary" and {"summary", "leafUuid"} <= record.keys():

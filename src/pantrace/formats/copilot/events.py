@@ -172,8 +172,7 @@ class _Session:
 
     def trajectory(self, call: str | None = None) -> Trajectory:
         actor = self.actors[call]
-        children = [name for name, each in self.actors.items() if name is not None and name != call]
-        own = [name for name in children if self.actors[name].owner == call]
+        own = [name for name in self.actors if name is not None and self._owner(name) == call]
         return Trajectory(
             id=call,
             caller=call,
@@ -183,6 +182,16 @@ class _Session:
             children=tuple(self.trajectory(name) for name in own),
             extra=as_extra(NAME, actor.extra),
         )
+
+    def _owner(self, name: str | None) -> str | None:
+        """Whose call started a sub-agent. Ids that repeat can make it its own ancestor; then it hangs on the agent, as
+        else nobody would find it."""
+        seen: set[str | None] = set()
+        at = name
+        while at is not None and at not in seen:
+            seen.add(at)
+            at = self.actors[at].owner if at in self.actors else None
+        return None if at is not None else self.actors[name].owner
 
     def _with_arguments(self, step: Step) -> Step:
         """Requests may leave out the arguments; the tool's beginning has them."""

@@ -54,7 +54,7 @@ def step_from(raw: dict[str, Any]) -> Step:
     calls = raw.get("toolCalls")
     if not isinstance(calls, list) or not all(_is_call(each) for each in calls):
         calls = None
-    names = [each["id"] for each in calls or ()]
+    names = [each["id"] for each in calls or () if "id" in each]
     content = raw.get("content")
     if isinstance(content, str):
         taken.add("content")
@@ -96,7 +96,8 @@ def step_from(raw: dict[str, Any]) -> Step:
 
 
 def _is_call(raw: Any) -> bool:
-    return isinstance(raw, dict) and isinstance(raw.get("name"), str) and isinstance(raw.get("id"), str)
+    """A call; one without an id is a call as well, and known by its name."""
+    return isinstance(raw, dict) and isinstance(raw.get("name"), str) and isinstance(raw.get("id", ""), str)
 
 
 def _usage(raw: Any) -> Usage | None:
@@ -131,13 +132,13 @@ def _called(raw: dict[str, Any]) -> list[Part]:
 
 def _answer(raw: dict[str, Any]) -> ToolResult:
     """The answer as Gemini's parts tell it; one without output where they are told in another way."""
-    plain = ToolResult(call_id=raw["id"], name=raw["name"])
+    plain = ToolResult(call_id=raw.get("id"), name=raw["name"])
     told_parts = raw.get("result")
     if not isinstance(told_parts, list) or not told_parts:
         return plain
     first, *others = [gemini.part_from(each, NAME) for each in told_parts]
     media = tuple(each for each in others if isinstance(each, Media))
-    fits = isinstance(first, ToolResult) and (first.call_id, first.name) == (raw["id"], raw["name"])
+    fits = isinstance(first, ToolResult) and (first.call_id, first.name) == (raw.get("id"), raw["name"])
     if not fits or len(media) < len(others) or not isinstance(first, ToolResult) or first.output is None:
         return plain
     return msgspec.structs.replace(first, media=media)

@@ -6,7 +6,8 @@
 | 1 | `project/<slug>/storage/session/{info/<ses>, message/<ses>/<msg>, part/<ses>/<msg>/<prt>}` |
 | 0 | as 1, with the parts inside the message (written from the source, no sample was seen) |
 
-Ids come from the path: OpenCode's own migration takes them there, as the file's content may be stale.
+Ids come from the path: OpenCode's own migration takes them there, as the file's content may be stale. Where nothing
+lies under that name and something lies under the id inside, the files were renamed, and the id inside counts.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Tree:
         self.below: dict[str, list[str]] = {}
         self.projects: dict[str, Raw | None] = {}
         for file in _files(storage / "session", "info/*.json" if self.first else "*/*.json"):
-            self._note(file.stem, file)
+            self._note(self._name(file, self._read(file), self.folder), file)
         # Messages whose session file is gone are shown all the same.
         for folder in _files(self.folder, "*"):
             if folder.is_dir() and folder.name not in self.infos:
@@ -147,22 +148,32 @@ class Tree:
             parts: list[Any]
             if is_oldest(raw):
                 raw, parts = modern(raw)
+                raw["id"] = file.stem
             else:
-                folder = self.parts / session / file.stem if self.first else self.parts / file.stem
-                parts = self._parts_in(folder)
-            raw["id"] = file.stem
+                folder = self.parts / session if self.first else self.parts
+                name = self._name(file, raw, folder)
+                parts = self._parts_in(folder / name, renamed=name != file.stem)
+                raw["id"] = name
             time = raw.get("time")
             created = time.get("created") if isinstance(time, dict) else None
             found.append(((created if isinstance(created, (int, float)) else 0, file.stem), (raw, parts)))
         found.sort(key=lambda each: each[0])
         return [message for _, message in found]
 
-    def _parts_in(self, folder: Path) -> list[Raw]:
+    @staticmethod
+    def _name(file: Path, raw: Raw | None, below: Path) -> str:
+        """The name under which what belongs to a file lies in a folder."""
+        inside = (raw or {}).get("id")
+        if not isinstance(inside, str) or inside == file.stem or inside != Path(inside).name:
+            return file.stem
+        return inside if (below / inside).is_dir() and not (below / file.stem).is_dir() else file.stem
+
+    def _parts_in(self, folder: Path, *, renamed: bool) -> list[Raw]:
         parts = []
         for file in sorted(_files(folder, "*.json"), key=lambda file: file.stem):
             raw = self._read(file)
             if raw is not None:
-                raw["id"] = file.stem
+                raw["id"] = raw["id"] if renamed and isinstance(raw.get("id"), str) else file.stem
                 self.outputs.follow(raw)
                 parts.append(raw)
         return parts

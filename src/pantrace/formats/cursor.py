@@ -1,0 +1,118 @@
+"""Transcripts of Cursor's agent: a line for each message, in Anthropic's blocks.
+
+Spec: none is published; learned from the readers and fixtures of other tools.
+Detect: lines with `role` and a `message` that has a list `content`, and neither a type nor ids.
+Lost: nothing is written.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.model import Agent, Part, Role, Sample, Step, StepError, Text, ToolResult, Trajectory, Unknown
+from pantrace.wire import anthropic
+from pantrace.wire.head import Head
+from pantrace.wire.rest import as_extra, rest_in, rest_of
+
+from .format import Format
+
+NAME = "cursor"
+ROLES: dict[str, Role] = {"user": "user", "assistant": "agent", "system": "system"}
+_QUERY = re.compile(r"(.*?)<user_query>\n?(.*?)\n?</user_query>(.*)", re.DOTALL)
+"""What the user typed, and what Cursor put around it."""
+_MOMENT = re.compile(r"<timestamp>\w+, (\w+ \d+, \d+, \d+:\d+ [AP]M) \(UTC(?:([+-])(\d+)(?::(\d+))?)?\)</timestamp>")
+
+
+def detect(head: Head) -> str | None:
+    return "" if head.layout in ("lines", "document") and _is_message(head.record) else None
+
+
+def _is_message(row: Any) -> bool:
+    if not isinstance(row, dict) or row.get("role") not in ("user", "assistant") or row.keys() & {"type", "uuid", "id"}:
+        return False
+    message = row.get("message")
+    return isinstance(message, dict) and isinstance(message.get("content"), list)
+
+
+def load(row: Any) -> Sample:
+    """All lines of a file."""
+    lines = row if isinstance(row, list) else [row]
+    if not any(_is_message(each) for each in lines):
+        raise ReadError("not a transcript of Cursor: no line has a role and a message", remedy="is --from right?")
+    steps = tuple(_step(each) for each in lines)
+    created = next((step.at for step in steps if step.at is not None), None)
+    return Sample(id=NAME, trajectory=Trajectory(created=created, agents=(Agent(name=NAME),), steps=steps))
+
+
+def _step(line: Any) -> Step:
+    if not isinstance(line, dict):
+        return Step(role="system", kind="note", parts=(Unknown(kind=f"{NAME}:line", raw=line),))
+    role, message = line.get("role"), line.get("message")
+    if not isinstance(role, str) or role not in ROLES or not isinstance(message, dict):
+        return Step(role="system", kind="note", error=_trouble(line), extra=as_extra(NAME, line))
+    content = message.get("content")
+    parts = anthropic.content_from(content, NAME)
+    answers = bool(parts) and all(isinstance(part, ToolResult) for part in parts)
+    rest = rest_of(line, ("role", "message"))
+    rest |= {"message": inner} if (inner := rest_of(message, ("content",))) else {}
+    return Step(
+        role="tool" if answers else ROLES[role],
+        agent=NAME if role == "assistant" else None,
+        parts=tuple(piece for part in parts for piece in (_typed(part) if role == "user" else [part])),
+        at=next((at for part in parts if isinstance(part, Text) and (at := _moment(part.text)) is not None), None),
+        extra=as_extra(NAME, rest),
+    )
+
+
+def _trouble(line: dict[str, Any]) -> StepError | None:
+    """A turn ends with a line of its own, which says how."""
+    status, error = line.get("status"), line.get("error")
+    if line.get("type") != "turn_ended" or not isinstance(status, str) or status == "success":
+        return None
+    return StepError(kind=status, message=error if isinstance(error, str) else None)
+
+
+def _typed(part: Part) -> list[Part]:
+    """What the user typed, with what Cursor inserted before and behind it."""
+    found = _QUERY.fullmatch(part.text) if isinstance(part, Text) else None
+    if not isinstance(part, Text) or found is None:
+        return [part]
+    before, query, behind = found.groups()
+    inserted = [Text(text=each, synthetic=True) if each.strip() else None for each in (before, behind)]
+    # The whole text is kept beside: how it was put together would be lost otherwise.
+    told = Text(text=query, extra=as_extra(NAME, {**rest_in(part.extra, NAME), "text": part.text}))
+    return [each for each in (inserted[0], told, inserted[1]) if each is not None]
+
+
+def _moment(text: str) -> float | None:
+    """When a prompt was sent, to the minute: `Sunday, Sep 20, 2026, 12:31 AM (UTC+3)`."""
+    if (found := _MOMENT.search(text)) is None:
+        return None
+    try:
+        local = datetime.strptime(found[1], "%b %d, %Y, %I:%M %p").replace(tzinfo=UTC)
+        ahead = timedelta(hours=int(found[3] or 0), minutes=int(found[4] or 0))
+        return (local + ahead if found[2] == "-" else local - ahead).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def name_in_file(name: str, path: Path) -> str:
+    """A transcript does not say its id: the file is named for it."""
+    return path.name.partition(".")[0] if name == NAME else name
+
+
+FORMAT = Format(
+    name=NAME,
+    title="Cursor transcripts: what was said and which tools were called, without results and tokens",
+    spec="learned from the readers of other tools (docs/formats/cursor.md)",
+    detect=detect,
+    load=load,
+    name_in_file=name_in_file,
+    layout="log",
+    suffix=".jsonl",
+    note="verified with fixtures and readers of other tools, not with transcripts of our own",
+)

@@ -1,0 +1,265 @@
+"""Sessions of Pi, and of OpenClaw, which is built on it: lines that form a tree.
+
+Spec: github.com/badlogic/pi-mono, packages/coding-agent/docs/session.md (versions 1 to 3)
+Detect: a line of type `session` with id and timestamp, and no events of `pi --mode json` behind it.
+Lost: nothing is written.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from typing import Any
+
+from msgspec.structs import replace
+
+from pantrace.errors import ReadError
+from pantrace.model import (
+    Agent,
+    Failure,
+    Kind,
+    Media,
+    Origin,
+    Part,
+    Role,
+    Sample,
+    Step,
+    StepError,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+    Unknown,
+    Usage,
+)
+from pantrace.wire.fields import ANYTHING, INTEGER, TEXT, TIME, FieldMap
+from pantrace.wire.head import Head
+from pantrace.wire.interleaved import split
+from pantrace.wire.rest import as_extra, rest_of
+
+from .format import Format
+
+NAME = "pi"
+ENTRIES = (
+    "message",
+    "model_change",
+    "thinking_level_change",
+    "compaction",
+    "branch_summary",
+    "custom",
+    "custom_message",
+    "label",
+    "session_info",
+)
+LINE = FieldMap(NAME, Step, {"id": ("id", TEXT), "parentId": ("parent", TEXT), "timestamp": ("at", TIME)})
+THOUGHT = FieldMap(NAME, Thinking, {"thinking": ("text", TEXT), "thinkingSignature": ("signature", TEXT)})
+CALL = FieldMap(NAME, ToolCall, {"id": ("id", TEXT), "name": ("name", TEXT), "arguments": ("arguments", ANYTHING)})
+IMAGE = FieldMap(NAME, Media, {"data": ("data", TEXT), "mimeType": ("mime", TEXT)})
+COUNTS = {"output": "output", "cacheRead": "cache_read", "cacheWrite": "cache_write", "totalTokens": "total"}
+_EXIT = re.compile(r"Command exited with code (\d+)\Z")
+_ENDINGS: tuple[tuple[str, Failure], ...] = (("Command aborted", "cancelled"), ("Command timed out after", "timeout"))
+
+
+def detect(head: Head) -> str | None:
+    """Pi writes the header first; programs built on it put a line of their own in front."""
+    records = [each for each in head.records if isinstance(each, dict)]
+    header = next((each for each in records[:3] if each.get("type") == "session"), None)
+    if header is None or not isinstance(header.get("id"), str) or "timestamp" not in header:
+        return None
+    kinds = {each["type"] for each in records if isinstance(each.get("type"), str)} - {"session"}
+    if "agent_start" in kinds or (kinds and not kinds & {*ENTRIES}):
+        return None
+    version = header.get("version", 1)
+    return f"version {version}" if isinstance(version, int) else ""
+
+
+def load(row: Any) -> Sample:
+    """All lines of a file."""
+    lines = [each for each in (row if isinstance(row, list) else [row]) if isinstance(each, dict)]
+    header = next((each for each in lines if each.get("type") == "session"), None)
+    if header is None:
+        raise ReadError("not a session of Pi: no line is its header", remedy="is --from right?")
+    name = header["id"] if isinstance(header.get("id"), str) else NAME
+    steps = tuple(_step(each) for each in lines if each is not header)
+    titles = [
+        each["name"] for each in lines if each.get("type") == "session_info" and isinstance(each.get("name"), str)
+    ]
+    parent = header.get("parentSession", header.get("branchedFrom"))
+    # A path, named for the moment and the id of the session: 2025-12-09T00-52-54-397Z_d97339c6-....jsonl
+    forked = PurePath(parent).stem.rpartition("_")[2] if isinstance(parent, str) else None
+    models = [header.get("modelId"), *(step.model for step in steps)]
+    held: FieldMap[Trajectory] = FieldMap(NAME, Trajectory, {"id": ("id", TEXT), "timestamp": ("created", TIME)})
+    trajectory = held.load(
+        header,
+        {"type"},
+        title=titles[-1] if titles else None,
+        origin=Origin(kind="forked", trajectory=forked) if forked else None,
+        agents=(Agent(name=NAME, model=next((each for each in models if isinstance(each, str)), None)),),
+        steps=_with_replaced(steps),
+        leaf=_leaf(steps, name),
+    )
+    return Sample(id=name, trajectory=trajectory)
+
+
+def _leaf(steps: tuple[Step, ...], session: str) -> str | None:
+    """The last line, where others do not lie on its way to the root. None where the way is broken: no line is then
+    given up because of an id that nobody has."""
+    parents = {step.id: step.parent for step in steps if step.id is not None}
+    last = next((step.id for step in reversed(steps) if step.id is not None), None)
+    path: set[str] = set()
+    at = last
+    while at is not None and at != session and at not in path:
+        if at not in parents:
+            return None
+        path.add(at)
+        at = parents[at]
+    return last if parents.keys() - path else None
+
+
+def _with_replaced(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Compactions with the steps that the model no longer saw: all before the first that it kept."""
+    found = list(steps)
+    places = {step.id: place for place, step in enumerate(steps) if step.id is not None}
+    for place, step in enumerate(steps):
+        if step.kind != "compaction":
+            continue
+        first = places.get(step.extra.get(NAME, {}).get("firstKeptEntryId"), 0)
+        gone = [each.id for each in steps[:first] if each.id is not None and each.kind == "message"]
+        found[place] = replace(step, replaces=tuple(gone))
+    return tuple(found)
+
+
+_KINDS: dict[str, tuple[Role, Kind]] = {
+    "compaction": ("system", "compaction"),
+    "branch_summary": ("user", "synthetic"),
+    "custom_message": ("user", "synthetic"),
+}
+"""Entries beside messages that the model sees. All others only set or mark something."""
+
+
+def _step(line: dict[str, Any]) -> Step:
+    kind, message = line.get("type"), line.get("message")
+    if kind == "message" and isinstance(message, dict):
+        return _said(line, message)
+    if not isinstance(kind, str) or kind not in _KINDS:
+        return LINE.load(line, set(), role="system", kind="note")
+    role, told = _KINDS[kind]
+    key = "content" if kind == "custom_message" else "summary"
+    return LINE.load(line, {key}, role=role, kind=told, parts=tuple(_content(line.get(key))))
+
+
+def _said(line: dict[str, Any], message: dict[str, Any]) -> Step:
+    role = message.get("role")
+    if role == "assistant":
+        return _answered(line, message)
+    if role == "toolResult":
+        known = {"role", "toolCallId", "toolName", "content"}
+        extra = as_extra(NAME, {"message": rest_of(message, known)})
+        return LINE.load(line, {"type", "message"}, role="tool", parts=(_result(message),), extra=extra)
+    if role == "bashExecution":
+        code = message["exitCode"] if type(message.get("exitCode")) is int else None
+        failure: Failure | None = "cancelled" if message.get("cancelled") is True else "exit_code" if code else None
+        ran = (
+            ToolCall(name="bash", arguments={"command": message.get("command")}),
+            ToolResult(
+                name="bash",
+                output=message.get("output"),
+                exit_code=code,
+                failure=failure,
+                truncated=message.get("truncated") is True,
+            ),
+        )
+        extra = as_extra(NAME, {"message": rest_of(message, {"command", "output", "exitCode"})})
+        return LINE.load(line, {"type", "message"}, role="user", kind="user_shell", parts=ran, extra=extra)
+    extra = as_extra(NAME, {"message": rest_of(message, {"content", "summary"})})
+    parts = tuple(_content(message.get("content", message.get("summary"))))
+    kind: Kind = "message" if role == "user" else "compaction" if role == "compactionSummary" else "synthetic"
+    return LINE.load(line, {"type", "message"}, role="user", kind=kind, parts=parts, extra=extra)
+
+
+def _answered(line: dict[str, Any], message: dict[str, Any]) -> Step:
+    stop, words = message.get("stopReason"), message.get("errorMessage")
+    wrong = stop in ("error", "aborted") or isinstance(words, str)
+    usage = _usage(message.get("usage"))
+    taken = {"role", "content", "model", "stopReason", "errorMessage", *(("usage",) if usage is not None else ())}
+    return LINE.load(
+        line,
+        {"type", "message"},
+        role="agent",
+        agent=NAME,
+        parts=tuple(_content(message.get("content"))),
+        model=message["model"] if isinstance(message.get("model"), str) else None,
+        stop=stop if isinstance(stop, str) else None,
+        error=StepError(kind=str(stop), message=words if isinstance(words, str) else None) if wrong else None,
+        usage=usage,
+        extra=as_extra(NAME, {"message": rest_of(message, taken)}),
+    )
+
+
+def _content(content: Any) -> list[Part]:
+    if isinstance(content, str):
+        return [Text(text=content)]
+    return [_part(each) for each in content] if isinstance(content, list) else []
+
+
+def _part(block: Any) -> Part:
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return Text(text=text, extra=as_extra(NAME, rest_of(block, ("type", "text"))))
+        case {"type": "thinking", "thinking": str()}:
+            return THOUGHT.load(block, {"type"}, redacted=block.get("redacted") is True)
+        case {"type": "toolCall", "name": str()}:
+            return CALL.load(block, {"type"})
+        case {"type": "image", "data": str()}:
+            return IMAGE.load(block, {"type"})
+    return Unknown(kind=f"{NAME}:part", raw=block)
+
+
+def _result(message: dict[str, Any]) -> ToolResult:
+    """A command that fails is an error whose text ends with the exit code."""
+    content, name, call = message.get("content"), message.get("toolName"), message.get("toolCallId")
+    output, media, _ = split(content, _part) if isinstance(content, list) else (content, (), None)
+    failure: Failure | None = "error" if message.get("isError") is True else None
+    code = None
+    if failure and name == "bash" and isinstance(output, str):
+        last = output.rstrip().rpartition("\n")[2]
+        code = int(found[1]) if (found := _EXIT.search(last)) else None
+        ended = next((each for words, each in _ENDINGS if last.startswith(words)), failure)
+        failure = "exit_code" if code is not None else ended
+    return ToolResult(
+        call_id=call if isinstance(call, str) else None,
+        name=name if isinstance(name, str) else None,
+        output=output,
+        media=media,
+        failure=failure,
+        exit_code=code,
+    )
+
+
+def _usage(raw: Any) -> Usage | None:
+    """`input` leaves cached tokens out. All zeros stand where no answer came: nothing was reported then."""
+    if not isinstance(raw, dict) or not any(type(raw.get(key)) is int and raw[key] for key in ("input", *COUNTS)):
+        return None
+    held: FieldMap[Usage] = FieldMap(NAME, Usage, {key: (name, INTEGER) for key, name in COUNTS.items()})
+    parts = [raw[key] for key in ("input", "cacheRead", "cacheWrite") if type(raw.get(key)) is int]
+    cost = raw["cost"].get("total") if isinstance(raw.get("cost"), dict) else None
+    return held.load(
+        raw,
+        set(),
+        input=sum(parts) if type(raw.get("input")) is int else None,
+        cost_usd=cost if isinstance(cost, (int, float)) and not isinstance(cost, bool) else None,
+        derived=("input",) if len(parts) > 1 else (),
+    )
+
+
+FORMAT = Format(
+    name=NAME,
+    title="Pi sessions, and those of OpenClaw, which is built on it: a tree of lines",
+    spec="github.com/badlogic/pi-mono, packages/coding-agent/docs/session.md",
+    detect=detect,
+    load=load,
+    layout="log",
+    suffix=".jsonl",
+    note="verified with two long sessions that Pi's own tests hold, and with fixtures of other tools' tests",
+)

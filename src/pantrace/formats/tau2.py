@@ -1,0 +1,271 @@
+"""Results of tau2-bench: simulated conversations with their rewards, several trials of each task.
+
+Spec: github.com/sierra-research/tau2-bench, `Results` of src/tau2/data_model/simulation.py; one JSON document.
+Detect: an object `info` and arrays `tasks` and `simulations` in one document.
+Lost: nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from pantrace.errors import ReadError
+from pantrace.model import (
+    Agent,
+    Case,
+    Failure,
+    Maker,
+    Outcome,
+    Part,
+    Run,
+    Sample,
+    Scale,
+    Score,
+    Source,
+    Step,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Trajectory,
+    Usage,
+)
+from pantrace.wire.fields import is_number
+from pantrace.wire.head import Head
+from pantrace.wire.rest import as_extra, rest_of
+from pantrace.wire.rows import OnBroken, rows_in
+from pantrace.wire.source import with_source
+from pantrace.wire.tau_task import case_from
+from pantrace.wire.times import from_iso
+
+from .format import Format
+
+NAME = "tau2"
+SUCCESS = 1 - 1e-6
+"""From here on a reward counts as success, as in the benchmark's own table."""
+STOPS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
+"""With these the simulated user ends the conversation: the agent never sees the message, so it is a note."""
+_ENDED = ("user_stop", "agent_stop")
+_LIMITS = ("max_steps", "timeout", "too_many_errors", "context_window_exceeded")
+
+
+def detect(head: Head) -> str | None:
+    row = head.record
+    listed = isinstance(row.get("tasks"), list) and isinstance(row.get("info"), dict)
+    # In a long document the tasks fill all that is looked at; what ran stands in `info` before them.
+    seen = "simulations" in row or {"agent_info", "user_info"} <= (row["info"].keys() if listed else set())
+    return "" if listed and head.layout == "document" and seen else None
+
+
+def open_run(path: Path, on_broken: OnBroken) -> Run:
+    """All simulations of a document, in its order."""
+    source = Source(format=NAME, path=str(path))
+    document: Any = next((row for _, row in rows_in(path, "document", on_broken)), {})
+    if not isinstance(document, dict) or not isinstance(document.get("simulations"), list):
+        raise ReadError("results need a list of simulations", path=str(path), remedy="they may lie in `simulations/`")
+    info = _object(document.get("info"))
+
+    tasks = {str(task["id"]): task for task in document.get("tasks") or () if isinstance(task, dict) and "id" in task}
+    used = {str(row.get("task_id")) for row in document["simulations"] if isinstance(row, dict)}
+    idle = [task for name, task in tasks.items() if name not in used]
+
+    def samples() -> Iterator[Sample]:
+        for number, row in enumerate(document["simulations"]):
+            try:
+                yield with_source(load({"info": info, "task": _task(tasks, row), "simulation": row}), source)
+            except ReadError as error:
+                on_broken(error.at(path=str(path), place=f"simulations[{number}]"))
+
+    agent = _object(info.get("agent_info"))
+    return Run(
+        name=path.name,
+        created=from_iso(document.get("timestamp")),
+        task=_text(_object(info.get("environment_info")).get("domain_name")),
+        agent=_text(agent.get("implementation")),
+        model=_text(agent.get("llm")),
+        source=source,
+        samples=samples(),
+        extra=as_extra(
+            NAME, rest_of(document, ("timestamp", "tasks", "simulations")) | ({"tasks": idle} if idle else {})
+        ),
+    )
+
+
+def _task(tasks: dict[str, Any], row: Any) -> Any:
+    return tasks.get(str(row.get("task_id"))) if isinstance(row, dict) else None
+
+
+def load(row: Any) -> Sample:
+    """A simulation, beside its task and what the run says of agent and user."""
+    simulation = _object(row).get("simulation")
+    if not isinstance(simulation, dict) or "task_id" not in simulation:
+        raise ReadError("a simulation needs a task_id")
+    if not isinstance(messages := simulation.get("messages"), list):
+        raise ReadError("a simulation without messages, in ticks of audio: these are not read")
+    info, trial, task = _object(row.get("info")), simulation.get("trial"), row.get("task")
+    agent = _object(info.get("agent_info"))
+    name, outcome = str(simulation["task_id"]), _outcome(simulation)
+    known = ("id", "task_id", "start_time", "end_time", "messages", "reward_info", "termination_reason")
+    trajectory = Trajectory(
+        id=_text(simulation.get("id")),
+        created=from_iso(simulation.get("start_time")),
+        ended=from_iso(simulation.get("end_time")),
+        agents=(Agent(name=_text(agent.get("implementation")) or "agent", model=_text(agent.get("llm"))),),
+        steps=tuple(_steps(messages, _text(agent.get("llm")))),
+        outcome=outcome,
+        extra=as_extra(NAME, rest_of(simulation, known)),
+    )
+    return Sample(
+        id=name,
+        epoch=trial + 1 if type(trial) is int else None,
+        case=case_from(task, NAME) if isinstance(task, dict) and "user_scenario" in task else Case(id=name),
+        trajectory=trajectory,
+        scores=(_score(simulation, outcome),),
+    )
+
+
+def _steps(messages: list[Any], model: str | None) -> Iterator[Step]:
+    names: dict[str, str] = {}
+    for place, message in enumerate(messages):
+        role = message.get("role") if isinstance(message, dict) else None
+        if role == "tool":
+            several = message.get("tool_messages")
+            answers = [each for each in several if isinstance(each, dict)] if isinstance(several, list) else [message]
+            parts = tuple(_result(each, names) for each in answers)
+            staff = all(each.get("requestor") == "user" for each in answers)
+            rests = [rest_of(each, ("role", "id", "content", "timestamp")) for each in answers]
+            at, rest = from_iso(answers[0].get("timestamp")) if answers else None, {"results": rests}
+            yield Step(
+                role="tool", parts=parts, at=at, purpose="simulated_user" if staff else None, extra=as_extra(NAME, rest)
+            )
+        elif role in ("assistant", "user", "system"):
+            # The user's model is not the agent's, and would stand beside it in every list; `info` of the run names it.
+            yield _said(message, names, model if role == "assistant" else None)
+        else:
+            raise ReadError("a message needs a role", place=f"messages[{place}]")
+
+
+def _said(message: dict[str, Any], names: dict[str, str], model: str | None) -> Step:
+    raw = _object(message.get("raw_data"))
+    inner = _object(raw.get("message"))
+    parts: list[Part] = []
+    if isinstance(thought := inner.get("reasoning_content"), str) and thought:
+        parts.append(Thinking(text=thought))
+    if isinstance(text := message.get("content"), str) and text:
+        parts.append(Text(text=text))
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        if isinstance(call, dict) and isinstance(call.get("name"), str):
+            names[str(call.get("id"))] = call["name"]
+            rest = rest_of(call, ("id", "name", "arguments"))
+            parts.append(
+                ToolCall(
+                    id=_text(call.get("id")),
+                    name=call["name"],
+                    arguments=call.get("arguments"),
+                    extra=as_extra(NAME, rest),
+                )
+            )
+    rest = rest_of(message, ("role", "content", "tool_calls", "timestamp", "cost", "usage", "raw_data"))
+    # What the provider answered says the message once more, in other words.
+    told = {
+        **rest_of(raw, ("message", "finish_reason")),
+        **rest_of(inner, ("role", "content", "tool_calls", "reasoning_content")),
+    }
+    rest |= {"raw_data": told} if told else {}
+    is_agent, is_user = message["role"] == "assistant", message["role"] == "user"
+    ends = is_user and isinstance(text, str) and any(each in text for each in STOPS)
+    # In some domains the user has tools as well: pressing a button is no prompt.
+    acts = is_user and not text and bool(parts)
+    usage = _usage(message)
+    return Step(
+        role="agent" if is_agent else "user" if is_user else "system",
+        kind="note" if ends else "user_shell" if acts else "message",
+        purpose="simulated_user" if is_user else None,
+        parts=tuple(parts),
+        at=from_iso(message.get("timestamp")),
+        # The greeting is no model's: it has neither tokens nor an answer of a provider.
+        model=model if usage is not None or raw else None,
+        usage=usage,
+        stop=_text(raw.get("finish_reason")),
+        extra=as_extra(NAME, rest),
+    )
+
+
+def _usage(message: dict[str, Any]) -> Usage | None:
+    counts, cost = message.get("usage"), message.get("cost")
+    if not isinstance(counts, dict):
+        return None
+    known = {"prompt_tokens": "input", "completion_tokens": "output"}
+    found: dict[str, Any] = {name: counts[key] for key, name in known.items() if type(counts.get(key)) is int}
+    rest = rest_of(counts, [key for key, name in known.items() if name in found])
+    return Usage(**found, cost_usd=cost if is_number(cost) else None, extra=as_extra(NAME, rest))
+
+
+def _result(message: dict[str, Any], names: dict[str, str]) -> ToolResult:
+    call, content = message.get("id"), message.get("content")
+    failure: Failure | None = "error" if message.get("error") is True else None
+    return ToolResult(
+        call_id=_text(call),
+        name=names.get(str(call)),
+        output=content,
+        error=content if failure and isinstance(content, str) else None,
+        failure=failure,
+    )
+
+
+def _reward(simulation: dict[str, Any]) -> float | None:
+    reward = _object(simulation.get("reward_info")).get("reward")
+    return float(reward) if is_number(reward) and isfinite(reward) else None
+
+
+def _outcome(simulation: dict[str, Any]) -> Outcome:
+    """How a trial ended. The benchmark gives 0 to what did not end by itself; that is told from a wrong ending."""
+    reward, reason = _reward(simulation), _text(simulation.get("termination_reason"))
+    if reason in _LIMITS:
+        return Outcome(status="limit", reason=reason, reward=reward)
+    if reason is not None and reason not in _ENDED:
+        return Outcome(status="error", reason=reason, reward=reward)
+    if reward is None:
+        return Outcome(status="unscored", reason=reason)
+    return Outcome(status="passed" if reward >= SUCCESS else "failed", reason=reason, reward=reward)
+
+
+def _score(simulation: dict[str, Any], outcome: Outcome) -> Score:
+    score, details = _reward(simulation), _object(simulation.get("reward_info"))
+    maker, scale = Maker(name=NAME), Scale(low=0.0, high=1.0)
+    if outcome.status == "error":
+        why = f"the run broke down: {outcome.reason}"
+        return Score(name="reward", maker=maker, scale=scale, status="failed", explanation=why, details=details)
+    if score is None:
+        why = "no reward stored"
+        return Score(name="reward", maker=maker, scale=scale, status="unscored", explanation=why, details=details)
+    rest = rest_of(details, ("reward",))
+    return Score(name="reward", maker=maker, scale=scale, value=score, passed=score >= SUCCESS, details=rest)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+FORMAT = Format(
+    name=NAME,
+    title="tau2-bench results: simulated conversations with their rewards, several trials of each task",
+    spec="github.com/sierra-research/tau2-bench, src/tau2/data_model/simulation.py",
+    detect=detect,
+    load=load,
+    open=open_run,
+    layout="document",
+    suffix=".json",
+    reencoded={
+        "*raw_data.message.*": "what the provider answered says the message once more",
+    },
+    note="verified with two real result files of one task and four trials each; conversations in audio are not read",
+)
