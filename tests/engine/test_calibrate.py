@@ -145,8 +145,8 @@ def test_a_score_that_is_no_number_is_not_compared(tmp_path: Path) -> None:
         ('[{"sample": "a", "label": [1]}]', "entry 1: a label is"),
         ('{"sample": "a", "label": 1}\n{"sample": "b", \n', "not JSON"),
         ("sample,label\n", "holds no label"),
-        ("sample,label\na,nan\n", "line 2: the label nan is no grade"),
-        ("sample,label\na,-inf\n", "line 2: the label -inf is no grade"),
+        ("sample,label\na,nan\n", "line 2: the label nan is not a grade"),
+        ("sample,label\na,-inf\n", "line 2: the label -inf is not a grade"),
         ("sample,label\na," + "x" * 200_000 + "\n", "line 2: not CSV"),
         ('{"sample": "a", "epoch": 1.5, "label": 1}', "epoch 1.5"),
     ],
@@ -230,10 +230,10 @@ def test_an_uncalibrated_judge_warns_and_cannot_decide_where_calibration_is_requ
     out = judged_run(tmp_path / "out")
     lax = Profile(name="lax", version="1", scale=(1, 5), thresholds={"HelpfulnessExplain": 3})
     decide_again(out, lax)
-    assert gate_code(summarise(out), 0.0, "lax") == 0
+    assert gate_code(summarise(out).only_by({"lax"}), 0.0) == 0
     assert {each.metric for each in uncalibrated(out, Calibrations(), "lax")} == {"HelpfulnessExplain"}
     decide_again(out, PROFILE)
-    assert gate_code(summarise(out), 1.0, "strict") == 3
+    assert gate_code(summarise(out).only_by({"strict"}), 1.0) == 3
     reasons = [reason for each in summarise(out).decisions if each.profile == "strict" for reason, _ in each.reasons]
     assert "HelpfulnessExplain comes from a judge that was not calibrated" in reasons
 
@@ -252,14 +252,14 @@ def test_a_calibration_of_the_same_rubric_and_judge_lets_the_gate_decide(tmp_pat
     (out / "calibration.json").write_bytes(add_calibrations(out / "calibration.json", [good], "1"))
     decide_again(out, PROFILE, calibrations_for(out))
     # A case also requires an eval that nobody knows, which only a profile that says so ignores.
-    assert gate_code(summarise(out), 1.0, "strict") == 3
+    assert gate_code(summarise(out).only_by({"strict"}), 1.0) == 3
     decide_again(out, replace(PROFILE, unscored="ignore"), calibrations_for(out))
-    assert gate_code(summarise(out), 1.0, "strict") == 0
+    assert gate_code(summarise(out).only_by({"strict"}), 1.0) == 0
     assert uncalibrated(out, calibrations_for(out), "strict") == []
     # Another rubric text, or another model, is another judge.
     for other in (replace(judged, rubric_hash="0" * 64), replace(judged, judge="openai:n")):
         decide_again(out, PROFILE, Calibrations(calibrations=(replace(good, judged=other),)))
-        assert gate_code(summarise(out), 1.0, "strict") == 3
+        assert gate_code(summarise(out).only_by({"strict"}), 1.0) == 3
 
 
 # What the stored judge of the corpus can tell

@@ -36,7 +36,7 @@ from pantrace.model import (
 from pantrace.wire.fields import is_number
 from pantrace.wire.head import Head
 from pantrace.wire.rest import as_extra, rest_of
-from pantrace.wire.rows import OnBroken, rows_in
+from pantrace.wire.rows import OnBroken, raise_broken, rows_in
 from pantrace.wire.source import with_source
 from pantrace.wire.tau_task import case_from
 from pantrace.wire.times import from_iso
@@ -63,7 +63,7 @@ def detect(head: Head) -> str | None:
 def open_run(path: Path, on_broken: OnBroken) -> Run:
     """All simulations of a document, in its order."""
     source = Source(format=NAME, path=str(path))
-    document: Any = next((row for _, row in rows_in(path, "document", on_broken)), {})
+    document: Any = next((row for _, row in rows_in(path, "document", raise_broken)), {})
     if not isinstance(document, dict) or not isinstance(document.get("simulations"), list):
         raise ReadError("results need a list of simulations", path=str(path), remedy="they may lie in `simulations/`")
     info = _object(document.get("info"))
@@ -148,6 +148,15 @@ def _steps(messages: list[Any], model: str | None) -> Iterator[Step]:
             raise ReadError("a message needs a role", place=f"messages[{place}]")
 
 
+def _is_usual(inner: dict[str, Any]) -> bool:
+    """Whether the calls in a provider's answer say nothing but what the message's own calls say."""
+    calls = inner.get("tool_calls") or []
+    if not isinstance(calls, list) or not all(isinstance(each, dict) for each in calls):
+        return False
+    known = all(each.keys() <= {"id", "type", "index", "function"} for each in calls)
+    return known and all(_object(each.get("function")).keys() <= {"name", "arguments"} for each in calls)
+
+
 def _said(message: dict[str, Any], names: dict[str, str], model: str | None) -> Step:
     raw = _object(message.get("raw_data"))
     inner = _object(raw.get("message"))
@@ -173,7 +182,7 @@ def _said(message: dict[str, Any], names: dict[str, str], model: str | None) -> 
     # What the provider answered says the message once more, in other words.
     told = {
         **rest_of(raw, ("message", "finish_reason")),
-        **rest_of(inner, ("role", "content", "tool_calls", "reasoning_content")),
+        **rest_of(inner, ("role", "content", "reasoning_content", *(("tool_calls",) if _is_usual(inner) else ()))),
     }
     rest |= {"raw_data": told} if told else {}
     is_agent, is_user = message["role"] == "assistant", message["role"] == "user"
