@@ -66,6 +66,12 @@ FOUND: tuple[tuple[str, str, tuple[Any, ...], Any], ...] = (
     ("atif/every_field.trajectory.json", ".", ("agent", "tool_definitions"), 10**30),
     ("openadapt-eval/v1_without_dsl_mode.json", ".", ("metrics", "num_steps"), 0.25),
     ("gemini-cli/old_document.json", ".", ("sessionId",), "x" * 300),
+    (
+        "otlp/strands.otlp.json",
+        ".",
+        ("resourceSpans", 0, "scopeSpans", 0, "spans", 0, "attributes", 5, "value", "intValue"),
+        "1" * 5_000,
+    ),
 )
 """What once ended in a traceback: the golden, where in it, and what was put there."""
 

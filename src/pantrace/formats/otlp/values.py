@@ -36,7 +36,8 @@ def value_from(raw: Any) -> tuple[Any, bool]:
             return truth, len(raw) > 1
         case {"intValue": int(number)}:
             return number, len(raw) > 1
-        case {"intValue": str(digits)} if digits.removeprefix("-").isdecimal():
+        # An int64 has 19 digits at most; Python refuses to make a number of some thousands.
+        case {"intValue": str(digits)} if len(digits) <= 20 and digits.removeprefix("-").isdecimal():
             return int(digits), len(raw) > 1
         case {"doubleValue": int(number) | float(number)}:
             return float(number) if type(number) is int else number, len(raw) > 1
