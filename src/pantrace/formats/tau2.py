@@ -273,8 +273,5 @@ FORMAT = Format(
     open=open_run,
     layout="document",
     suffix=".json",
-    reencoded={
-        "*raw_data.message.*": "what the provider answered says the message once more",
-    },
     note="verified with two real result files of one task and four trials each; conversations in audio are not read",
 )
